@@ -1,0 +1,58 @@
+# All targets work in .venv, which is made on first use.
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all lint bench clean
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+NAME ?= cqels
+ARGS ?= --quick
+QUICK := not slow and not cluster and not soak and not w3c
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+install: $(VENV)/.runtime ## Install everything needed to run queries into .venv
+
+demo: $(VENV)/.runtime ## Generate a small world, stream through it, print answers, plans and times
+	$(PYTHON) -m bench.demo
+
+test: $(VENV)/.dev ## Run the tests, under ten minutes
+	$(PYTHON) -m pytest -m "$(QUICK)"
+
+test-all: $(VENV)/.dev ## Run all tests: clusters, long runs, the W3C suite, installation
+	$(PYTHON) -m pytest
+
+lint: $(VENV)/.dev ## Check style and types
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+
+bench: $(VENV)/.bench ## Measure: make bench [NAME=cqels] [ARGS="--quick --json FILE"]
+	$(PYTHON) -m bench $(NAME) $(ARGS)
+
+clean: ## Remove .venv, the compiled jar, caches and generated data
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo-data bench-data spark-warehouse metastore_db derby.log artifacts
+	rm -f sparkext/jars/*.jar
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PYTHON):
+	@for python in python3.11 python3 python3.12 python3.13; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    exec "$$python" -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "Python 3.11 or newer was not found on PATH." >&2; exit 1
+
+# What the build needs, PySpark above all (450 MB), is installed first and used by the build:
+# in an isolated build pip would fetch and unpack it a second time.
+$(VENV)/.runtime: pyproject.toml hatch_build.py | $(PYTHON)
+	$(PYTHON) -c 'import tomllib; \
+	  print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	  > $(VENV)/build-requires.txt
+	$(PYTHON) -m pip install -r $(VENV)/build-requires.txt
+	$(PYTHON) -m pip install --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.runtime
+	$(PYTHON) -m pip install --no-build-isolation --editable ".[$*]"
+	touch $@

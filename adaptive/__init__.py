@@ -1,0 +1,47 @@
+"""The brain: a query graph and statistics in, a join order out. Pure Python, no Spark, no I/O.
+
+Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every part), `prejoin`
+(which static parts may be kept), `enumerate` or `greedy` (the search, over `alternatives` priced by
+`cost_model`), and returns a `plan` that `explain` turns into plain data.
+"""
+
+from adaptive.cost_model import CostModel
+from adaptive.errors import AdaptiveError
+from adaptive.explain import explain, explain_choice, format_plan
+from adaptive.optimizer import OptimizedPlan, optimize
+from adaptive.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.prejoin import PrejoinPolicy
+from adaptive.query_graph import (
+    ColumnStatistics,
+    FilterKind,
+    JoinFilter,
+    QueryGraph,
+    Relation,
+    RelationKind,
+    RelationStatistics,
+)
+from adaptive.statistics import Catalogue, OperatorCounts
+
+__all__ = [
+    "AdaptiveError",
+    "Catalogue",
+    "ColumnStatistics",
+    "CostModel",
+    "FilterKind",
+    "Join",
+    "JoinFilter",
+    "OperatorCounts",
+    "OptimizedPlan",
+    "PlanNode",
+    "PrejoinPolicy",
+    "Prejoined",
+    "QueryGraph",
+    "Relation",
+    "RelationKind",
+    "RelationStatistics",
+    "Scan",
+    "explain",
+    "explain_choice",
+    "format_plan",
+    "optimize",
+]

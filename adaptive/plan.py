@@ -1,0 +1,165 @@
+"""The join order as a tree of frozen nodes, to be read bottom-up by whoever executes it.
+
+Two plans are equal when they do the same work; estimated rows and costs do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from adaptive.errors import PlanError
+from adaptive.query_graph import QueryGraph
+
+JoinMethod: TypeAlias = Literal["index", "hash", "nested-loop", "cross"]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A relation of the query graph: read row by row, or probed as the right side of an index join.
+
+    `filters` are applied to its rows. They are empty when it is probed: what comes out of an index
+    is filtered by the join.
+    """
+
+    relation: str
+    filters: tuple[str, ...] = ()
+    estimated_rows: float = field(default=0.0, compare=False)
+    cost: float = field(default=0.0, compare=False)
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The names of the relations covered."""
+        return frozenset((self.relation,))
+
+    @property
+    def children(self) -> tuple[PlanNode, ...]:
+        """No inputs."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Prejoined:
+    """A connected part of the query that is static, joined once and kept, indexed like a relation.
+
+    `variables` are the columns kept (those read outside the part, sorted); rows keep their
+    multiplicity. `filters` lie wholly inside and are applied while it is made, never again.
+    """
+
+    name: str
+    relations: frozenset[str]
+    variables: tuple[str, ...]
+    filters: tuple[str, ...] = ()
+    estimated_rows: float = field(default=0.0, compare=False)
+    cost: float = field(default=0.0, compare=False)
+
+    @property
+    def children(self) -> tuple[PlanNode, ...]:
+        """No inputs: it is there before the evaluation starts."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Join:
+    """The natural join of two plans: the left side is streamed, the right side is looked up.
+
+    `on` are the shared variables, sorted; empty for method "cross". With "index" the right side is
+    a Scan or a Prejoined that is probed as it stands; with "hash", "nested-loop" and "cross" its
+    rows are computed and held for this evaluation. `filters` are those that become applicable here.
+    """
+
+    left: PlanNode
+    right: PlanNode
+    on: tuple[str, ...]
+    method: JoinMethod
+    filters: tuple[str, ...] = ()
+    build: Literal["right"] = "right"
+    estimated_rows: float = field(default=0.0, compare=False)
+    cost: float = field(default=0.0, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.method == "cross") != (not self.on):
+            raise PlanError(f"a {self.method} join on {list(self.on)} is not a {self.method} join")
+        if self.method == "index" and isinstance(self.right, Join):
+            raise PlanError("the right side of an index join must be a relation or a pre-join")
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The names of the relations covered."""
+        return self.left.relations | self.right.relations
+
+    @property
+    def children(self) -> tuple[PlanNode, ...]:
+        """Left, then right."""
+        return (self.left, self.right)
+
+
+PlanNode: TypeAlias = Scan | Prejoined | Join
+
+
+def walk(plan: PlanNode) -> Iterator[PlanNode]:
+    """Every node of a plan, inputs before their users, left before right."""
+    for child in plan.children:
+        yield from walk(child)
+    yield plan
+
+
+def leaf_name(leaf: Scan | Prejoined) -> str:
+    """The name that a leaf has in listings."""
+    return leaf.relation if isinstance(leaf, Scan) else leaf.name
+
+
+def join_order(plan: PlanNode) -> tuple[str, ...]:
+    """The names of the leaves from left to right, a pre-joined part under its own name.
+
+    >>> join_order(Join(Scan("now"), Scan("name1"), ("person1",), "index"))
+    ('now', 'name1')
+    """
+    return tuple(leaf_name(node) for node in walk(plan) if not isinstance(node, Join))
+
+
+def describe(plan: PlanNode) -> str:
+    """The order in one line; brackets show the shape, a star what is built for the evaluation.
+
+    >>> pairs = Prejoined("a+b", frozenset({"a", "b"}), ("x", "y"))
+    >>> describe(Join(Join(Scan("now"), pairs, ("x",), "index"), Scan("sub"), ("y",), "hash"))
+    '((now {a+b}) sub*)'
+    """
+    if isinstance(plan, Scan):
+        return plan.relation
+    if isinstance(plan, Prejoined):
+        return "{" + plan.name + "}"
+    star = "" if plan.method == "index" else "*"
+    return f"({describe(plan.left)} {describe(plan.right)}{star})"
+
+
+def verify(plan: PlanNode, graph: QueryGraph) -> None:
+    """Raise PlanError unless the plan joins every relation once and applies every filter.
+
+    A filter must sit where all its variables are bound; join keys must be the shared variables.
+    """
+    if plan.relations != frozenset(relation.name for relation in graph.relations):
+        raise PlanError(f"the plan covers {sorted(plan.relations)}, not the whole query")
+    applied: set[str] = set()
+    bound_by = {filter_.name: filter_.variables for filter_ in graph.filters}
+    for node in walk(plan):
+        mask = graph.mask(node.relations)
+        if isinstance(node, Join):
+            if node.left.relations & node.right.relations:
+                raise PlanError(f"{describe(node)} joins a relation twice")
+            shared = graph.shared_variables(
+                graph.mask(node.left.relations), graph.mask(node.right.relations)
+            )
+            if shared != node.on:
+                raise PlanError(f"{describe(node)} joins on {node.on}, sides share {shared}")
+        for name in node.filters:
+            if name not in bound_by:
+                raise PlanError(f"{describe(node)} applies the unknown filter {name!r}")
+            if not bound_by[name] <= graph.variables(mask):
+                raise PlanError(f"{describe(node)} applies {name!r} before its variables are bound")
+            applied.add(name)
+    missing = [filter_.name for filter_ in graph.filters if filter_.name not in applied]
+    if missing:
+        raise PlanError(f"the plan applies no {', '.join(missing)}")

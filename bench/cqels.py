@@ -1,0 +1,350 @@
+"""Q1-Q4 of the CQELS report over badge sightings, against the engines one would use instead.
+
+One evaluation a second over NOW and RANGE 30 s, on a world of `python -m bench.data dblp`. All
+peers answer the same contents of the windows in turn, in processes of their own of which only one
+works at a time, and must give the same answers. Times are medians (p50) of milliseconds from
+"window content known" to "answers decoded as an Arrow table"; *window_ms is what it took to bring
+the content into the engine. null: a peer is not installed, or took longer than allowed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.data import World, generate_world
+from bench.data.rdf_files import write_world
+from bench.data.world import DEFAULT_SEED
+from bench.peers import OURS, PEERS
+from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
+from bench.report import BenchError, Report, progress
+from bench.windows import RANGE_SECONDS, WindowContent, window_contents
+
+NAME = "cqels"
+QUERIES = ("q1", "q2", "q3", "q4")
+COLUMNS = (
+    "query",
+    "scale",
+    "rate",
+    "p50_ms",
+    "p95_ms",
+    "window_ms",
+    "spark_p50_ms",
+    "duckdb_p50_ms",
+    "duckdb_window_ms",
+    "oxigraph_p50_ms",
+    "oxigraph_window_ms",
+    "answers",
+)
+# What of the summary is shown on the screen; all of it is in the JSON file.
+SHOWN = ("order", "evaluations", "warm_ups", "ours_to_peer", "notes")
+LOAD_TIMEOUT = 3600.0
+# The share of the free memory that peers started together may want.
+MEMORY_SHARE = 0.8
+
+
+class AnswersDifferError(BenchError):
+    """Two peers answered the same query over the same content differently."""
+
+
+@dataclass
+class Measured:
+    """What one peer needed for one query at one rate."""
+
+    ms: list[float] = field(default_factory=list)
+    window_ms: list[float] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    variant: str = ""
+    spent_s: float = 0.0
+    note: str = ""
+
+    def median(self, times: list[float]) -> float | None:
+        """The median of some times, None when there are none."""
+        return round(float(np.median(times)), 3) if times else None
+
+    def p95(self) -> float | None:
+        """The 95th percentile of the evaluation times."""
+        return round(float(np.percentile(self.ms, 95)), 3) if self.ms else None
+
+
+Key = tuple[str, int, str]
+
+
+@dataclass
+class Run:
+    """The measurements of a bench so far, and the digests that all peers must agree on."""
+
+    contents: dict[int, list[Path]]
+    warm_ups: int
+    budget_s: float
+    limit_s: float
+    measured: dict[Key, Measured] = field(default_factory=lambda: defaultdict(Measured))
+    digests: dict[tuple[str, int, int], tuple[str, str]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    load_s: dict[str, float] = field(default_factory=dict)
+
+    def evaluate(self, peers: dict[str, PeerProcess], queries: list[str]) -> None:
+        """All queries, rates and contents, each content by the running peers in turn."""
+        for rate, paths in self.contents.items():
+            for query in queries:
+                progress(f"  {query} at {rate:,} sightings a second: {', '.join(peers)}")
+                for index, path in enumerate(paths):
+                    for name in list(peers):
+                        try:
+                            self._evaluate_one(peers[name], query, rate, index, path)
+                        except PeerTimeoutError as error:
+                            self.measured[query, rate, name].note = str(error)
+                            self.notes[name] = f"ended: {error}"
+                            del peers[name]
+
+    def _evaluate_one(
+        self, peer: PeerProcess, query: str, rate: int, index: int, path: Path
+    ) -> None:
+        measured = self.measured[query, rate, peer.name]
+        if measured.ms and measured.spent_s > self.budget_s:
+            return
+        # What takes very long has to do with one warm-up, and is measured at least once.
+        warm_up = index < self.warm_ups
+        if warm_up and index > 0 and measured.spent_s > self.budget_s / 2:
+            return
+        request = {"query": query, "content": str(path), "warm_up": warm_up}
+        answer = peer.ask(request, self.limit_s)
+        measured.spent_s += (answer["ms"] + answer["window_ms"]) / 1000
+        self._compare(peer.name, query, rate, index, answer["digest"])
+        if not warm_up:
+            measured.ms.append(answer["ms"])
+            measured.window_ms.append(answer["window_ms"])
+            measured.answers.append(answer["answers"])
+            measured.variant = answer["variant"]
+
+    def _compare(self, name: str, query: str, rate: int, index: int, digest: str) -> None:
+        first, expected = self.digests.setdefault((query, rate, index), (name, digest))
+        if digest != expected:
+            raise AnswersDifferError(
+                f"{query} at rate {rate}, evaluation {index}: {first} answers {expected}, "
+                f"{name} answers {digest} (rows-digest)"
+            )
+
+    def row(self, query: str, rate: int, scale: float) -> dict[str, Any]:
+        """One line of the result."""
+        by_peer = {name: self.measured[query, rate, name] for name in PEERS}
+        ours = by_peer[OURS]
+        row: dict[str, Any] = {
+            "query": query,
+            "scale": scale,
+            "rate": rate,
+            "p50_ms": ours.median(ours.ms),
+            "p95_ms": ours.p95(),
+            "window_ms": ours.median(ours.window_ms),
+        }
+        for name, measured in by_peer.items():
+            if name != OURS:
+                row[f"{name}_p50_ms"] = measured.median(measured.ms)
+                row[f"{name}_p95_ms"] = measured.p95()
+                row[f"{name}_window_ms"] = measured.median(measured.window_ms)
+        counts = max((measured.answers for measured in by_peer.values()), key=len)
+        row["answers"] = round(float(np.median(counts))) if counts else None
+        return row
+
+    def details(self, queries: list[str]) -> dict[str, Any]:
+        """How many evaluations each peer did, and which variant of its own it used."""
+        return {
+            name: {
+                f"{query}@{rate}": {"evaluations": len(m.ms), "variant": m.variant, "note": m.note}
+                for rate in self.contents
+                for query in queries
+                if (m := self.measured[query, rate, name]).ms or m.note
+            }
+            for name in PEERS
+        }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this bench beside --quick and --json."""
+    parser.add_argument("--scale", type=float, help="size of the world (default 1; quick 0.02)")
+    parser.add_argument(
+        "--rate",
+        type=int,
+        action="append",
+        help="sightings a second; repeatable (default 1000 and 5000)",
+    )
+    parser.add_argument(
+        "--query", action="append", choices=QUERIES, help="only this query; repeatable"
+    )
+    parser.add_argument(
+        "--peers", metavar="A,B", help=f"some of {','.join(PEERS)} (default all of them)"
+    )
+    parser.add_argument(
+        "--evaluations", type=int, help="measured evaluations (default 30; quick 6)"
+    )
+    parser.add_argument(
+        "--warm-ups", type=int, help="evaluations before them (default 10; quick 3)"
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        help="seconds a peer may spend on one query at one rate before it is measured on fewer "
+        "contents, at least one (default 60; quick 1.5)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=600.0,
+        help="seconds after which one evaluation is given up and its peer ended (default 600)",
+    )
+    parser.add_argument(
+        "--order",
+        choices=("auto", "interleaved", "sequential"),
+        default="auto",
+        help="interleaved: all peers are up and answer each content in turn; sequential: one is "
+        "started after the other; auto: interleaved if the memory suffices",
+    )
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the world")
+    parser.add_argument(
+        "--data", type=Path, help="folder for the world's files, kept and used again there"
+    )
+
+
+def _chosen_peers(names: str | None, notes: dict[str, str]) -> list[str]:
+    wanted = names.split(",") if names else list(PEERS)
+    unknown = sorted(set(wanted) - set(PEERS))
+    if unknown:
+        raise SystemExit(f"unknown peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    for name in wanted:
+        if not PEERS[name].installed():
+            notes[name] = f"not installed ({', '.join(PEERS[name].requires)})"
+    return [name for name in wanted if name not in notes]
+
+
+def _free_gib() -> float:
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="utf-8")
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return int(text.split("MemAvailable:")[1].split()[0]) / 2**20
+
+
+def _interleaved(order: str, names: list[str], scale: float) -> bool:
+    if order != "auto":
+        return order == "interleaved"
+    return sum(PEERS[name].memory_gib(scale) for name in names) < MEMORY_SHARE * _free_gib()
+
+
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
+    else:
+        with tempfile.TemporaryDirectory(prefix="bench-cqels-") as temporary:
+            yield Path(temporary)
+
+
+def _prepare_world(folder: Path, scale: float, seed: int) -> World:
+    """The world, its RDF files and world.npz; taken from `folder` if the same world is there."""
+    stored, manifest = folder / "world.npz", folder / "manifest.json"
+    if stored.exists() and manifest.exists():
+        parameters = json.loads(manifest.read_text(encoding="utf-8"))["parameters"]
+        if (parameters["scale"], parameters["seed"]) == (scale, seed):
+            return World.load(stored)
+    progress(f"making the world of scale {scale:g}")
+    world = generate_world(scale, seed)
+    write_world(world, folder, rate=1000, seconds=1)
+    world.save(stored)
+    return world
+
+
+def _prepare_contents(world: World, folder: Path, rate: int, count: int) -> list[Path]:
+    """Files of the window contents of `count` seconds in a row, the first with a full window."""
+    sightings = world.sightings(rate, RANGE_SECONDS + count)
+    target = folder / f"contents-{rate}"
+    target.mkdir(exist_ok=True)
+    paths = []
+    instants = range(RANGE_SECONDS, RANGE_SECONDS + count)
+    content: WindowContent
+    for content in window_contents(sightings, instants):
+        paths.append(target / f"{content.time}.npz")
+        content.save(paths[-1])
+    return paths
+
+
+def _start(name: str, folder: Path, scale: float, run: Run) -> PeerProcess | None:
+    """A started and loaded peer, or None with a note when it cannot be: null, as not installed."""
+    progress(f"loading {name}")
+    peer = PeerProcess(name, PEERS[name].module)
+    load = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
+    try:
+        answer = peer.ask({"load": load}, LOAD_TIMEOUT)
+    except PeerError as error:
+        peer.close()
+        if name == OURS and error.kind != "NotImplementedError":
+            raise
+        run.notes[name] = str(error)
+        return None
+    run.versions[name], run.load_s[name] = answer["version"], answer["load_s"]
+    return peer
+
+
+def _ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Our time as a fraction of each peer's, by query and rate."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        ratios = {
+            name: round(row["p50_ms"] / row[f"{name}_p50_ms"], 4)
+            for name in PEERS
+            if name != OURS and row["p50_ms"] and row[f"{name}_p50_ms"]
+        }
+        if ratios:
+            found[f"{row['query']}@{row['rate']}"] = ratios
+    return found
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Runs the bench; raises AnswersDifferError when two peers disagree."""
+
+    def default(given: Any, full: Any, quick: Any) -> Any:
+        return given if given is not None else quick if args.quick else full
+
+    scale = default(args.scale, 1.0, 0.02)
+    evaluations = default(args.evaluations, 30, 6)
+    warm_ups = default(args.warm_ups, 10, 3)
+    queries = sorted(set(args.query or QUERIES))
+    done = Run({}, warm_ups, default(args.budget, 60.0, 1.5), args.limit)
+    names = _chosen_peers(args.peers, done.notes)
+    interleaved = _interleaved(args.order, names, scale)
+    with _folder(args.data) as folder:
+        world = _prepare_world(folder, scale, args.seed)
+        for rate in args.rate or [1000, 5000]:
+            done.contents[rate] = _prepare_contents(world, folder, rate, warm_ups + evaluations)
+        del world
+        for group in [names] if interleaved else [[name] for name in names]:
+            with ExitStack() as stack:
+                peers: dict[str, PeerProcess] = {}
+                for name in group:
+                    peer = _start(name, folder, scale, done)
+                    if peer:
+                        peers[name] = stack.enter_context(peer)
+                done.evaluate(peers, queries)
+    rows = [done.row(query, rate, scale) for rate in done.contents for query in queries]
+    summary = {
+        "order": "interleaved" if interleaved else "sequential",
+        "ours_to_peer": _ratios(rows),
+        "evaluations": evaluations,
+        "warm_ups": warm_ups,
+        "peer_versions": done.versions,
+        "load_s": done.load_s,
+        "notes": done.notes,
+        "peers": done.details(queries),
+    }
+    return Report(NAME, rows, summary)

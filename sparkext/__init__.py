@@ -1,0 +1,23 @@
+"""Continuous queries over RDF-star streams and Linked Data on Spark."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparkext.engine import Engine as Engine
+    from sparkext.session import configure as configure
+
+__version__ = "0.1.0"
+
+__all__ = ["Engine", "__version__", "configure"]
+
+# Loaded on first use, so that `cqels --help` and the tests of pure modules need no Spark.
+_HOMES = {"Engine": "sparkext.engine", "configure": "sparkext.session"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,16 @@
+"""Answers as users read them: JSON Lines of a continuous query, SPARQL result files."""
+
+from __future__ import annotations
+
+from sparkext.answers.json_lines import ask_line, construct_line, select_line
+from sparkext.answers.result_files import ResultFormat, write_ask, write_construct, write_select
+
+__all__ = [
+    "ResultFormat",
+    "ask_line",
+    "construct_line",
+    "select_line",
+    "write_ask",
+    "write_construct",
+    "write_select",
+]

@@ -1,0 +1,272 @@
+"""The engine: static data, streams and continuous queries of one Spark session."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkext.config import Settings
+from sparkext.errors import CqelsError, UnknownStreamError
+from sparkext.language import check_supported, parse_query
+from sparkext.language.query import Query
+from sparkext.r2r.static_relations import StaticRelations
+from sparkext.runtime.engine_room import EngineRoom
+from sparkext.runtime.prepared_query import PreparedQuery
+from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.streams import Stream
+from sparkext.runtime.window_registry import WindowRegistry
+from sparkext.s2r.watermark import NEVER, StreamWatermark
+from sparkext.session import require_extension
+from static_data.store import StaticStore, StoreChange
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from static_data.load import LoadReport
+
+logger = logging.getLogger(__name__)
+
+
+class DuplicateNameError(CqelsError):
+    """A query name that is already in use."""
+
+
+class Engine:
+    """Joins live RDF streams with static Linked Data, in the Spark session `spark`.
+
+    The session must come from a builder that went through `sparkext.configure`; `spark.cqels.*` settings are read once,
+    here. `work_dir` is where static tables are kept (a temporary folder on local masters). Thread-safe: one lock orders
+    pushes, evaluations and registrations.
+    """
+
+    def __init__(self, spark: SparkSession, work_dir: str | Path | None = None) -> None:
+        require_extension(spark)
+        self.spark = spark
+        self.settings = Settings.from_session(spark)
+        self.lock = threading.RLock()
+        self.store = StaticStore(spark, work_dir=work_dir)
+        self.store.dictionary.setHashBits(self.settings.dictionary_hash_bits)
+        self.room = EngineRoom(spark, self.store.dictionary)
+        self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
+        self.streams: dict[str, Stream] = {}
+        self.parallelism = max(1, spark.sparkContext.defaultParallelism)
+        self._windows = WindowRegistry(self.room, self.settings.sharing_enabled)
+        self._queries: dict[str, RegisteredQuery] = {}
+        self._evaluating = False
+        self.store.listen(self._static_data_changed)
+
+    # -- static data ------------------------------------------------------------------------------------
+
+    def load_static(
+        self,
+        files: str | Path | Sequence[str | Path],
+        graph: str | None = None,
+        format: str | None = None,
+        progress: bool | None = None,
+    ) -> LoadReport:
+        """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain, .gz or .bz2) in parallel.
+
+        `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. Queries that
+        are registered see the new data from their next evaluation on. See `StaticStore.load` for errors.
+        """
+        return self.store.load(files, graph=graph, format=format, progress=progress)
+
+    def save_static(self, path: str | Path, overwrite: bool = False) -> None:
+        """Save the static data, encoded, so that `open_static` needs no parsing."""
+        self.store.save(path, overwrite=overwrite)
+
+    def open_static(self, path: str | Path, progress: bool | None = None) -> None:
+        """Take over static data that `save_static` wrote."""
+        self.store.open(path, progress=progress)
+
+    def _static_data_changed(self, change: StoreChange) -> None:
+        with self.lock:
+            self.relations.clear()
+            for query in self._queries.values():
+                query.recompile()
+
+    def constant(self, text: str) -> int:
+        """The id of a term that a query names; it stays known as long as the engine."""
+        return int(self.store.dictionary.encodeRetained(text))
+
+    # -- streams ----------------------------------------------------------------------------------------
+
+    def register_stream(
+        self, iri: str, source: DataFrame | None = None, checkpoint: str | None = None
+    ) -> Stream:
+        """Make a stream known; with `source`, a streaming DataFrame, it is fed from there.
+
+        Registering an IRI again gives the same stream.
+        """
+        with self.lock:
+            if iri not in self.streams:
+                idle = self.settings.idle_timeout or None
+                watermark = StreamWatermark(self.settings.allowed_lateness, idle)
+                self.streams[iri] = Stream(self, iri, watermark)
+            stream = self.streams[iri]
+        if source is not None:
+            stream.read(source, checkpoint)
+        return stream
+
+    def push(self, iri: str, *arguments: object, **options: object) -> object:
+        """Push one element into a stream; see `Stream.push`."""
+        return self.stream(iri).push(*arguments, **options)  # type: ignore[arg-type]
+
+    def stream(self, iri: str) -> Stream:
+        """A registered stream; raises UnknownStreamError."""
+        try:
+            return self.streams[iri]
+        except KeyError:
+            raise UnknownStreamError(iri, list(self.streams)) from None
+
+    def advance_to(self, time: int) -> None:
+        """Promise for every stream that no element of this time or an earlier one is to come."""
+        with self.lock:
+            for stream in self.streams.values():
+                stream.watermark.advance_to(time)
+            self.evaluate_due()
+
+    def finish(self) -> None:
+        """Say that all streams have ended: every window that holds an element closes."""
+        with self.lock:
+            for stream in self.streams.values():
+                stream.watermark.finish()
+            self.evaluate_due()
+
+    # -- queries ----------------------------------------------------------------------------------------
+
+    def register_query(self, text: str | Query, name: str | None = None) -> RegisteredQuery:
+        """Register a continuous query in RSP-QL; it is evaluated from the next element on.
+
+        `name` defaults to the IRI after REGISTER. Raises QuerySyntaxError, UnsupportedFeatureError, UnknownStreamError,
+        UnknownGraphError, or DuplicateNameError.
+        """
+        query = parse_query(text) if isinstance(text, str) else text
+        check_supported(query)
+        if not query.windows:
+            raise CqelsError(
+                "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
+            )
+        for warning in query.warnings:
+            logger.warning("%s", warning)
+        with self.lock:
+            given = name or (query.registration.name.value if query.registration else None)
+            chosen = given or f"query-{len(self._queries) + 1}"
+            if chosen in self._queries:
+                raise DuplicateNameError(f"a query named {chosen} is already registered")
+            windows = self._windows.open(query, self.streams)
+            try:
+                registered = RegisteredQuery(self, chosen, query, windows)
+            except Exception:
+                for window in windows.values():
+                    self._windows.close(window, self.streams)
+                raise
+            self._queries[chosen] = registered
+        return registered
+
+    @property
+    def queries(self) -> dict[str, RegisteredQuery]:
+        """The registered queries by name."""
+        return dict(self._queries)
+
+    def stop_query(self, name: str) -> None:
+        """End a query."""
+        with self.lock:
+            query = self._queries.pop(name)
+            query.active = False
+            query.close()
+            for window in query.windows.values():
+                self._windows.close(window, self.streams)
+
+    def select(self, text: str | Query) -> PreparedQuery:
+        """Prepare an ordinary SPARQL SELECT query over the static data; `answer()` on it runs it."""
+        query = parse_query(text) if isinstance(text, str) else text
+        check_supported(query)
+        if query.windows:
+            raise CqelsError("a query with windows is registered, not selected")
+        with self.lock:
+            return PreparedQuery(self, "select", query, {})
+
+    # -- evaluation -------------------------------------------------------------------------------------
+
+    def settled_up_to(self, iri: str) -> int:
+        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
+        return max(
+            (
+                q.scheduler.settled_up_to
+                for q in self._queries.values()
+                if q.scheduler.progress(iri)
+            ),
+            default=NEVER,
+        )
+
+    def note_arrivals(self, iri: str, times: Sequence[int]) -> None:
+        """Tell the queries over a stream at which times elements came."""
+        for query in self._queries.values():
+            if any(window.stream == iri for window in query.windows.values()):
+                query.scheduler.add(iri, times)
+
+    def evaluate_due(self) -> None:
+        """Evaluate every query at every instant that is due, in order of time."""
+        if self._evaluating:
+            return  # A subscriber pushed: the loop below takes it up.
+        self._evaluating = True
+        try:
+            while self._evaluate_round():
+                pass
+            self._let_panes_go()
+        finally:
+            self._evaluating = False
+
+    def _evaluate_round(self) -> bool:
+        instants = heapq.merge(
+            *(_due(place, query) for place, query in enumerate(self._queries.values())),
+            key=lambda due: due[:2],
+        )
+        worked = False
+        for instant, _, query in instants:
+            worked = True
+            if not query.active:
+                continue
+            try:
+                query.evaluate(instant)
+            except Exception:
+                # The stream goes on, and so do the other queries; the instant is reported, not lost silently.
+                query.progress.failures += 1
+                logger.exception("%s failed at %d ms", query.name, instant)
+                if query.progress.failures == 1 and len(self._queries) == 1:
+                    raise
+        return worked
+
+    def _let_panes_go(self) -> None:
+        for iri, stream in self.streams.items():
+            complete = min(stream.watermark.complete_up_to, 1 << 53)
+            if complete <= NEVER:
+                continue
+            lines = {}
+            for query in self._queries.values():
+                settled = min(query.scheduler.settled_up_to, complete)
+                for window in query.windows.values():
+                    if window.stream == iri and settled > NEVER:
+                        low, high = window.spec.present_bounds(settled)
+                        other = lines.get(window.key, (low, high))
+                        lines[window.key] = min(other, (low, high))
+            if lines:
+                stream.log.advanceAll("\n".join(f"{k}|{lo}|{hi}" for k, (lo, hi) in lines.items()))
+            stream.log.dropExpired(complete)
+
+    def close(self) -> None:
+        """Stop all queries and give back what the engine holds."""
+        with self.lock:
+            for name in list(self._queries):
+                self.stop_query(name)
+            self.room.close()
+
+
+def _due(place: int, query: RegisteredQuery):  # type: ignore[no-untyped-def]
+    for instant in query.scheduler.due():
+        yield instant, place, query

@@ -1,0 +1,114 @@
+"""The errors a user can meet; every message names the file, the line and column, or the key it is
+about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CqelsError(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+
+class QuerySyntaxError(CqelsError):
+    """A query text that is not RSP-QL*; `line` and `column` are 1-based.
+
+    `expected` names, for a reader, what could have stood there (empty when the text breaks a rule
+    that the grammar alone does not say, such as a blank node label used in two basic graph
+    patterns).
+
+    >>> print(QuerySyntaxError("unexpected '}'", 3, 7, ["an IRI", "a variable"]))
+    line 3, column 7: unexpected '}'; expected an IRI or a variable
+    """
+
+    def __init__(self, message: str, line: int, column: int, expected: Sequence[str] = ()) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        self.expected = tuple(expected)
+        wanted = f"; expected {_one_of(self.expected)}" if self.expected else ""
+        super().__init__(f"line {line}, column {column}: {message}{wanted}")
+
+
+class UnsupportedFeatureError(CqelsError):
+    """A valid query with something the engine does not run; `line` and `column` are 1-based."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        super().__init__(f"line {line}, column {column}: {message}")
+
+
+class UnknownStreamError(CqelsError):
+    """A stream IRI that was never registered."""
+
+    def __init__(self, iri: str, known: Sequence[str] = ()) -> None:
+        self.iri = iri
+        self.known = tuple(known)
+        super().__init__(f"unknown stream <{iri}>{_registered(self.known)}")
+
+
+class UnknownGraphError(CqelsError):
+    """A named graph that holds no data and was never loaded."""
+
+    def __init__(self, iri: str, known: Sequence[str] = ()) -> None:
+        self.iri = iri
+        self.known = tuple(known)
+        super().__init__(f"unknown graph <{iri}>{_registered(self.known)}")
+
+
+class UnknownWindowError(CqelsError):
+    """A window name that the query uses but does not declare; `line` and `column` are 1-based."""
+
+    def __init__(self, iri: str, line: int, column: int, known: Sequence[str] = ()) -> None:
+        self.iri = iri
+        self.line = line
+        self.column = column
+        self.known = tuple(known)
+        super().__init__(
+            f"line {line}, column {column}: window <{iri}> is not declared with FROM NAMED WINDOW"
+            f"{_registered(self.known)}"
+        )
+
+
+class ConfigurationError(CqelsError):
+    """A configuration key with a value that is not allowed, or an unknown key."""
+
+    def __init__(self, key: str, message: str) -> None:
+        self.key = key
+        self.message = message
+        super().__init__(f"{key}: {message}")
+
+
+class SessionError(CqelsError):
+    """A Spark session in which the engine cannot run."""
+
+
+class StreamElementError(CqelsError):
+    """A stream element that cannot be used: no time, two times, a graph name used before, or
+    malformed RDF.
+    """
+
+
+class InputFileError(CqelsError):
+    """An input file that cannot be read; `line` and `column` are 1-based, or None when the file as
+    a whole is meant.
+    """
+
+    def __init__(self, file: str, line: int | None, column: int | None, message: str) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.message = message
+        place = "".join(f":{number}" for number in (line, column) if number is not None)
+        super().__init__(f"{file}{place}: {message}")
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _registered(known: tuple[str, ...]) -> str:
+    return f"; known: {', '.join(f'<{iri}>' for iri in known)}" if known else ""

@@ -1,0 +1,164 @@
+package org.apache.spark.sql.cqels
+
+import java.nio.file.Path
+
+import scala.collection.mutable
+import org.apache.spark.sql.execution.joins.StaticIndex
+
+/** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
+final class ContinuousQuery(
+    val name: String, dictionary: Dictionary, room: Long, private var main: ExecutablePlan, columns: Seq[String], visible: Int, operator: String,
+    scratch: Path) {
+  private val stages = mutable.ArrayBuffer[(StageContent, ExecutablePlan)]()
+  private var previous: LongTable = new LongTable(visible)
+  private var held = new IdBuffer
+  private var heldBefore = new IdBuffer
+  private var order: Array[Int] = Array.emptyIntArray // column, negated minus one when descending
+  private var offset = 0
+  private var limit = -1
+  private var evaluations = 0L
+  private var makesTerms = false
+
+  private val windows = mutable.ArrayBuffer[StreamWindow]()
+
+  /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
+  def addWindow(window: StreamWindow): Unit = windows += window
+
+  def addStage(content: StageContent, plan: ExecutablePlan): Unit = stages += ((content, plan))
+
+  /** Executes another plan from now on; stages are given anew. */
+  def replacePlans(plan: ExecutablePlan): Unit = { stages.clear(); main = plan }
+
+  /** ORDER BY over result columns (c, or -c-1 for descending), then OFFSET and LIMIT (-1: none). */
+  def sliced(columns: String, offset: Int, limit: Int): Unit = {
+    order = columns.split(',').filter(_.nonEmpty).map(_.toInt)
+    this.offset = offset
+    this.limit = limit
+  }
+
+  /** Moves the query's windows to "o1,c1,o2,c2": (open, close] each, in the order in which they were added. */
+  def moveWindows(bounds: String): Unit = {
+    val edges = Numbers.list(bounds)
+    for (i <- 0 until edges.length / 2) windows(i).advance(edges(2 * i), edges(2 * i + 1))
+  }
+
+  /** Says that expressions may put new terms into the dictionary; they leave it after each evaluation. */
+  def setMakesTerms(): Unit = makesTerms = true
+
+  def warm(): Unit = { stages.foreach(_._2.warm()); main.warm() }
+
+  /** Why the query cannot run on the driver, or null. */
+  def driverRefusal: String = (stages.map(_._2) :+ main).map(_.driverRefusal).find(_ != null).orNull
+
+  /** Moves the query's windows, evaluates over their content and leaves the answers as an Arrow file.
+   *
+   *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the
+   *  file ("" when there is none), and nanoseconds of moving windows, running and decoding.
+   */
+  def evaluate(bounds: String, slices: Int): String = {
+    val begun = System.nanoTime()
+    moveWindows(bounds)
+    val started = System.nanoTime()
+    stages.foreach { case (content, plan) => content.replace(run(plan, slices)) }
+    val all = run(main, slices)
+    val rows = arrange(stream(all))
+    val ran = System.nanoTime()
+    val path = if (rows.rowCount == 0) "" else {
+      val file = scratch.resolve(s"answers-${ContinuousQuery.next()}.arrow").toString
+      ArrowAnswers.write(rows, columns.take(visible), dictionary, file)
+      file
+    }
+    if (makesTerms) dictionary.sweepUnreferenced()
+    evaluations += 1
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"window_ns":${started - begun},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
+  }
+
+  private def run(plan: ExecutablePlan, slices: Int): LongTable =
+    if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
+
+  /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count. */
+  private def stream(now: LongTable): LongTable = operator match {
+    case "RSTREAM" => now
+    case "ISTREAM" =>
+      val before = previous
+      remember(now)
+      without(now, before)
+    case "DSTREAM" =>
+      val gone = without(previous, now)
+      remember(now)
+      gone
+  }
+
+  private def without(rows: LongTable, others: LongTable): LongTable = {
+    val width = rows.arity
+    val index = StaticIndex.build(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
+    val key = new IdRow(visible)
+    val kept = new LongTable(width)
+    var r = 0
+    while (r < rows.rowCount) {
+      var c = 0
+      while (c < visible) { key.set(c, rows(r, c)); c += 1 }
+      val found = if (visible == 1) index.get(key.row.getLong(0)) else index.get(key.row)
+      if (found == null) kept.appendAll(rows.data, r, 1)
+      r += 1
+    }
+    kept
+  }
+
+  /** Keeps these answers, and the terms of the ones before them for one evaluation more: DSTREAM still prints what left. */
+  private def remember(now: LongTable): Unit = {
+    dictionary.release(heldBefore.array, heldBefore.size)
+    val free = heldBefore
+    heldBefore = held
+    held = free
+    held.reset()
+    var i = 0
+    while (i < now.rowCount * now.arity) { held.add(now.data(i)); i += 1 }
+    dictionary.retain(held.array, held.size)
+    previous = now
+  }
+
+  private def arrange(rows: LongTable): LongTable =
+    if (order.isEmpty && offset == 0 && limit < 0) rows
+    else {
+      val numbers = Array.tabulate[Integer](rows.rowCount)(Int.box)
+      if (order.nonEmpty) java.util.Arrays.sort(numbers, (a: Integer, b: Integer) => compare(rows, a, b))
+      val from = math.min(offset, numbers.length)
+      val until = if (limit < 0) numbers.length else math.min(numbers.length.toLong, from.toLong + limit).toInt
+      val sorted = new LongTable(rows.arity, until - from)
+      var i = from
+      while (i < until) { sorted.appendAll(rows.data, numbers(i), 1); i += 1 }
+      sorted
+    }
+
+  private def compare(rows: LongTable, a: Int, b: Int): Int = {
+    var i = 0
+    while (i < order.length) {
+      val descending = order(i) < 0
+      val column = if (descending) -order(i) - 1 else order(i)
+      val c = TermValues.order(room, rows(a, column), rows(b, column))
+      if (c != 0) return if (descending) -c else c
+      i += 1
+    }
+    0
+  }
+
+  /** The last evaluation's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows], ..]}, ..]. */
+  def operators(): String =
+    (stages.map(_._2) :+ main).map { plan =>
+      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows}]")
+      s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
+    }.mkString("[", ",", "]")
+
+  def planTree(): String = (stages.map(_._2) :+ main).map(p => s"-- ${p.label}\n${p.treeString}").mkString("\n")
+
+  def close(): Unit = Seq(held, heldBefore).foreach { ids =>
+    dictionary.release(ids.array, ids.size)
+    ids.reset()
+  }
+}
+
+private object ContinuousQuery {
+  private val counter = new java.util.concurrent.atomic.AtomicLong()
+  def next(): Long = counter.incrementAndGet()
+}

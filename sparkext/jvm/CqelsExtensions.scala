@@ -1,0 +1,17 @@
+package org.apache.spark.sql.cqels
+
+import org.apache.spark.sql.SparkSessionExtensions
+
+/** What a session gets from us; with nothing registered, every plan and answer is Spark's own.
+ *
+ *  Enable with `spark.sql.extensions=org.apache.spark.sql.cqels.CqelsExtensions` and the jar on `spark.jars`
+ *  (`sparkext.configure(builder)` does both).
+ */
+class CqelsExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    // A strategy, since only our own leaf needs planning: Spark's strategies never see anything else of ours.
+    extensions.injectPlannerStrategy(_ => IdRelationStrategy)
+    // Functions over term ids, by name, so that Python and SQL text can use them.
+    TermFunctions.all.foreach(extensions.injectFunction)
+  }
+}

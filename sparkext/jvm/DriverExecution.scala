@@ -1,0 +1,89 @@
+package org.apache.spark {
+
+  import java.util.Properties
+  import java.util.concurrent.atomic.AtomicLong
+
+  import org.apache.spark.executor.TaskMetrics
+  import org.apache.spark.memory.TaskMemoryManager
+
+  /** A task context for work done on the driver itself.
+   *
+   *  Aggregates, sorts and cached scans need a context with memory and block locks of its own; `TaskContext.empty` has
+   *  neither. The metrics object is not registered with the listener bus: that would leave accumulators behind at each run.
+   */
+  private[spark] object DriverTask {
+    private val ids = new AtomicLong(1L << 40)
+
+    def run[T](partition: Int)(body: TaskContext => T): T = {
+      val env = SparkEnv.get
+      val id = ids.getAndIncrement()
+      env.blockManager.registerTask(id)
+      val context = new TaskContextImpl(0, 0, partition, id, 0, 1, new TaskMemoryManager(env.memoryManager, id),
+        localProperties(), env.metricsSystem, TaskMetrics.empty, BigDecimal(1), Map.empty)
+      val outer = TaskContext.get()
+      TaskContext.setTaskContext(context)
+      var failure: Option[Throwable] = None
+      try body(context)
+      catch { case e: Throwable => failure = Some(e); throw e }
+      finally {
+        try context.markTaskCompleted(failure)
+        finally {
+          env.blockManager.releaseAllLocksForTask(id)
+          context.taskMemoryManager.cleanUpAllAllocatedMemory()
+          if (outer == null) TaskContext.unset() else TaskContext.setTaskContext(outer)
+        }
+      }
+    }
+
+    // SQLConf.get inside a task reads the context's properties: without them time zones and ANSI mode are the defaults.
+    private def localProperties(): Properties = {
+      val copy = new Properties()
+      val local = SparkContext.getActive.map(_.getLocalProperties).orNull
+      if (local != null) local.stringPropertyNames().forEach(k => copy.setProperty(k, local.getProperty(k)))
+      copy
+    }
+  }
+}
+
+package org.apache.spark.sql.cqels {
+
+  import org.apache.spark.DriverTask
+  import org.apache.spark.rdd.RDD
+  import org.apache.spark.sql.catalyst.InternalRow
+  import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+  import org.apache.spark.sql.execution._
+  import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec}
+  import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
+
+  /** Iterating a plan's RDD on the driver, and knowing when that is right. */
+  private[cqels] object DriverExecution {
+    /** Why a plan may not be iterated on the driver; None when it may.
+     *
+     *  A shuffle's map stage would not run and a top-k would see one partition only: empty or partial answers without
+     *  an error. So only operators known to be right are let through; anything else runs as a job.
+     */
+    def refusal(plan: SparkPlan): Option[String] = plan.collectFirst {
+      case node if !allowed(node) => s"${node.nodeName} needs a Spark job"
+      case node if node.expressions.exists(SubqueryExpression.hasSubquery) => s"${node.nodeName} holds a subquery"
+    }
+
+    private def allowed(node: SparkPlan): Boolean = node match {
+      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec => true
+      case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
+      case _: HashAggregateExec | _: ObjectHashAggregateExec => true
+      case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec => true
+      case _: WholeStageCodegenExec | _: InputAdapter => true
+      case _: OneRowRelationExec => true
+      case _ => false
+    }
+
+    /** Feeds every row of the RDD to `consume`, partition after partition, in this thread. */
+    def foreachRow(rdd: RDD[InternalRow])(consume: InternalRow => Unit): Unit =
+      rdd.partitions.foreach { part =>
+        DriverTask.run(part.index) { context =>
+          val rows = rdd.iterator(part, context)
+          while (rows.hasNext) consume(rows.next())
+        }
+      }
+  }
+}

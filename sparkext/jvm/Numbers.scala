@@ -1,0 +1,162 @@
+package org.apache.spark.sql.cqels
+
+import java.math.{BigDecimal => JBigDecimal, BigInteger}
+
+/** Numeric terms whether they live in their id or, too long or not canonical, in the dictionary ("007"^^xsd:integer). */
+private[cqels] object Numbers {
+  val IntegerRank = 1
+  val DecimalRank = 2
+  val FloatRank = 3
+  val DoubleRank = 4
+
+  /** Numeric promotion rank: 0 not numeric, then integer, decimal, float, double. */
+  def rank(room: Long, id: Long): Int =
+    if (id <= 0) 0
+    else if (TermCodec.isInline(id)) TermCodec.numericRank(id)
+    else if (TermId.kind(id) != TermId.TypedLiteral) 0
+    else { val t = TermValues.text(room, id); if (illTyped(t)) 0 else rankOf(TermText.datatype(t)) }
+
+  private val Xsd = "http://www.w3.org/2001/XMLSchema#"
+  private val IntegerTypes = Set("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger",
+    "nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte").map(Xsd + _)
+
+  private def rankOf(datatype: String): Int =
+    if (IntegerTypes(datatype)) IntegerRank
+    else if (datatype == Xsd + "decimal") DecimalRank
+    else if (datatype == Xsd + "float") FloatRank
+    else if (datatype == Xsd + "double") DoubleRank
+    else 0
+
+  /** Whether the text is of a numeric or boolean type but its lexical form is not. */
+  def illTyped(text: String): Boolean = {
+    val datatype = TermText.datatype(text)
+    val lexical = TermText.lexical(text).trim
+    rankOf(datatype) match {
+      case IntegerRank => !lexical.matches("[+-]?[0-9]+")
+      case DecimalRank => !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
+      case FloatRank | DoubleRank =>
+        !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
+      case _ => datatype == Xsd + "boolean"
+    }
+  }
+
+  def double(room: Long, id: Long): Double =
+    if (TermCodec.isInline(id)) TermCodec.doubleValue(id) else parseDouble(TermValues.lexical(room, id).trim)
+
+  private def parseDouble(lexical: String): Double = lexical match {
+    case "INF" | "+INF" => Double.PositiveInfinity
+    case "-INF" => Double.NegativeInfinity
+    case "NaN" => Double.NaN
+    case other => other.toDouble
+  }
+
+  def decimal(room: Long, id: Long): JBigDecimal =
+    if (TermCodec.isInline(id)) TermCodec.decimalValue(id) else new JBigDecimal(TermValues.lexical(room, id).trim)
+
+  def integerTerm(room: Long, value: BigInteger): Long = {
+    val inline = if (value.bitLength < 57) TermCodec.integerId(value.longValue) else 0L
+    if (inline != 0) inline else TermValues.encode(room, s""""$value"^^<${Xsd}integer>""")
+  }
+
+  def decimalTerm(room: Long, value: JBigDecimal): Long = {
+    val plain = if (value.signum == 0) JBigDecimal.ZERO else value.stripTrailingZeros
+    val scaled = if (plain.scale < 1) plain.setScale(1) else plain
+    TermValues.encode(room, s""""${scaled.toPlainString}"^^<${Xsd}decimal>""")
+  }
+
+  def floatingTerm(room: Long, value: Double, rank: Int): Long =
+    if (rank == FloatRank) {
+      val inline = TermCodec.floatIdOrZero(value.toFloat)
+      if (inline != 0) inline else TermValues.encode(room, s""""${canonical(value.toFloat.toString)}"^^<${Xsd}float>""")
+    } else {
+      val inline = TermCodec.doubleIdOrZero(value)
+      if (inline != 0) inline else TermValues.encode(room, s""""${canonical(value.toString)}"^^<${Xsd}double>""")
+    }
+
+  /** XSD's canonical form of what Java prints: one digit before the point, an exponent always. */
+  private def canonical(java: String): String = java match {
+    case "Infinity" => "INF"
+    case "-Infinity" => "-INF"
+    case "NaN" => "NaN"
+    case number =>
+      val value = new JBigDecimal(number)
+      if (value.signum == 0) (if (number.startsWith("-")) "-0.0E0" else "0.0E0")
+      else {
+        val digits = value.unscaledValue.abs.toString
+        val exponent = digits.length - 1 - value.scale
+        val tail = digits.substring(1).reverse.dropWhile(_ == '0').reverse
+        s"${if (value.signum < 0) "-" else ""}${digits.charAt(0)}.${if (tail.isEmpty) "0" else tail}E$exponent"
+      }
+  }
+
+  /** Whole numbers from a comma-separated text. */
+  def list(text: String): Array[Long] = if (text.isEmpty) Array.emptyLongArray else text.split(',').map(_.toLong)
+
+  /** Adds exactly while all terms are integers or decimals, in doubles from the first float or double on. */
+  final class Sum {
+    private var exact = JBigDecimal.ZERO
+    private var small = 0L
+    private var floating = 0.0
+    private var rankSoFar = IntegerRank
+
+    def add(room: Long, id: Long): Unit = {
+      val r = rank(room, id)
+      if (rankSoFar < FloatRank && r >= FloatRank) floating = total.doubleValue
+      rankSoFar = math.max(rankSoFar, r)
+      if (rankSoFar >= FloatRank) floating += double(room, id)
+      else if (r == IntegerRank && TermCodec.isInline(id) && math.abs(small) < (1L << 60)) small += TermCodec.integerValue(id)
+      else exact = exact.add(decimal(room, id))
+    }
+
+    private def total: JBigDecimal = exact.add(JBigDecimal.valueOf(small))
+
+    def term(room: Long): Long =
+      if (rankSoFar >= FloatRank) floatingTerm(room, floating, rankSoFar)
+      else if (rankSoFar == IntegerRank) integerTerm(room, total.toBigInteger)
+      else decimalTerm(room, total)
+  }
+}
+
+/** Parts of a term's canonical N-Triples text. */
+private[cqels] object TermText {
+  def lexical(text: String): String =
+    if (text.startsWith("\"")) unescape(text.substring(1, text.lastIndexOf('"')))
+    else if (text.startsWith("<") && !text.startsWith("<<")) text.substring(1, text.length - 1)
+    else text
+
+  def language(text: String): String = { val at = text.lastIndexOf('"'); if (text.startsWith("@", at + 1)) text.substring(at + 2) else "" }
+
+  def datatype(text: String): String = {
+    val at = text.lastIndexOf('"')
+    if (text.startsWith("^^<", at + 1)) text.substring(at + 4, text.length - 1)
+    else if (text.startsWith("@", at + 1)) "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+    else "http://www.w3.org/2001/XMLSchema#string"
+  }
+
+  def quote(lexical: String): String = {
+    val out = new StringBuilder("\"")
+    lexical.foreach {
+      case '"' => out.append("\\\"")
+      case '\\' => out.append("\\\\")
+      case '\n' => out.append("\\n")
+      case '\r' => out.append("\\r")
+      case c => out.append(c)
+    }
+    out.append('"').toString
+  }
+
+  private def unescape(escaped: String): String =
+    if (escaped.indexOf('\\') < 0) escaped
+    else {
+      val out = new StringBuilder(escaped.length)
+      var i = 0
+      while (i < escaped.length) {
+        if (escaped.charAt(i) == '\\') {
+          i += 1
+          out.append(escaped.charAt(i) match { case 'n' => '\n'; case 'r' => '\r'; case c => c })
+        } else out.append(escaped.charAt(i))
+        i += 1
+      }
+      out.toString
+    }
+}

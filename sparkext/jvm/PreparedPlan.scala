@@ -1,0 +1,244 @@
+package org.apache.spark.sql.cqels
+
+import scala.collection.mutable
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference, AttributeSet, BoundReference, Expression, NamedExpression, PredicateHelper, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
+import org.apache.spark.sql.types.LongType
+
+/** How a query's answers of now are computed. */
+trait ExecutablePlan {
+  def label: String
+  /** Plans and compiles now, so that the first evaluation does not. */
+  def warm(): Unit
+  /** Why this plan cannot run on the driver, or null. */
+  def driverRefusal: String
+  def runOnDriver(): LongTable
+  def runAsJob(slices: Int): LongTable
+  /** The last run's operators, root first. */
+  def operators(): Seq[PlanOperator]
+  def treeString: String
+}
+
+/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them. */
+final case class PlanOperator(depth: Int, name: String, detail: String, rows: Long)
+
+/** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
+final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePlan {
+  override def warm(): Unit = ()
+  override def driverRefusal: String = "stock Spark runs jobs"
+  override def runOnDriver(): LongTable = runAsJob(1)
+  override def runAsJob(slices: Int): LongTable = {
+    val width = data.schema.size
+    val out = new LongTable(width)
+    data.queryExecution.executedPlan.executeCollect().foreach(PreparedPlan.append(out, width, _))
+    out
+  }
+  override def operators(): Seq[PlanOperator] =
+    PlanNodes.topDown(data.queryExecution.executedPlan, 0).map { case (n, depth) => PlanOperator(depth, n.nodeName, "", PlanNodes.rowMetric(n)) }
+  override def treeString: String = data.queryExecution.executedPlan.treeString
+}
+
+/** The physical plan of a query for one join order, made once and executed over whatever its relations hold.
+ *
+ *  On the driver the plan's RDD is kept and iterated again; as a job the plan is bound anew (its live leaves are
+ *  replaced) from the same template. Not thread-safe: one evaluation at a time.
+ */
+final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String) extends ExecutablePlan {
+  private val width = logical.output.size
+  require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")
+
+  private lazy val driverPlan: SparkPlan = {
+    val prepared = QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(plan(), forTasks = false))
+    prepared.transformUp { case BroadcastExchangeExec(mode, child) if StageBuildExec.supports(mode) => StageBuildExec(mode, child) }
+  }
+  private lazy val stages: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
+  @volatile private var kept: RDD[InternalRow] = _
+  private var jobTemplate: SparkPlan = _
+  private var jobSlices = 0
+  private var binds = 0L
+  private var lastPlan: SparkPlan = _
+  private var before: Map[Int, Long] = Map.empty
+
+  lazy val driverRefusal: String = DriverExecution.refusal(driverPlan).orNull
+
+  // A fresh query execution each time: physical nodes hold state that must not be shared between templates.
+  private def plan(): SparkPlan = session.withActive(new QueryExecution(session, logical).sparkPlan)
+
+  def warm(): Unit = session.withActive {
+    if (driverRefusal == null) keep()
+  }
+
+  private def keep(): RDD[InternalRow] = {
+    if (kept == null) kept = SQLExecution.withSQLConfPropagated(session)(driverPlan.execute())
+    kept
+  }
+
+  /** All answers now, iterated in this thread. */
+  def runOnDriver(): LongTable = session.withActive {
+    if (driverRefusal != null) throw new IllegalStateException(s"$label: $driverRefusal")
+    SQLExecution.withSQLConfPropagated(session) {
+      val rdd = keep()
+      lastPlan = driverPlan
+      before = PlanNodes.rowMetrics(driverPlan)
+      stages.foreach(_.rebuild())
+      val out = new LongTable(width, 64)
+      DriverExecution.foreachRow(rdd)(append(out, _))
+      out
+    }
+  }
+
+  /** All answers now, as a Spark job of `slices` tasks at its leaves. */
+  def runAsJob(slices: Int): LongTable = session.withActive {
+    SQLExecution.withSQLConfPropagated(session) {
+      val bound = bind(math.max(1, slices))
+      lastPlan = bound
+      before = Map.empty
+      val columns = width
+      try {
+        val parts = bound.execute().mapPartitions { rows =>
+          val table = new LongTable(columns, 64)
+          rows.foreach(PreparedPlan.append(table, columns, _))
+          Iterator.single(table.toArray)
+        }.collect()
+        val out = new LongTable(width, math.max(1, parts.map(_.length).sum / math.max(1, width)))
+        parts.foreach(cells => if (width > 0) out.appendAll(cells, 0, cells.length / width))
+        out
+      } finally bound.foreach { case i: IndexedRelationExec => i.release(); case _ => }
+    }
+  }
+
+  private def bind(slices: Int): SparkPlan = {
+    if (jobTemplate == null || jobSlices != slices || hasSubqueries(jobTemplate)) {
+      // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
+      val sliced = plan().transformUp { case s: RelationScanExec => s.copy(slices = slices, forTasks = true) }
+      jobTemplate = QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(sliced, forTasks = true))
+      jobSlices = slices
+    }
+    binds += 1
+    // Every ancestor of a replaced leaf is made anew with it; what is static stays the same object.
+    jobTemplate.transformUp {
+      case s: RelationScanExec if s.content.live => s.copy(version = binds)
+      case i: IndexedRelationExec if i.content.live => i.copy(version = binds)
+    }
+  }
+
+  private def hasSubqueries(p: SparkPlan): Boolean = p.exists(_.expressions.exists(SubqueryExpression.hasSubquery))
+
+  private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
+
+  def operators(): Seq[PlanOperator] =
+    if (lastPlan == null) Nil else PlanNodes.topDown(lastPlan, 0).map { case (node, depth) =>
+      val now = PlanNodes.rowMetric(node)
+      val rows = node match {
+        case s: StageBuildExec => s.builtRows
+        case _ if now < 0 => -1L
+        case _ => now - before.getOrElse(System.identityHashCode(node), 0L)
+      }
+      PlanOperator(depth, node.nodeName, PreparedPlan.detail(node), rows)
+    }
+
+  def treeString: String = (if (lastPlan == null && driverRefusal == null) driverPlan else if (lastPlan == null) plan() else lastPlan).treeString
+}
+
+object PreparedPlan {
+  def apply(data: Dataset[_], label: String): PreparedPlan =
+    new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label)
+
+  private[cqels] def append(out: LongTable, columns: Int, row: InternalRow): Unit = {
+    val at = out.appendRow()
+    var c = 0
+    while (c < columns) {
+      // 0 is no term's id: it stands for an unbound variable in result tables.
+      out.set(at + c, if (row.isNullAt(c)) 0L else row.getLong(c))
+      c += 1
+    }
+  }
+
+  private def detail(node: SparkPlan): String = node match {
+    case s: RelationScanExec => s.content.name
+    case i: IndexedRelationExec => i.content.name
+    case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
+    case f: FilterExec => f.condition.toString
+    case _ => ""
+  }
+}
+
+private[cqels] object PlanNodes {
+  def bottomUp(plan: SparkPlan): Seq[SparkPlan] = { val all = mutable.ArrayBuffer[SparkPlan](); plan.foreachUp(all += _); all.toSeq }
+
+  def topDown(plan: SparkPlan, depth: Int): Seq[(SparkPlan, Int)] = plan match {
+    case w: WholeStageCodegenExec => topDown(w.child, depth)
+    case i: InputAdapter => topDown(i.child, depth)
+    case node => (node, depth) +: node.children.flatMap(topDown(_, depth + 1))
+  }
+
+  def rowMetric(node: SparkPlan): Long = node.metrics.get("numOutputRows").map(_.value).getOrElse(-1L)
+
+  def rowMetrics(plan: SparkPlan): Map[Int, Long] =
+    bottomUp(plan).map(n => System.identityHashCode(n) -> rowMetric(n)).filter(_._2 >= 0).toMap
+}
+
+/** Replaces the build side of a hash join by an index of the relation it reads.
+ *
+ *  Before: `BroadcastHashJoin(left, Project(Filter(c, RelationScan r)))`;
+ *  after:  `Project(BroadcastHashJoin(left, IndexedRelation r, condition and c))`.
+ */
+private[cqels] object IndexedBuildSides extends PredicateHelper {
+  def apply(plan: SparkPlan, forTasks: Boolean): SparkPlan = plan.transformUp {
+    case join: BroadcastHashJoinExec if join.buildSide == BuildRight && !join.isNullAwareAntiJoin =>
+      relationBelow(join.right).flatMap(replace(join, _, forTasks)).getOrElse(join)
+  }
+
+  /** A relation under projections and filters: its columns by attribute, and the filters' conjunction. */
+  private final case class Below(scan: RelationScanExec, columns: AttributeMap[Int], condition: Option[Expression])
+
+  private def relationBelow(plan: SparkPlan): Option[Below] = plan match {
+    case scan: RelationScanExec =>
+      Some(Below(scan, AttributeMap(scan.output.zipWithIndex), None))
+    case FilterExec(condition, child) if condition.deterministic && !SubqueryExpression.hasSubquery(condition) =>
+      relationBelow(child).map(b => b.copy(condition = Some(b.condition.fold(condition)(And(_, condition)))))
+    case ProjectExec(list, child) if list.forall(_.isInstanceOf[AttributeReference]) =>
+      relationBelow(child)
+    case ProjectExec(list, child) if list.forall(isRenaming) =>
+      relationBelow(child).map { b =>
+        val renamed = list.collect { case a @ Alias(from: AttributeReference, _) => a.toAttribute -> b.columns(from) }
+        b.copy(columns = AttributeMap(b.columns.toSeq ++ renamed))
+      }
+    case _ => None
+  }
+
+  private def isRenaming(e: NamedExpression): Boolean = e match {
+    case _: AttributeReference => true
+    case Alias(_: AttributeReference, _) => true
+    case _ => false
+  }
+
+  private def replace(join: BroadcastHashJoinExec, below: Below, forTasks: Boolean): Option[SparkPlan] = {
+    val keys = join.requiredChildDistribution(1) match {
+      case BroadcastDistribution(HashedRelationBroadcastMode(k, _)) => k.collect { case BoundReference(i, LongType, _) => i }
+      case _ => Nil
+    }
+    if (keys.isEmpty || keys.size != join.rightKeys.size) None
+    else {
+      val needed = below.condition.map(_.references).getOrElse(AttributeSet.empty)
+      // The condition may read columns that the projection dropped: they ride along and are projected away above.
+      val extra = needed.filterNot(a => join.right.output.exists(_.exprId == a.exprId)).toSeq
+      val output: Seq[Attribute] = join.right.output ++ extra
+      val columns = output.map(below.columns(_))
+      val mode = HashedRelationBroadcastMode(keys.map(i => BoundReference(i, LongType, output(i).nullable)))
+      val indexed = IndexedRelationExec(below.scan.content, columns, keys, output, mode, forTasks)
+      val condition = (join.condition.toSeq ++ below.condition.toSeq).reduceOption(And)
+      val replaced = join.copy(right = indexed, condition = condition)
+      Some(if (extra.isEmpty || join.output == replaced.output) replaced else ProjectExec(join.output, replaced))
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package org.apache.spark.sql.cqels
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticIndex}
+import org.apache.spark.unsafe.Platform
+
+/** The rows a relation of a query holds now, whoever keeps them. */
+abstract class RelationContent(val name: String, val arity: Int) {
+  /** Whether the rows may change between two evaluations. */
+  def live: Boolean
+  /** Rows now, multiplicities counted. */
+  def rowCount: Long
+  /** Rows of one of `slices` equal parts. The row object is re-used. */
+  def scan(slice: Int, slices: Int): Iterator[InternalRow]
+  /** What a hash join probes: the rows' `columns`, keyed by positions `keys` among them. */
+  def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
+  /** The content as it is now, immutable, to be sent elsewhere. */
+  def snapshot(): StaticContent
+}
+
+/** Static rows: a triple pattern's table, or a pre-joined sub-pattern; `counts` are multiplicities (null: all one). */
+final class StaticContent(name: String, val table: LongTable, val counts: Array[Int])
+    extends RelationContent(name, table.arity) {
+  private val indexes = new ConcurrentHashMap[String, StaticIndex]()
+  private lazy val rows: Long = if (counts == null) table.rowCount.toLong else counts.foldLeft(0L)(_ + _)
+
+  override def live: Boolean = false
+  override def rowCount: Long = rows
+  override def snapshot(): StaticContent = this
+
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
+    val n = table.rowCount.toLong
+    new TableScan(table, counts, (n * slice / slices).toInt, (n * (slice + 1) / slices).toInt)
+  }
+
+  override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
+    indexes.computeIfAbsent(columns.mkString(",") + "|" + keys.mkString(","),
+      _ => StaticIndex.build(table, counts, columns, keys))
+
+  def indexCount: Int = indexes.size
+  def memoryBytes: Long = {
+    var sum = 8L * table.data.length + (if (counts == null) 0L else 4L * counts.length)
+    indexes.values.forEach(i => sum += i.estimatedSize)
+    sum
+  }
+}
+
+/** The rows of one pattern in one window. */
+final class WindowContent(name: String, val table: WindowTable) extends RelationContent(name, table.arity) {
+  override def live: Boolean = true
+  override def rowCount: Long = table.rowCount.toLong
+  override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = table.index(columns, keys)
+  override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), null)
+
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
+    val from = (table.capacityUsed.toLong * slice / slices).toInt
+    val until = (table.capacityUsed.toLong * (slice + 1) / slices).toInt
+    new Iterator[InternalRow] {
+      private val cells = new IdRow(arity)
+      private var at = from
+      skip()
+      private def skip(): Unit = while (at < until && !table.isPresent(at)) at += 1
+      override def hasNext: Boolean = at < until
+      override def next(): InternalRow = {
+        var c = 0
+        while (c < arity) { cells.set(c, table.cell(at, c)); c += 1 }
+        at += 1
+        skip()
+        cells.row
+      }
+    }
+  }
+}
+
+/** The result of a stage of a prepared query: replaced as a whole at each evaluation. */
+final class StageContent(name: String, arity: Int) extends RelationContent(name, arity) {
+  @volatile private var current: StaticContent = new StaticContent(name, new LongTable(arity), null)
+
+  def replace(rows: LongTable): Unit = current = new StaticContent(name, rows, null)
+  override def live: Boolean = true
+  override def rowCount: Long = current.rowCount
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = current.scan(slice, slices)
+  override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = current.index(columns, keys)
+  override def snapshot(): StaticContent = current
+}
+
+/** An unsafe row of bigint columns, written in place. */
+final class IdRow(arity: Int) {
+  private val bytes = new Array[Byte](8 * ((arity + 63) / 64) + 8 * arity)
+  private val base = Platform.BYTE_ARRAY_OFFSET + 8L * ((arity + 63) / 64)
+  val row = new UnsafeRow(arity)
+  row.pointTo(bytes, bytes.length)
+
+  @inline def set(column: Int, value: Long): Unit = Platform.putLong(bytes, base + 8L * column, value)
+}
+
+private final class TableScan(table: LongTable, counts: Array[Int], from: Int, until: Int) extends Iterator[InternalRow] {
+  private val cells = new IdRow(table.arity)
+  private var at = from
+  private var left = if (counts == null || from >= until) 1 else counts(from)
+
+  override def hasNext: Boolean = at < until
+
+  override def next(): InternalRow = {
+    var c = 0
+    while (c < table.arity) { cells.set(c, table(at, c)); c += 1 }
+    left -= 1
+    if (left == 0) {
+      at += 1
+      left = if (counts == null || at >= until) 1 else counts(at)
+    }
+    cells.row
+  }
+}
+
+private[cqels] object BroadcastIds {
+  // Far from SparkContext's own numbers.
+  private val next = new AtomicLong(1L << 48)
+  def take(): Long = next.incrementAndGet()
+}

@@ -1,0 +1,144 @@
+package org.apache.spark.sql.cqels
+
+import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.broadcast.{Broadcast, InProcessBroadcast}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, Partitioning, SinglePartition, UnknownPartitioning}
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.joins.LongHashedRelation
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.types.LongType
+
+/** The logical leaf that stands for a relation of ours, live or static, in any Spark plan. */
+case class IdRelationLeaf(content: RelationContent, output: Seq[Attribute], estimatedRows: Long)
+    extends LeafNode with MultiInstanceRelation {
+  override def newInstance(): IdRelationLeaf = copy(output = output.map(_.newInstance()))
+  // Never "empty": Spark would plan the relation away, and content changes under the plan.
+  override def computeStats(): Statistics =
+    Statistics(sizeInBytes = math.max(1L, estimatedRows) * 8 * (output.size + 1), rowCount = Some(math.max(1L, estimatedRows)))
+  override def simpleString(maxFields: Int): String = s"IdRelation ${content.name} ${output.mkString("[", ", ", "]")}"
+}
+
+object IdRelationLeaf {
+  def named(content: RelationContent, columns: Seq[String], estimatedRows: Long): IdRelationLeaf =
+    IdRelationLeaf(content, columns.map(AttributeReference(_, LongType, nullable = false)()), estimatedRows)
+}
+
+/** Plans [[IdRelationLeaf]]; everything else stays with Spark's own strategies. */
+object IdRelationStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case leaf: IdRelationLeaf => RelationScanExec(leaf.content, leaf.output, slices = 1) :: Nil
+    case _ => Nil
+  }
+}
+
+/** Reads a relation: in one slice on the driver; as a job in several, each task being given its rows (`forTasks`).
+ *
+ *  `version` tells one bind from the next: Catalyst keeps the old node where a new one is equal to it.
+ */
+case class RelationScanExec(
+    content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean = false, version: Long = 0)
+    extends LeafExecNode {
+  override lazy val metrics: Map[String, SQLMetric] =
+    Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  override def outputPartitioning: Partitioning = if (slices == 1) SinglePartition else UnknownPartitioning(slices)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val source: Broadcast[_ <: ScanSource] =
+      if (forTasks && !sparkContext.isLocal) sparkContext.broadcast(new ShippedTable(content.snapshot()))
+      else new InProcessBroadcast[ScanSource](BroadcastIds.take(), () => new HeldContent(content))
+    new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
+  }
+
+  override def simpleString(maxFields: Int): String = s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}"
+}
+
+/** Where a scan's partitions find their rows. */
+private[cqels] sealed trait ScanSource {
+  def scan(slice: Int, slices: Int): Iterator[InternalRow]
+}
+
+private final class HeldContent(content: RelationContent) extends ScanSource {
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
+}
+
+/** A table sent to executors once a process, in primitive arrays. */
+private[cqels] final class ShippedTable(private var content: StaticContent) extends ScanSource with java.io.Externalizable {
+  def this() = this(null)
+
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
+
+  override def writeExternal(out: java.io.ObjectOutput): Unit = {
+    out.writeUTF(content.name)
+    out.writeInt(content.arity)
+    LongArrayIO.write(out, content.table.data, content.table.rowCount * content.arity)
+    out.writeObject(content.counts)
+  }
+
+  override def readExternal(in: java.io.ObjectInput): Unit = {
+    val name = in.readUTF()
+    val arity = in.readInt()
+    val cells = LongArrayIO.read(in)
+    content = new StaticContent(name, LongTable.of(arity, cells), in.readObject().asInstanceOf[Array[Int]])
+  }
+}
+
+private final case class ScanSlice(index: Int) extends Partition
+
+private final class RelationScanRDD(
+    sc: SparkContext, source: Broadcast[_ <: ScanSource], slices: Int, rows: SQLMetric) extends RDD[InternalRow](sc, Nil) {
+
+  override protected def getPartitions: Array[Partition] = Array.tabulate(slices)(ScanSlice(_))
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val it = source.value.scan(split.index, slices)
+    new Iterator[InternalRow] {
+      override def hasNext: Boolean = it.hasNext
+      override def next(): InternalRow = { rows.add(1); it.next() }
+    }
+  }
+}
+
+/** The build side of a hash join that is already there: an index of a relation, handed over without an exchange. */
+case class IndexedRelationExec(
+    content: RelationContent, columns: Seq[Int], keys: Seq[Int], output: Seq[Attribute], mode: BroadcastMode,
+    forTasks: Boolean = false, version: Long = 0) extends LeafExecNode {
+  override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
+
+  @transient private lazy val handed: Broadcast[LongHashedRelation] =
+    if (forTasks && !sparkContext.isLocal) IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray)
+    else new InProcessBroadcast[LongHashedRelation](BroadcastIds.take(), () => content.index(columns.toArray, keys.toArray))
+
+  override protected def doExecute(): RDD[InternalRow] =
+    throw new UnsupportedOperationException("an index is probed, not scanned")
+
+  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
+
+  /** Frees what a bind sent to executors; static indexes stay for the session. */
+  def release(): Unit = if (forTasks && !sparkContext.isLocal && content.live) handed.destroy()
+
+  override def simpleString(maxFields: Int): String =
+    s"IndexedRelation ${content.name} ${output.mkString("[", ", ", "]")} key ${keys.map(output(_).name).mkString("(", ", ", ")")}"
+}
+
+/** Sends indexes to executors: static ones once a session, windows' as they are now. */
+private[cqels] object IndexShipping {
+  private val static = new java.util.WeakHashMap[StaticContent, java.util.Map[String, Broadcast[LongHashedRelation]]]()
+
+  def broadcast(sc: SparkContext, content: RelationContent, columns: Array[Int], keys: Array[Int]): Broadcast[LongHashedRelation] =
+    content match {
+      case fixed: StaticContent => static.synchronized {
+        static.computeIfAbsent(fixed, _ => new java.util.HashMap())
+          .computeIfAbsent(columns.mkString(",") + "|" + keys.mkString(","), _ => send(sc, fixed, columns, keys))
+      }
+      case moving => send(sc, moving.snapshot(), columns, keys)
+    }
+
+  private def send(sc: SparkContext, content: StaticContent, columns: Array[Int], keys: Array[Int]): Broadcast[LongHashedRelation] =
+    sc.broadcast[LongHashedRelation](content.index(columns, keys))
+}

@@ -1,0 +1,141 @@
+package org.apache.spark.sql.execution.joins {
+
+  import java.io.{ObjectInput, ObjectOutput}
+
+  import org.apache.spark.sql.catalyst.InternalRow
+  import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+  import org.apache.spark.sql.types.LongType
+
+  /** A build side of any columns, nulls included, filled anew for each evaluation from the rows of a sub-plan. */
+  final class RowIndex(key: Seq[Expression]) extends IdRelation {
+    private val longKey = key.length == 1 && key.head.dataType == LongType
+    private val project = UnsafeProjection.create(key)
+    private val rows = new java.util.HashMap[Any, java.util.ArrayList[InternalRow]]()
+
+    override val keyColumns: Array[Int] = key.indices.toArray
+    override def estimatedSize: Long = 64L * rows.size
+    override def asReadOnlyCopy(): RowIndex = this
+
+    def clear(): Unit = rows.clear()
+
+    /** Keeps a copy of the row; a row whose key has a null joins nothing and is dropped. */
+    def add(row: UnsafeRow): Unit = {
+      val k = project(row)
+      if (!k.anyNull()) {
+        val at: Any = if (longKey) k.getLong(0) else k.copy()
+        rows.computeIfAbsent(at, _ => new java.util.ArrayList[InternalRow](1)).add(row.copy())
+      }
+    }
+
+    private def iterate(found: java.util.ArrayList[InternalRow]): Iterator[InternalRow] =
+      if (found == null) null
+      else new Iterator[InternalRow] {
+        private var at = 0
+        override def hasNext: Boolean = at < found.size
+        override def next(): InternalRow = { at += 1; found.get(at - 1) }
+      }
+
+    override def get(k: Long): Iterator[InternalRow] = iterate(rows.get(k))
+    override protected def matches(k: InternalRow): Iterator[InternalRow] =
+      iterate(rows.get(if (longKey) k.getLong(0) else k))
+    override def writeExternal(out: ObjectOutput): Unit = throw new UnsupportedOperationException("a stage's build side stays on the driver")
+    override def readExternal(in: ObjectInput): Unit = throw new UnsupportedOperationException("a stage's build side stays on the driver")
+  }
+}
+
+package org.apache.spark.sql.cqels {
+
+  import scala.reflect.ClassTag
+
+  import org.apache.spark.broadcast.{Broadcast, InProcessBroadcast}
+  import org.apache.spark.rdd.RDD
+  import org.apache.spark.sql.catalyst.InternalRow
+  import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, UnsafeProjection, UnsafeRow}
+  import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, IdentityBroadcastMode, Partitioning}
+  import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+  import org.apache.spark.sql.execution.joins._
+  import org.apache.spark.sql.types.LongType
+
+  /** Stands where Spark would broadcast a sub-plan: on the driver its rows are computed and indexed before each run. */
+  case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryExecNode {
+    override def output: Seq[Attribute] = child.output
+    override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
+
+    // Which class it is gets compiled into the join, so the choice depends on the types only.
+    private lazy val builder: StageBuilder = mode match {
+      case HashedRelationBroadcastMode(keys, _) =>
+        val bound = keys.collect { case BoundReference(i, LongType, false) => i }
+        if (bound.size == keys.size && output.forall(a => a.dataType == LongType && !a.nullable)) new IdStage(output.size, bound.toArray)
+        else new RowStage(new RowIndex(keys), output)
+      case _ => new ArrayStage(output)
+    }
+
+    @transient private lazy val kept: RDD[InternalRow] = child.execute()
+    @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
+
+    /** Runs the sub-plan and replaces the build side. */
+    def rebuild(): Unit = {
+      builder.begin()
+      DriverExecution.foreachRow(kept)(builder.add)
+      builder.end()
+    }
+
+    def builtRows: Long = builder.rows
+
+    override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a build side is probed")
+    override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
+    override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+  }
+
+  object StageBuildExec {
+    /** Modes whose build side can be made here; a null-aware anti join keeps Spark's own. */
+    def supports(mode: BroadcastMode): Boolean = mode match {
+      case HashedRelationBroadcastMode(_, isNullAware) => !isNullAware
+      case IdentityBroadcastMode => true
+      case _ => false
+    }
+  }
+
+  private sealed trait StageBuilder {
+    def current: Any
+    var rows: Long = 0
+    def begin(): Unit
+    def add(row: InternalRow): Unit
+    def end(): Unit
+  }
+
+  private final class IdStage(arity: Int, keys: Array[Int]) extends StageBuilder {
+    private val table = new LongTable(arity)
+    private val columns = Array.range(0, arity)
+    private var index = StaticIndex.empty(arity, keys)
+    override def current: Any = index
+    override def begin(): Unit = table.clear()
+    override def add(row: InternalRow): Unit = {
+      val at = table.appendRow()
+      var c = 0
+      while (c < arity) { table.set(at + c, row.getLong(c)); c += 1 }
+    }
+    override def end(): Unit = { rows = table.rowCount; index = StaticIndex.build(table, null, columns, keys) }
+  }
+
+  private final class RowStage(index: RowIndex, output: Seq[Attribute]) extends StageBuilder {
+    private lazy val unsafe = UnsafeProjection.create(output, output)
+    override def current: Any = index
+    override def begin(): Unit = { index.clear(); rows = 0 }
+    override def add(row: InternalRow): Unit = {
+      rows += 1
+      index.add(row match { case u: UnsafeRow => u; case other => unsafe(other) })
+    }
+    override def end(): Unit = ()
+  }
+
+  private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
+    private lazy val unsafe = UnsafeProjection.create(output, output)
+    private val held = new java.util.ArrayList[InternalRow]()
+    private var array = Array.empty[InternalRow]
+    override def current: Any = array
+    override def begin(): Unit = held.clear()
+    override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+    override def end(): Unit = { rows = held.size; array = held.toArray(new Array[InternalRow](0)) }
+  }
+}

@@ -1,0 +1,355 @@
+package org.apache.spark.sql.cqels
+
+import java.io.{Externalizable, IOException, ObjectInput, ObjectOutput}
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.{List => JList, TreeSet => JTreeSet}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.io.{LongWritable, Text}
+import org.apache.hadoop.mapreduce.Job
+import org.apache.hadoop.mapreduce.lib.input.{FileInputFormat, FileSplit, TextInputFormat}
+
+import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.rdd.{NewHadoopRDD, RDD}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.storage.StorageLevel
+
+/** The first statement of a part of a file that is not well-formed; line and column count from 1, 0 is unknown. */
+final case class LoadProblem(file: Int, position: Long, line: Int, column: Int, message: String, text: String)
+
+/** Quads and new terms of up to `StaticLoader.StatementsPerBlock` statements, or why there are none. */
+private[cqels] final class EncodedBlock(var quads: QuadBlock, var terms: TermBlock, var problem: LoadProblem)
+    extends Externalizable {
+  def this() = this(null, null, null)
+
+  override def writeExternal(out: ObjectOutput): Unit = {
+    quads.writeExternal(out)
+    terms.writeExternal(out)
+    out.writeObject(problem)
+  }
+
+  override def readExternal(in: ObjectInput): Unit = {
+    quads = new QuadBlock
+    quads.readExternal(in)
+    terms = new TermBlock
+    terms.readExternal(in)
+    problem = in.readObject().asInstanceOf[LoadProblem]
+  }
+}
+
+/** What the driver needs to know of one block before it fetches anything. */
+private[cqels] final case class BlockSummary(
+    partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
+    counts: Array[((Long, Long), Long)], problem: LoadProblem)
+
+/** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs. */
+final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean) {
+  def hadoopPath: Path = new Path(path)
+}
+
+/** Encodes RDF files in parallel.
+ *
+ *  Tasks give ids by hashing and know nothing of the driver's dictionary but its exceptions. Each text is read once:
+ *  the encoded blocks are persisted; the driver fetches their terms and builds one dictionary layer, which is where a
+ *  collision shows. Then the texts concerned get their ids from the dictionary, and the files are encoded again.
+ */
+object StaticLoader {
+  final val StatementsPerBlock = 1 << 18
+  private final val TermBytesPerBlock = 48L << 20
+  private final val LeastSplit = 4L << 20
+  private final val MostSplit = 32L << 20
+  private final val FetchBytes = 64L << 20
+
+  /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
+   *
+   *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING.
+   *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
+   *  `layers` are static layers of the dictionary: their terms need not be kept again. Returns with the new terms in
+   *  `dictionary`, or with a problem and nothing changed.
+   */
+  def load(spark: SparkSession, dictionary: Dictionary, layers: JList[CompactDictionary], paths: JList[String], scopes: JList[String],
+      allowGraph: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame, graph: String): StaticLoad = {
+    val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i))).toArray
+    val lines = lineFiles.asScala.map(_.intValue).toArray
+    val held = new mutable.ArrayBuffer[Long]
+    try {
+      while (true) {
+        val encoded = encode(spark, files, lines, parsed, graph, dictionary.hasher())
+        encoded.persist(StorageLevel.DISK_ONLY)
+        var kept = false
+        try {
+          val summaries = summarise(encoded)
+          val problems = summaries.flatMap(s => Option(s.problem))
+          if (problems.nonEmpty) {
+            val first = problems.minBy(p => (p.file, p.position, p.line))
+            return new StaticLoad(spark, null, summaries, ProblemPlace.locate(spark, files(first.file), first), null)
+          }
+          val colliding = new JTreeSet[String]
+          val added = addTerms(spark.sparkContext, encoded, summaries, dictionary, layers.asScala.toArray, colliding)
+          if (colliding.isEmpty) {
+            kept = true
+            return new StaticLoad(spark, encoded, summaries, null, added)
+          }
+          // In the order of their texts, so that the same files get the same ids wherever they are loaded first.
+          colliding.forEach(text => held += dictionary.encodeRetained(text))
+        } finally if (!kept) encoded.unpersist(blocking = false)
+      }
+      throw new IllegalStateException("unreachable")
+    } finally dictionary.release(held.toArray, held.length)
+  }
+
+  // ---- tasks --------------------------------------------------------------------------------------
+
+  private def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], parsed: DataFrame,
+      graph: String, hasher: TermHasher): RDD[EncodedBlock] = {
+    val sources = new mutable.ArrayBuffer[RDD[EncodedBlock]]
+    if (lineFiles.nonEmpty) sources += encodeTextFiles(spark, files, lineFiles, graph, hasher)
+    if (parsed != null) {
+      val rows = parsed.select("file", "line", "error_line", "error_column", "error")
+        .asInstanceOf[Dataset[_]].queryExecution.toRdd
+      sources += rows.mapPartitions { rows =>
+        val encoder = new BlockEncoder(files, graph, hasher)
+        encoder.blocks(rows.map { row =>
+          if (row.isNullAt(4)) Right(TextLine(row.getInt(0), -1L, row.getUTF8String(1).toString))
+          else {
+            def number(i: Int): Int = if (row.isNullAt(i)) 0 else row.getInt(i)
+            Left(LoadProblem(row.getInt(0), 0L, number(2), number(3), row.getUTF8String(4).toString, null))
+          }
+        })
+      }
+    }
+    spark.sparkContext.union(sources.toSeq)
+  }
+
+  private def encodeTextFiles(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int],
+      graph: String, hasher: TermHasher): RDD[EncodedBlock] = {
+    val context = spark.sparkContext
+    val configuration = spark.sessionState.newHadoopConf()
+    val paths = lineFiles.map(i => files(i).hadoopPath)
+    val qualified = paths.map(p => p.getFileSystem(configuration).makeQualified(p))
+    val total = qualified.map(p => p.getFileSystem(configuration).getFileStatus(p).getLen).sum
+    val split = math.min(MostSplit, math.max(LeastSplit, total / (2L * context.defaultParallelism) + 1))
+    val job = Job.getInstance(configuration)
+    FileInputFormat.setInputPaths(job, qualified.map(withoutGlobs).toSeq: _*)
+    FileInputFormat.setMaxInputSplitSize(job, split)
+    val positions = qualified.map(_.toString).zip(lineFiles).toMap
+    new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
+      .mapPartitionsWithInputSplit { (split, records) =>
+        val part = split.asInstanceOf[FileSplit]
+        val file = positions(part.getPath.toString)
+        new BlockEncoder(files, graph, hasher).blocks(textLines(records, file, part.getStart))
+      }
+  }
+
+  /** A path that means just itself to Hadoop, which reads some characters as patterns. */
+  private def withoutGlobs(path: Path): Path =
+    new Path(path.toString.flatMap(c => if ("{}[]*?\\".indexOf(c) >= 0) s"\\$c" else c.toString))
+
+  private type LineOrProblem = Either[LoadProblem, TextLine]
+
+  private def textLines(records: Iterator[(LongWritable, Text)], file: Int, start: Long): Iterator[LineOrProblem] =
+    new Iterator[LineOrProblem] {
+      private var broken: LoadProblem = _
+      private var ended = false
+      private def guarded[A](otherwise: A)(body: => A): A =
+        try body
+        catch {
+          case e: IOException => broken = LoadProblem(file, start, 0, 0, s"cannot be read: ${e.getMessage}", null); otherwise
+        }
+      override def hasNext: Boolean = !ended && guarded(true)(records.hasNext)
+      override def next(): LineOrProblem =
+        if (broken != null) { ended = true; Left(broken) }
+        else {
+          val line = guarded[LineOrProblem](null) {
+            val text = records.next()._2
+            Right(TextLine(file, start, new String(text.getBytes, 0, text.getLength, UTF_8), undecodable(text)))
+          }
+          if (line != null) line else { ended = true; Left(broken) }
+        }
+    }
+
+  private def undecodable(text: Text): Boolean = {
+    var i = 0
+    val bytes = text.getBytes
+    val length = text.getLength
+    while (i < length && bytes(i) >= 0) i += 1
+    if (i == length) false
+    else try {
+      UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes, 0, length))
+      false
+    } catch { case _: CharacterCodingException => true }
+  }
+
+  private[cqels] final case class TextLine(file: Int, start: Long, text: String, undecodable: Boolean = false)
+
+  /** Turns lines into blocks; the first problem ends the part. */
+  private final class BlockEncoder(files: Array[LoadFile], graph: String, hasher: TermHasher) {
+    private val encoder = new TermEncoder(hasher)
+    private var reader: NQuadsReader = _
+    private var readerFile = -1
+    private var problem: LoadProblem = _
+
+    def blocks(lines: Iterator[LineOrProblem]): Iterator[EncodedBlock] = new Iterator[EncodedBlock] {
+      override def hasNext: Boolean = problem == null && lines.hasNext
+      override def next(): EncodedBlock = {
+        val quads = new QuadBlock
+        while (problem == null && quads.size < StatementsPerBlock && encoder.memoryBytes < TermBytesPerBlock && lines.hasNext)
+          lines.next() match {
+            case Right(line) => read(line, quads)
+            case Left(found) => problem = found
+          }
+        new EncodedBlock(quads, encoder.takeBlock(), problem)
+      }
+    }
+
+    private def read(line: TextLine, quads: QuadBlock): Unit = {
+      if (line.file != readerFile) {
+        reader = new NQuadsReader(files(line.file).blankScope, files(line.file).allowGraph)
+        readerFile = line.file
+      }
+      try {
+        if (line.undecodable) throw new MalformedLine("not UTF-8", line.text.indexOf('\uFFFD') + 1)
+        if (reader.parse(line.text)) {
+          val g = if (reader.graph != null) reader.graph else graph
+          quads.add(encoder.encode(reader.subject, 0), encoder.encode(reader.predicate, 1),
+            encoder.encode(reader.obj, 2), if (g == null) 0L else encoder.encode(g, 3))
+        }
+      } catch {
+        case e: MalformedLine => problem = LoadProblem(line.file, line.start, 0, e.column, e.message, line.text)
+      }
+    }
+  }
+
+  // ---- driver -------------------------------------------------------------------------------------
+
+  private def summarise(encoded: RDD[EncodedBlock]): Array[BlockSummary] =
+    encoded.mapPartitionsWithIndex { (partition, blocks) =>
+      blocks.zipWithIndex.map { case (block, index) =>
+        val counts = new mutable.HashMap[(Long, Long), Long]
+        var i = 0
+        while (i < block.quads.size) {
+          val key = (block.quads.graph(i), block.quads.predicate(i))
+          val from = i
+          while (i < block.quads.size && block.quads.predicate(i) == key._2 && block.quads.graph(i) == key._1) i += 1
+          counts(key) = counts.getOrElse(key, 0L) + (i - from)
+        }
+        BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
+          counts.toArray, block.problem)
+      }
+    }.collect()
+
+  /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
+  private def addTerms(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary],
+      dictionary: Dictionary, layers: Array[CompactDictionary], colliding: JTreeSet[String]): CompactDictionary = {
+    val noted = summaries.map(_.terms.toLong).sum
+    val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())
+    def collide(collision: IdCollision): Unit = {
+      colliding.add(collision.knownText)
+      colliding.add(collision.addedText)
+    }
+    for (group <- fetchGroups(context, summaries)) {
+      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
+      val fetched = context.runJob(encoded,
+        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
+          val indexes = wanted(task.partitionId())
+          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
+        },
+        wanted.keys.toSeq.sorted)
+      for (blocks <- fetched; block <- blocks) {
+        var i = 0
+        while (i < block.count) {
+          val id = block.ids(i)
+          val utf8 = block.utf8(i)
+          // A quoted triple needs its parts in its own layer, so it is kept again.
+          if (id < 0 || !layers.exists(layer => { val slot = layer.find(id); slot >= 0 && layer.hasText(slot, utf8) }))
+            try builder.add(id, utf8)
+            catch { case e: IdCollision => collide(e) }
+          i += 1
+        }
+      }
+    }
+    if (!colliding.isEmpty) null
+    else {
+      val layer = builder.build()
+      try dictionary.addStatic(layer)
+      catch { case e: IdCollision => collide(e) }
+      layer
+    }
+  }
+
+  /** Blocks in groups whose terms are small enough to be sent to the driver together. */
+  private def fetchGroups(context: SparkContext, summaries: Array[BlockSummary]): Seq[Seq[BlockSummary]] = {
+    val allowed = context.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
+    val most = if (allowed <= 0) FetchBytes else math.min(FetchBytes, allowed / 3)
+    val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
+    var room = 0L
+    for (summary <- summaries if summary.terms > 0) {
+      if (groups.isEmpty || summary.bytes > room) {
+        groups += new mutable.ArrayBuffer[BlockSummary]
+        room = most
+      }
+      groups.last += summary
+      room -= summary.bytes
+    }
+    groups.map(_.toSeq).toSeq
+  }
+}
+
+/** Files that are encoded and whose terms are in the dictionary, not yet stored; or the problem that ended the load. */
+final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[EncodedBlock],
+    summaries: Array[BlockSummary], val problem: LoadProblem, val layer: CompactDictionary) {
+
+  private val counts = new mutable.HashMap[(Long, Long), Long]
+  for (summary <- summaries; (key, n) <- summary.counts) counts(key) = counts.getOrElse(key, 0L) + n
+
+  /** How many terms the load brought. */
+  def termCount: Int = layer.size
+
+  def statements: Long = summaries.map(_.statements.toLong).sum
+
+  /** Graph and predicate of all quads, one after the other. */
+  def pairs: Array[Array[Long]] = counts.keys.toArray.sorted.map { case (g, p) => Array(g, p) }
+
+  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, see QuadTables. */
+  def write(folder: String, existing: DataFrame): Array[Array[Long]] = {
+    val fresh = encoded.map(_.quads)
+    if (existing == null) QuadTables.write(spark, fresh, counts, folder)
+    else {
+      val all = fresh.union(QuadTables.blocks(existing))
+      QuadTables.write(spark, all, counts, folder)
+    }
+  }
+
+  /** Lets go of the encoded blocks. */
+  def close(): Unit = if (encoded != null) encoded.unpersist(blocking = false)
+}
+
+/** Finds the line of a problem that was met in the middle of a file. */
+private[cqels] object ProblemPlace {
+  def locate(spark: SparkSession, file: LoadFile, problem: LoadProblem): LoadProblem =
+    if (problem.text == null) problem
+    else {
+      val configuration = spark.sessionState.newHadoopConf()
+      val path = file.hadoopPath
+      val codec = new org.apache.hadoop.io.compress.CompressionCodecFactory(configuration).getCodec(path)
+      val raw = path.getFileSystem(configuration).open(path)
+      val reader = new org.apache.hadoop.util.LineReader(if (codec == null) raw else codec.createInputStream(raw))
+      try {
+        val text = new Text
+        var line = 0
+        var found = 0
+        while (found == 0 && reader.readLine(text) > 0) {
+          line += 1
+          val shown = new String(text.getBytes, 0, text.getLength, UTF_8)
+          if (shown == problem.text || line == 1 && shown == "\uFEFF" + problem.text) found = line
+        }
+        problem.copy(line = found)
+      } finally reader.close()
+    }
+}

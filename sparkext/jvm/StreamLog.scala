@@ -1,0 +1,299 @@
+package org.apache.spark.sql.cqels
+
+import java.util.{TreeMap => JTreeMap}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+/** The encoded elements of one stream that some window may still need, in panes by time.
+ *
+ *  A window is a moving interval (open, close] over the panes: advancing it feeds what came in to its pattern tables and
+ *  takes out what fell behind. No content is ever scanned again.
+ */
+final class StreamLog(val iri: String, dictionary: Dictionary) {
+  private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
+  private val windows = mutable.LinkedHashMap[String, StreamWindow]()
+  private val ids = new IdBuffer
+  private var sequence = 0L
+  private var quads = 0L
+
+  def paneCount: Int = panes.size
+  def quadCount: Long = quads
+
+  /** Takes a block of elements: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
+   *  default graph (its time triples), one N-Triples line each. All or nothing per element.
+   *
+   *  Returns JSON: `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
+   */
+  def append(block: String): String = synchronized {
+    val lines = new LineCursor(block)
+    val rejected = new StringBuilder
+    var accepted = 0
+    var number = 0
+    while (lines.advance()) {
+      val header = ElementHeader.parse(lines.current)
+      try {
+        add(header, lines)
+        accepted += 1
+      } catch {
+        case e: MalformedLine =>
+          if (rejected.nonEmpty) rejected.append(',')
+          rejected.append(s"""[$number,${e.column},${Json.quote(e.getMessage)}]""")
+      }
+      lines.skipTo(header.size)
+      number += 1
+    }
+    s"""{"accepted":$accepted,"rejected":[$rejected]}"""
+  }
+
+  private def add(header: ElementHeader, lines: LineCursor): Unit = {
+    sequence += 1
+    lines.beginElement()
+    val reader = new NQuadsReader(s"s${sequence}_")
+    val texts = new Array[String](3 * header.size)
+    var n = 0
+    var i = 0
+    while (i < header.size) {
+      if (!lines.advanceInElement()) throw new MalformedLine("the element ends before its last triple", 1)
+      if (reader.parse(lines.current)) {
+        texts(3 * n) = reader.subject
+        texts(3 * n + 1) = reader.predicate
+        texts(3 * n + 2) = reader.obj
+        if (i >= header.graphTriples && header.timeFrom < 0) header.timeFrom = n
+        n += 1
+      }
+      i += 1
+    }
+    val graph = if (header.graph == "-") 0L else dictionary.encode(header.graph)
+    val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
+    ids.reset()
+    i = 0
+    while (i < n) {
+      val at = pane.appendRow()
+      var c = 0
+      while (c < 3) {
+        val id = dictionary.encode(texts(3 * i + c))
+        pane.set(at + c, id)
+        ids.add(id)
+        c += 1
+      }
+      val g = if (header.timeFrom >= 0 && i >= header.timeFrom) 0L else graph
+      pane.set(at + 3, g)
+      ids.add(g)
+      i += 1
+    }
+    // Terms of the pane stay known as long as the pane does.
+    dictionary.retain(ids.array, ids.size)
+    quads += n
+    windows.valuesIterator.foreach(_.arriveLate(header.time, pane, pane.rowCount - n))
+  }
+
+  /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
+  def window(key: String): StreamWindow = synchronized(windows.getOrElseUpdate(key, new StreamWindow(this, key)))
+
+  def dropWindow(key: String): Unit = synchronized(windows.remove(key))
+
+  /** Moves a window to (open, close]; both never fall. */
+  private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
+    if (open < window.open || close < window.close)
+      throw new IllegalArgumentException(
+        s"window ${window.key} cannot move back from (${window.open}, ${window.close}] to ($open, $close]")
+    // Out first: a pane that the move skips altogether never gets in.
+    leave(window, open)
+    if (close > window.close) {
+      val from = math.max(window.close, open)
+      if (close > from) panes.subMap(from, false, close, true).values.forEach(p => window.enter(p, 0))
+    }
+    window.moved(open, close)
+  }
+
+  /** Moves windows that no query needed meanwhile, "key|open|close" one a line, so that panes can go. */
+  def advanceAll(bounds: String): Unit = synchronized {
+    bounds.split('\n').filter(_.nonEmpty).foreach { line =>
+      val Array(key, open, close) = line.split('|')
+      windows.get(key).foreach(w => if (close.toLong >= w.close && open.toLong >= w.open) advance(w, open.toLong, close.toLong))
+    }
+  }
+
+  private def leave(window: StreamWindow, open: Long): Unit = {
+    val until = math.min(open, window.close)
+    if (until > window.open) panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
+  }
+
+  private[cqels] def contentOf(window: StreamWindow): Iterable[LongTable] =
+    if (window.close <= window.open) Nil else panes.subMap(window.open, false, window.close, true).values.asScala
+
+  /** Drops the panes that every window has left; those of a stream without windows up to `close`. Returns panes dropped. */
+  def dropExpired(close: Long): Int = synchronized {
+    val upTo = if (windows.isEmpty) close else windows.valuesIterator.map(w => math.min(w.open, w.close)).min
+    val gone = panes.headMap(upTo, true)
+    val n = gone.size
+    gone.values.forEach { pane =>
+      ids.reset()
+      val data = pane.data
+      var i = 0
+      while (i < pane.rowCount * 4) { ids.add(data(i)); i += 1 }
+      dictionary.release(ids.array, ids.size)
+      quads -= pane.rowCount
+    }
+    gone.clear()
+    n
+  }
+}
+
+/** One window of a stream and the patterns that queries match in it. */
+final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
+  private var opens = Long.MinValue
+  private var closes = Long.MinValue
+  private val patterns = mutable.LinkedHashMap[QuadPattern, WindowContent]()
+  // By predicate id; patterns with a variable predicate are asked for every quad.
+  private val byPredicate = mutable.LongMap[Array[PatternFeed]]()
+  private var anyPredicate = Array.empty[PatternFeed]
+
+  def open: Long = opens
+  def close: Long = closes
+  def rowCount: Long = patterns.valuesIterator.map(_.rowCount).sum
+
+  /** The rows that a pattern finds here, kept up from now on; the same pattern is kept once. */
+  def pattern(spec: QuadPattern, name: String): WindowContent = stream.synchronized {
+    patterns.getOrElseUpdate(spec, {
+      val content = new WindowContent(name, new WindowTable(spec.columns.length))
+      val feed = new PatternFeed(spec, content.table)
+      if (spec.predicate == 0) anyPredicate :+= feed
+      else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
+      stream.contentOf(this).foreach(pane => PatternFeed.each(pane, 0)((d, at) => feed.insert(d, at)))
+      content
+    })
+  }
+
+  def dropPattern(spec: QuadPattern): Unit = stream.synchronized {
+    patterns.remove(spec).foreach { content =>
+      anyPredicate = anyPredicate.filterNot(_.table eq content.table)
+      byPredicate.mapValuesInPlace((_, feeds) => feeds.filterNot(_.table eq content.table))
+    }
+  }
+
+  def patternCount: Int = patterns.size
+
+  def advance(open: Long, close: Long): Unit = stream.advance(this, open, close)
+
+  private[cqels] def moved(open: Long, close: Long): Unit = { opens = open; closes = close }
+
+  private[cqels] def enter(pane: LongTable, from: Int): Unit =
+    PatternFeed.each(pane, from) { (data, at) =>
+      byPredicate.getOrNull(data(at + 1)) match {
+        case null =>
+        case feeds => var i = 0; while (i < feeds.length) { feeds(i).insert(data, at); i += 1 }
+      }
+      var i = 0
+      while (i < anyPredicate.length) { anyPredicate(i).insert(data, at); i += 1 }
+    }
+
+  private[cqels] def leave(pane: LongTable): Unit =
+    PatternFeed.each(pane, 0) { (data, at) =>
+      byPredicate.getOrNull(data(at + 1)) match {
+        case null =>
+        case feeds => var i = 0; while (i < feeds.length) { feeds(i).delete(data, at); i += 1 }
+      }
+      var i = 0
+      while (i < anyPredicate.length) { anyPredicate(i).delete(data, at); i += 1 }
+    }
+
+  /** An element arrived for a time that the window already covers. */
+  private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
+    if (time > opens && time <= closes) enter(pane, from)
+}
+
+/** A triple pattern over a window's quads as ids: constants (0: a variable), the positions (s p o g = 0..3) that give the
+ *  columns, and pairs of positions that must be equal (a variable used twice).
+ */
+final case class QuadPattern(subject: Long, predicate: Long, obj: Long, columns: Seq[Int], equal: Seq[(Int, Int)]) {
+  def matches(data: Array[Long], at: Int): Boolean =
+    (subject == 0 || data(at) == subject) && (predicate == 0 || data(at + 1) == predicate) && (obj == 0 || data(at + 2) == obj) &&
+      (equal.isEmpty || equal.forall { case (a, b) => data(at + a) == data(at + b) })
+}
+
+private final class PatternFeed(spec: QuadPattern, val table: WindowTable) {
+  private val columns = spec.columns.toArray
+  private val row = new Array[Long](columns.length)
+
+  def insert(data: Array[Long], at: Int): Unit = if (spec.matches(data, at)) table.insert(project(data, at))
+  def delete(data: Array[Long], at: Int): Unit = if (spec.matches(data, at)) table.delete(project(data, at))
+
+  private def project(data: Array[Long], at: Int): Array[Long] = {
+    var c = 0
+    while (c < columns.length) { row(c) = data(at + columns(c)); c += 1 }
+    row
+  }
+}
+
+private object PatternFeed {
+  @inline def each(pane: LongTable, from: Int)(feed: (Array[Long], Int) => Unit): Unit = {
+    val data = pane.data
+    var at = from * 4
+    val end = pane.rowCount * 4
+    while (at < end) { feed(data, at); at += 4 }
+  }
+}
+
+private final class ElementHeader(val time: Long, val graph: String, val graphTriples: Int, val size: Int) {
+  /** Where the default graph's triples begin among the statements read; -1: none. */
+  var timeFrom: Int = -1
+}
+
+private object ElementHeader {
+  def parse(line: String): ElementHeader = {
+    val parts = line.split(' ')
+    if (parts.length != 4 || !parts(0).startsWith("@")) throw new IllegalArgumentException(s"not an element header: $line")
+    new ElementHeader(parts(0).substring(1).toLong, parts(1), parts(2).toInt, parts(2).toInt + parts(3).toInt)
+  }
+}
+
+/** Lines of a block without splitting it first. */
+private final class LineCursor(text: String) {
+  private var at = 0
+  private var read = 0
+  var current: String = ""
+
+  def advance(): Boolean = {
+    if (at >= text.length) return false
+    var end = text.indexOf('\n', at)
+    if (end < 0) end = text.length
+    current = text.substring(at, end)
+    at = end + 1
+    true
+  }
+
+  def beginElement(): Unit = read = 0
+  def advanceInElement(): Boolean = { val more = advance(); if (more) read += 1; more }
+
+  /** Passes over what is left of an element of `size` lines. */
+  def skipTo(size: Int): Unit = { while (read < size && advanceInElement()) (); read = 0 }
+}
+
+private[cqels] final class IdBuffer {
+  private var values = new Array[Long](256)
+  private var used = 0
+  def size: Int = used
+  def array: Array[Long] = values
+  def reset(): Unit = used = 0
+  /** Keeps ids that live in a dictionary; 0 and inline terms hold nothing. */
+  def add(id: Long): Unit = if (id != 0 && !TermCodec.isInline(id)) {
+    if (used == values.length) values = java.util.Arrays.copyOf(values, used * 2)
+    values(used) = id
+    used += 1
+  }
+}
+
+private[cqels] object Json {
+  def quote(text: String): String = {
+    val out = new StringBuilder("\"")
+    text.foreach {
+      case '"' => out.append("\\\"")
+      case '\\' => out.append("\\\\")
+      case c if c < ' ' => out.append(f"\\u${c.toInt}%04x")
+      case c => out.append(c)
+    }
+    out.append('"').toString
+  }
+}

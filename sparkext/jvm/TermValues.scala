@@ -1,0 +1,217 @@
+package org.apache.spark.sql.cqels
+
+import java.math.{BigDecimal => JBigDecimal, MathContext, RoundingMode}
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.sql.catalyst.util.ArrayData
+
+/** The SPARQL value of a term by its id (SPARQL 1.1, section 17): numbers and dates from the id itself, texts from the
+ *  engine's dictionary. A type error is null, which Spark's three-valued logic treats as SPARQL treats errors.
+ *
+ *  One object per engine; expressions name it by `room`, so that a plan can be shipped without its dictionary.
+ */
+object TermValues {
+  private val dictionaries = new ConcurrentHashMap[Long, Dictionary]()
+
+  def register(room: Long, dictionary: Dictionary): Unit = dictionaries.put(room, dictionary)
+  def unregister(room: Long): Unit = dictionaries.remove(room)
+
+  private def dictionary(room: Long): Dictionary = {
+    val d = dictionaries.get(room)
+    if (d == null) throw new IllegalStateException("texts of terms are at the driver only: this plan must run there")
+    d
+  }
+
+  // -- comparison -----------------------------------------------------------------------------------------------
+
+  /** `a = b`: value equality where both types are known, the same term otherwise; null when it cannot be told. */
+  def equal(room: Long, a: Long, b: Long): java.lang.Boolean =
+    if (a == b) { if (isNaN(room, a)) false else true }
+    else if (TermCodec.isLiteral(a) && TermCodec.isLiteral(b)) literalEqual(room, a, b)
+    else false
+
+  private def literalEqual(room: Long, a: Long, b: Long): java.lang.Boolean = {
+    val order = compareKnown(room, a, b)
+    if (order != Incomparable) order == 0
+    else if (typed(a) || typed(b)) {
+      // Two different literals of which one has a datatype we cannot value: neither equal nor known to differ.
+      if (isKnown(room, a) && isKnown(room, b)) false else null
+    } else false
+  }
+
+  def less(room: Long, a: Long, b: Long): java.lang.Boolean = decide(compareKnown(room, a, b))(_ < 0)
+  def lessOrEqual(room: Long, a: Long, b: Long): java.lang.Boolean =
+    decide(compareKnown(room, a, b))(_ <= 0)
+
+  private def decide(order: Int)(test: Int => Boolean): java.lang.Boolean =
+    if (order == Incomparable) null else if (order == Unordered) false else test(order)
+
+  private val Incomparable = Int.MinValue
+  private val Unordered = Int.MaxValue // NaN
+
+  private def compareKnown(room: Long, a: Long, b: Long): Int = {
+    val na = Numbers.rank(room, a)
+    if (na > 0) {
+      val nb = Numbers.rank(room, b)
+      if (nb > 0) compareNumbers(room, a, na, b, nb) else Incomparable
+    } else if (TermCodec.isString(a)) {
+      if (TermCodec.isString(b)) sign(compareText(lexical(room, a), lexical(room, b))) else Incomparable
+    } else if (TermCodec.isBoolean(a) && TermCodec.isBoolean(b))
+      java.lang.Boolean.compare(TermCodec.booleanValue(a), TermCodec.booleanValue(b))
+    else if (TermCodec.isDateTime(a) && TermCodec.isDateTime(b))
+      java.lang.Long.compare(TermCodec.dateTimeMillis(a), TermCodec.dateTimeMillis(b))
+    else Incomparable
+  }
+
+  private def compareNumbers(room: Long, a: Long, rankA: Int, b: Long, rankB: Int): Int =
+    if (rankA == Numbers.IntegerRank && rankB == Numbers.IntegerRank && TermCodec.isInline(a) && TermCodec.isInline(b))
+      java.lang.Long.compare(TermCodec.integerValue(a), TermCodec.integerValue(b))
+    else if (math.max(rankA, rankB) >= Numbers.FloatRank) {
+      val x = Numbers.double(room, a)
+      val y = Numbers.double(room, b)
+      if (x.isNaN || y.isNaN) Unordered else if (x < y) -1 else if (x > y) 1 else 0
+    } else sign(Numbers.decimal(room, a).compareTo(Numbers.decimal(room, b)))
+
+  // Code points, as SPARQL orders strings; UTF-16 units would misplace characters beyond U+FFFF.
+  private def compareText(a: String, b: String): Int = {
+    var i = 0
+    while (i < a.length && i < b.length) {
+      val x = a.charAt(i)
+      val y = b.charAt(i)
+      if (x != y) return if (x.isSurrogate == y.isSurrogate) x - y else if (x.isSurrogate) 1 else -1
+      i += 1
+    }
+    a.length - b.length
+  }
+
+  private def sign(n: Int): Int = Integer.signum(n)
+  private def typed(id: Long): Boolean = !TermCodec.isString(id) && !TermCodec.isLanguageString(id)
+  private def isKnown(room: Long, id: Long): Boolean =
+    !typed(id) || TermCodec.isBoolean(id) || TermCodec.isDateTime(id) || Numbers.rank(room, id) > 0
+  private def isNaN(room: Long, id: Long): Boolean =
+    TermId.kind(id) >= TermId.TypedLiteral && Numbers.rank(room, id) >= Numbers.FloatRank && Numbers.double(room, id).isNaN
+
+  /** The total order of ORDER BY: unbound, blank nodes, IRIs, literals, quoted triples; by value where values compare. */
+  def order(room: Long, a: Long, b: Long): Int = {
+    val ka = orderClass(a)
+    val kb = orderClass(b)
+    if (ka != kb) Integer.compare(ka, kb)
+    else if (a == b) 0
+    else if (ka == 3) {
+      val known = compareKnown(room, a, b)
+      if (known != Incomparable && known != Unordered && known != 0) known
+      else {
+        val classes = Integer.compare(literalClass(room, a), literalClass(room, b))
+        if (classes != 0) classes else compareText(text(room, a), text(room, b))
+      }
+    } else compareText(text(room, a), text(room, b))
+  }
+
+  private def orderClass(id: Long): Int =
+    if (id == 0) 0 else if (TermCodec.isBlank(id)) 1 else if (TermCodec.isIri(id)) 2 else if (TermCodec.isQuoted(id)) 4 else 3
+  private def literalClass(room: Long, id: Long): Int =
+    if (Numbers.rank(room, id) > 0) 0 else if (TermCodec.isString(id)) 1 else if (TermCodec.isLanguageString(id)) 2
+    else if (TermCodec.isBoolean(id)) 3 else if (TermCodec.isDateTime(id)) 4 else 5
+
+  /** The lesser (or greater) of two terms in that order: what MIN and MAX keep. */
+  def extreme(room: Long, greatest: Boolean, a: Long, b: Long): Long =
+    if ((order(room, a, b) >= 0) == greatest) a else b
+
+  // -- logic and tests ------------------------------------------------------------------------------------------
+
+  /** Effective boolean value (section 17.2.2); null for what has none. */
+  def effectiveBoolean(room: Long, id: Long): java.lang.Boolean =
+    if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
+    else if (Numbers.rank(room, id) > 0) { val d = Numbers.double(room, id); !(d == 0 || d.isNaN) }
+    else if (TermCodec.isString(id)) lexical(room, id).nonEmpty
+    else if (TermId.kind(id) == TermId.TypedLiteral && Numbers.illTyped(text(room, id))) false
+    else null
+
+  def booleanTerm(b: Boolean): Long = TermCodec.booleanId(b)
+  def isIri(id: Long): Boolean = TermCodec.isIri(id)
+  def isBlank(id: Long): Boolean = TermCodec.isBlank(id)
+  def isLiteral(id: Long): Boolean = id > 0 && TermCodec.isLiteral(id)
+  def isNumeric(room: Long, id: Long): Boolean = Numbers.rank(room, id) > 0
+
+  // -- accessors ------------------------------------------------------------------------------------------------
+
+  def text(room: Long, id: Long): String = if (TermCodec.isInline(id)) TermCodec.inlineText(id) else dictionary(room).text(id)
+
+  /** The lexical form of a literal, the IRI of an IRI. */
+  def lexical(room: Long, id: Long): String = TermText.lexical(text(room, id))
+
+  def str(room: Long, id: Long): java.lang.Long =
+    if (TermCodec.isString(id)) id
+    else if (TermCodec.isIri(id) || isLiteral(id)) string(room, lexical(room, id))
+    else null
+
+  def lang(room: Long, id: Long): java.lang.Long =
+    if (!isLiteral(id)) null
+    else string(room, if (TermCodec.isLanguageString(id)) TermText.language(text(room, id)) else "")
+
+  def datatype(room: Long, id: Long): java.lang.Long =
+    if (!isLiteral(id)) null else dictionary(room).encode("<" + TermText.datatype(text(room, id)) + ">")
+
+  def string(room: Long, value: String): Long = dictionary(room).encode(TermText.quote(value))
+  def integer(value: Long): Long = TermCodec.integerId(value)
+
+  // -- arithmetic -----------------------------------------------------------------------------------------------
+
+  def add(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '+', a, b)
+  def subtract(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '-', a, b)
+  def multiply(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '*', a, b)
+  def divide(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '/', a, b)
+  def negate(room: Long, a: Long): java.lang.Long = arithmetic(room, '-', TermCodec.integerId(0), a)
+
+  private def arithmetic(room: Long, operator: Char, a: Long, b: Long): java.lang.Long = {
+    val rank = math.max(Numbers.rank(room, a), Numbers.rank(room, b))
+    if (Numbers.rank(room, a) == 0 || Numbers.rank(room, b) == 0) null
+    else if (rank >= Numbers.FloatRank) {
+      val x = Numbers.double(room, a)
+      val y = Numbers.double(room, b)
+      val z = operator match { case '+' => x + y; case '-' => x - y; case '*' => x * y; case _ => x / y }
+      Numbers.floatingTerm(room, z, rank)
+    } else operator match {
+      case '/' => divideExact(room, Numbers.decimal(room, a), Numbers.decimal(room, b))
+      case _ if rank == Numbers.IntegerRank =>
+        val x = Numbers.decimal(room, a).toBigInteger
+        val y = Numbers.decimal(room, b).toBigInteger
+        Numbers.integerTerm(room, operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) })
+      case _ =>
+        val x = Numbers.decimal(room, a)
+        val y = Numbers.decimal(room, b)
+        Numbers.decimalTerm(room, operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) })
+    }
+  }
+
+  private def divideExact(room: Long, x: JBigDecimal, y: JBigDecimal): java.lang.Long =
+    if (y.signum == 0) null
+    else Numbers.decimalTerm(room, try x.divide(y) catch { case _: ArithmeticException => x.divide(y, 18, RoundingMode.HALF_EVEN) })
+
+  /** SUM over a group's values; an element 0 stands for an error or an unbound value, which makes the sum one. */
+  def sum(room: Long, values: ArrayData): java.lang.Long = {
+    var total: java.lang.Long = TermCodec.integerId(0)
+    var i = 0
+    val exact = new Numbers.Sum
+    while (i < values.numElements()) {
+      val id = values.getLong(i)
+      if (id == 0 || Numbers.rank(room, id) == 0) return null
+      exact.add(room, id)
+      i += 1
+    }
+    if (i > 0) total = exact.term(room)
+    total
+  }
+
+  def average(room: Long, values: ArrayData): java.lang.Long = {
+    val n = values.numElements()
+    if (n == 0) TermCodec.integerId(0)
+    else {
+      val total = sum(room, values)
+      if (total == null) null else divide(room, total, TermCodec.integerId(n))
+    }
+  }
+
+  private[cqels] val Precision = MathContext.DECIMAL128
+  private[cqels] def encode(room: Long, canonicalText: String): Long = dictionary(room).encode(canonicalText)
+}

@@ -1,0 +1,150 @@
+package org.apache.spark.sql.cqels
+
+import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
+
+/** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
+ *
+ *  A window's content is an RDF graph, so a row is present once however often its triple was sighted, and leaves with
+ *  the last sighting. Every index over the table follows each arrival and expiry; nothing is rebuilt per evaluation.
+ */
+final class WindowTable(val arity: Int) {
+  private var cells = new Array[Long](64 * math.max(1, arity))
+  private var sightings = new Array[Int](64)
+  private var hashNext = new Array[Int](64)
+  private var heads = emptyHeads(64)
+  private var used = 0
+  private var free = -1 // free rows are chained through hashNext
+  private var present = 0
+  private var indexes: List[WindowChains] = Nil
+  private var arrived = 0L
+  private var expired = 0L
+
+  def rowCount: Int = present
+  /** One past the highest row number in use; rows below it may be free. */
+  def capacityUsed: Int = used
+  def isPresent(row: Int): Boolean = sightings(row) > 0
+  @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
+  /** Rows that became present, and that left, since the start. */
+  def arrivals: Long = arrived
+  def expiries: Long = expired
+
+  def insert(values: Array[Long]): Unit = {
+    val hash = hashOf(values)
+    var row = heads(slot(hash))
+    while (row >= 0 && !same(row, values)) row = hashNext(row)
+    if (row >= 0) {
+      sightings(row) += 1
+    } else {
+      if (present >= heads.length) rehash()
+      val at = takeRow()
+      System.arraycopy(values, 0, cells, at * arity, arity)
+      sightings(at) = 1
+      val s = slot(hash)
+      hashNext(at) = heads(s)
+      heads(s) = at
+      present += 1
+      arrived += 1
+      indexes.foreach(_.link(at))
+    }
+  }
+
+  def delete(values: Array[Long]): Unit = {
+    val s = slot(hashOf(values))
+    var before = -1
+    var row = heads(s)
+    while (row >= 0 && !same(row, values)) { before = row; row = hashNext(row) }
+    if (row < 0) throw new IllegalStateException("a row expires that the window does not hold")
+    sightings(row) -= 1
+    if (sightings(row) == 0) {
+      indexes.foreach(_.unlink(row))
+      if (before >= 0) hashNext(before) = hashNext(row) else heads(s) = hashNext(row)
+      hashNext(row) = free
+      free = row
+      present -= 1
+      expired += 1
+      if (present == 0) reset()
+    }
+  }
+
+  /** The index over `columns` keyed by positions `keys` among them; made once, then kept up. */
+  def index(columns: Array[Int], keys: Array[Int]): WindowIndex = {
+    val known = indexes.find(i => java.util.Arrays.equals(i.columns, columns) && java.util.Arrays.equals(i.keys, keys))
+    val chains = known.getOrElse {
+      val made = new WindowChains(this, columns, keys)
+      var row = 0
+      while (row < used) { if (sightings(row) > 0) made.link(row); row += 1 }
+      indexes = made :: indexes
+      made
+    }
+    new WindowIndex(chains)
+  }
+
+  /** A copy of the present rows. */
+  def snapshot(): LongTable = {
+    val copy = new LongTable(arity, present)
+    var row = 0
+    while (row < used) {
+      if (sightings(row) > 0) {
+        val at = copy.appendRow()
+        var c = 0
+        while (c < arity) { copy.set(at + c, cell(row, c)); c += 1 }
+      }
+      row += 1
+    }
+    copy
+  }
+
+  // Row numbers start again from 0 when a window runs empty, so that scans do not walk a past peak for ever.
+  private def reset(): Unit = { used = 0; free = -1 }
+
+  private def takeRow(): Int =
+    if (free >= 0) {
+      val row = free
+      free = hashNext(row)
+      row
+    } else {
+      if (used == sightings.length) {
+        sightings = java.util.Arrays.copyOf(sightings, used * 2)
+        hashNext = java.util.Arrays.copyOf(hashNext, used * 2)
+        cells = java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity))
+      }
+      used += 1
+      used - 1
+    }
+
+  private def hashOf(values: Array[Long]): Long = {
+    var h = 0L
+    var c = 0
+    while (c < arity) { h = LongTable.mix(h, values(c)); c += 1 }
+    h
+  }
+
+  private def slot(hash: Long): Int = (hash >>> 32).toInt & (heads.length - 1)
+
+  private def same(row: Int, values: Array[Long]): Boolean = {
+    var c = 0
+    while (c < arity) { if (cells(row * arity + c) != values(c)) return false; c += 1 }
+    true
+  }
+
+  private def rehash(): Unit = {
+    heads = emptyHeads(heads.length * 2)
+    val row = new Array[Long](arity)
+    var r = 0
+    while (r < used) {
+      if (sightings(r) > 0) {
+        System.arraycopy(cells, r * arity, row, 0, arity)
+        val s = slot(hashOf(row))
+        hashNext(r) = heads(s)
+        heads(s) = r
+      }
+      r += 1
+    }
+  }
+
+  private def emptyHeads(capacity: Int): Array[Int] = {
+    val h = new Array[Int](capacity)
+    java.util.Arrays.fill(h, -1)
+    h
+  }
+}

@@ -1,0 +1,78 @@
+"""Warnings about filters that use a variable from outside their WINDOW or GRAPH.
+
+SPARQL evaluates bottom-up: such a variable is unbound where the filter runs, the filter fails, and
+the answer is empty. That is the standard's meaning and the engine's too; it is seldom what the
+author wanted.
+"""
+
+from __future__ import annotations
+
+from sparkext.language.algebra import (
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Node,
+    Position,
+    Variable,
+    Window,
+)
+from sparkext.language.expressions import Exists, Expression, VariableReference
+from sparkext.language.query import QueryWarning
+
+
+def filter_scope_warnings(pattern: Node) -> list[QueryWarning]:
+    """Return a warning for each variable of a filter inside WINDOW or GRAPH that only the outside
+    binds.
+    """
+    warnings: list[QueryWarning] = []
+    _look(pattern, frozenset(), None, warnings)
+    return warnings
+
+
+def _look(
+    node: Node, outside: frozenset[Variable], around: str | None, warnings: list[QueryWarning]
+) -> None:
+    if isinstance(node, Window | Graph):
+        around = "WINDOW" if isinstance(node, Window) else "GRAPH"
+    if around is not None:
+        if isinstance(node, Filter):
+            _check(node.condition, node.input.variables, outside, around, warnings)
+        elif isinstance(node, LeftJoin) and node.condition is not None:
+            _check(node.condition, node.variables, outside, around, warnings)
+    if isinstance(node, Join | LeftJoin):
+        _look(node.left, outside.union(node.right.variables), around, warnings)
+        _look(node.right, outside.union(node.left.variables), around, warnings)
+        return
+    for child in node.children:
+        _look(child, outside, around, warnings)
+
+
+def _check(
+    condition: Expression,
+    inside: tuple[Variable, ...],
+    outside: frozenset[Variable],
+    around: str,
+    warnings: list[QueryWarning],
+) -> None:
+    for reference in _references(condition):
+        variable = reference.variable
+        if variable not in inside and variable in outside:
+            line, column = reference.position or Position(1, 1)
+            warnings.append(
+                QueryWarning(
+                    f"{variable} is not bound inside this {around} group, so the FILTER is "
+                    "never true; move the FILTER out to where the variable is bound",
+                    line,
+                    column,
+                )
+            )
+
+
+def _references(expression: Expression) -> list[VariableReference]:
+    """Return the variable references outside EXISTS, which has a scope of its own."""
+    if isinstance(expression, Exists):
+        return []
+    if isinstance(expression, VariableReference):
+        return [expression]
+    return [reference for child in expression.children for reference in _references(child)]

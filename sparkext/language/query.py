@@ -1,0 +1,105 @@
+"""A parsed query: its form, registration, windows, dataset, and the algebra of its pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sparkext.language.algebra import Node, Position, TriplePattern, Variable
+from static_data.terms import Iri
+
+QueryForm = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
+StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+WindowKind = Literal["range", "now", "elements"]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """The REGISTER clause: the streaming operator (STREAM alone is RSTREAM), the query's IRI,
+    COMPUTED EVERY.
+    """
+
+    operator: StreamOperator
+    name: Iri
+    every_ms: int | None = None
+    position: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class WindowDeclaration:
+    """One FROM [NAMED] WINDOW clause; the name is None for a window merged into the default graph.
+
+    Kind `range` has `width_ms`, and `slide_ms` and `start_ms` when written; `now` has none of them;
+    `elements` has `width_elements`, and `slide_elements` when written.
+    """
+
+    name: Iri | None
+    stream: Iri
+    kind: WindowKind
+    width_ms: int | None = None
+    slide_ms: int | None = None
+    start_ms: int | None = None
+    width_elements: int | None = None
+    slide_elements: int | None = None
+    position: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class DatasetClause:
+    """The graphs of FROM and FROM NAMED; `position` is that of the first such clause."""
+
+    default: tuple[Iri, ...] = ()
+    named: tuple[Iri, ...] = ()
+    position: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class QueryWarning:
+    """Something legal that is probably not meant; `line` and `column` are 1-based."""
+
+    message: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, continuous when it has windows or a registration.
+
+    `pattern` is the algebra with all solution modifiers. `variables` are the projected ones in
+    order (for the other forms: the visible variables in scope). `template` is CONSTRUCT's,
+    `described` are DESCRIBE's resources. Equality looks at the meaning only: text, prefixes and
+    warnings take no part.
+    """
+
+    form: QueryForm
+    pattern: Node
+    variables: tuple[Variable, ...]
+    windows: tuple[WindowDeclaration, ...] = ()
+    dataset: DatasetClause = DatasetClause()
+    registration: Registration | None = None
+    template: tuple[TriplePattern, ...] = ()
+    described: tuple[Iri | Variable, ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    base_iri: str | None = field(default=None, compare=False, repr=False)
+    warnings: tuple[QueryWarning, ...] = field(default=(), compare=False)
+    position: Position | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def stream_operator(self) -> StreamOperator:
+        """The operator that makes the output stream: RSTREAM unless the query is registered with
+        another.
+        """
+        return "RSTREAM" if self.registration is None else self.registration.operator
+
+    def window(self, name: Iri) -> WindowDeclaration:
+        """Return the declaration of a named window; raises KeyError."""
+        for declaration in self.windows:
+            if declaration.name == name:
+                return declaration
+        raise KeyError(name.value)

@@ -1,0 +1,158 @@
+"""What the engine does not run yet, in one table, and the pass that refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import (
+    Bgp,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Path,
+    Position,
+    QuotedPattern,
+    Service,
+    Values,
+    Variable,
+    Window,
+)
+from sparkext.language.expressions import (
+    Aggregate,
+    BuiltinCall,
+    Constant,
+    Exists,
+    Expression,
+    FunctionCall,
+    QuotedPatternExpression,
+)
+from sparkext.language.query import Query
+from static_data.terms import QuotedTriple
+
+# ------------------------------------------------------------------------------------------
+# The table. To support something, take its line out (or put its name into one of the sets).
+
+REFUSED_FORMS: Final = {"CONSTRUCT", "ASK", "DESCRIBE"}
+REFUSED_WINDOWS: Final = {"elements": "[ELEMENTS n] windows"}
+REFUSED_NODES: Final[dict[type[Node], str]] = {
+    Path: "property paths",
+    Minus: "MINUS",
+    Service: "SERVICE",
+}
+REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {
+    Exists: "EXISTS",
+    FunctionCall: "functions named by an IRI",
+    QuotedPatternExpression: "quoted triples in expressions",
+}
+REFUSED_FROM: Final = True
+REFUSED_UNNAMED_WINDOWS: Final = True
+REFUSED_WINDOW_VARIABLES: Final = True
+REFUSED_GRAPH_INSIDE_WINDOW: Final = True
+REFUSED_WINDOW_INSIDE_GRAPH: Final = True
+REFUSED_QUOTED_TRIPLES: Final = True
+SUPPORTED_TERM_TESTS: Final = {"BOUND", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM"}
+SUPPORTED_FUNCTIONS: Final = {"STR", "LANG", "DATATYPE", "IF", "COALESCE", *SUPPORTED_TERM_TESTS}
+SUPPORTED_AGGREGATES: Final = {"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"}
+# ------------------------------------------------------------------------------------------
+
+_Finding = tuple[Position, str]
+_NOWHERE: Final = Position(1, 1)
+
+
+def check_supported(query: Query) -> None:
+    """Raise `UnsupportedFeatureError` for the first thing in the text that the engine does not run.
+
+    >>> from sparkext.language.parser import parse_query
+    >>> check_supported(parse_query("ASK { ?s ?p ?o }"))
+    Traceback (most recent call last):
+    sparkext.errors.UnsupportedFeatureError: line 1, column 1: ASK is not supported yet
+    """
+    findings = sorted(_in_query(query))
+    if findings:
+        (line, column), what = findings[0]
+        raise UnsupportedFeatureError(f"{what} {_is_are(what)} not supported yet", line, column)
+
+
+def _is_are(what: str) -> str:
+    return "are" if what.split(" in ")[0].split(" named")[0].endswith("s") else "is"
+
+
+def _in_query(query: Query) -> Iterator[_Finding]:
+    if query.form in REFUSED_FORMS:
+        yield query.position or _NOWHERE, query.form
+    if REFUSED_FROM and (query.dataset.default or query.dataset.named):
+        yield query.dataset.position or _NOWHERE, "FROM without WINDOW"
+    for window in query.windows:
+        if window.kind in REFUSED_WINDOWS:
+            yield window.position or _NOWHERE, REFUSED_WINDOWS[window.kind]
+        if window.name is None and REFUSED_UNNAMED_WINDOWS:
+            yield window.position or _NOWHERE, "FROM WINDOW without NAMED"
+    yield from _in_node(query.pattern, None)
+
+
+def _in_node(node: Node, around: type[Node] | None) -> Iterator[_Finding]:
+    place = node.position or _NOWHERE
+    if type(node) in REFUSED_NODES:
+        yield place, REFUSED_NODES[type(node)]
+    match node:
+        case Window():
+            if isinstance(node.name, Variable) and REFUSED_WINDOW_VARIABLES:
+                yield place, "WINDOW with a variable"
+            if around is Graph and REFUSED_WINDOW_INSIDE_GRAPH:
+                yield place, "WINDOW inside GRAPH"
+            around = Window
+        case Graph():
+            if around is Window and REFUSED_GRAPH_INSIDE_WINDOW:
+                yield place, "GRAPH inside WINDOW"
+            around = around or Graph
+        case Bgp() if REFUSED_QUOTED_TRIPLES:
+            for pattern in node.patterns:
+                if any(isinstance(term, QuotedPattern | QuotedTriple) for term in pattern):
+                    yield pattern.position or place, "quoted triple patterns"
+        case Values() if REFUSED_QUOTED_TRIPLES:
+            if any(isinstance(cell, QuotedTriple) for row in node.rows for cell in row):
+                yield place, "quoted triples in VALUES"
+    for expression in _expressions(node):
+        yield from _in_expression(expression)
+    for child in node.children:
+        yield from _in_node(child, around)
+
+
+def _expressions(node: Node) -> tuple[Expression, ...]:
+    match node:
+        case Filter():
+            return (node.condition,)
+        case LeftJoin():
+            return () if node.condition is None else (node.condition,)
+        case Extend():
+            return (node.expression,)
+        case Group():
+            return (
+                *(key for _, key in node.keys),
+                *(aggregate for _, aggregate in node.aggregates),
+            )
+        case OrderBy():
+            return tuple(key.expression for key in node.keys)
+    return ()
+
+
+def _in_expression(expression: Expression) -> Iterator[_Finding]:
+    for part in expression.walk():
+        place = part.position or _NOWHERE
+        if type(part) in REFUSED_EXPRESSIONS:
+            negated = isinstance(part, Exists) and part.negated
+            yield place, "NOT EXISTS" if negated else REFUSED_EXPRESSIONS[type(part)]
+        match part:
+            case BuiltinCall(name, _) if name not in SUPPORTED_FUNCTIONS:
+                yield place, f"the function {name}"
+            case Aggregate() if part.name not in SUPPORTED_AGGREGATES:
+                yield place, f"the aggregate {part.name}"
+            case Constant(term) if REFUSED_QUOTED_TRIPLES and isinstance(term, QuotedTriple):
+                yield place, "quoted triples in expressions"

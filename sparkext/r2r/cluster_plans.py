@@ -1,0 +1,275 @@
+"""One cluster's way through `adaptive`: query graph in, plan out, the plan as joins of DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adaptive import (
+    Catalogue,
+    FilterKind,
+    Join,
+    JoinFilter,
+    OptimizedPlan,
+    PlanNode,
+    Prejoined,
+    QueryGraph,
+    Relation,
+    RelationKind,
+    RelationStatistics,
+    Scan,
+    optimize,
+)
+from sparkext.language.algebra import Variable
+from sparkext.language.expressions import Comparison, Expression, VariableReference
+from sparkext.r2r.leaf_names import condition_name, leaf_name
+from sparkext.r2r.leaves import (
+    Cluster,
+    DerivedLeaf,
+    Leaf,
+    NamedGraph,
+    StaticLeaf,
+    WindowLeaf,
+)
+from sparkext.r2r.solutions import Solutions, join
+
+if TYPE_CHECKING:
+    from sparkext.r2r.compiler import PatternCompiler
+
+_KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """The order chosen for one cluster: `optimized` is None where there was nothing to choose."""
+
+    label: str
+    plan: PlanNode
+    optimized: OptimizedPlan | None
+
+
+class ClusterPlanner:
+    """Orders one cluster and builds its DataFrame.
+
+    Leaves that may leave a shared variable unbound are no relations of a natural join; they are joined last, by
+    compatibility.
+    """
+
+    def __init__(self, compiler: PatternCompiler, cluster: Cluster) -> None:
+        self._compiler = compiler
+        self._cluster = cluster
+        self._names = _unique(leaf_name(leaf) for leaf in cluster.leaves)
+        self._conditions = dict(
+            zip(
+                _unique(condition_name(c) for c in cluster.conditions),
+                cluster.conditions,
+                strict=True,
+            )
+        )
+        leaves = dict(zip(self._names, cluster.leaves, strict=True))
+        self._loose = {n: leaf for n, leaf in leaves.items() if self._is_loose(leaf)}
+        self._leaves = {n: leaf for n, leaf in leaves.items() if n not in self._loose}
+        self._solutions: dict[str, Solutions] = {}
+        self._applied: set[str] = set()
+
+    def _is_loose(self, leaf: Leaf) -> bool:
+        uncertain = set(leaf.variables) - leaf.certain
+        others = {v for other in self._cluster.leaves if other is not leaf for v in other.variables}
+        return bool(uncertain & others) or (
+            # An unshared variable that may be unbound does no harm, but one leaf at least must be strict.
+            not leaf.variables
+        )
+
+    def solutions(self) -> Solutions:
+        """The cluster's solutions."""
+        result: Solutions | None = None
+        if self._leaves:
+            derived = [n for n, leaf in self._leaves.items() if isinstance(leaf, DerivedLeaf)]
+            for name in derived:
+                self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
+            plan = self._choose()
+            result = self._build(plan)
+        for name, leaf in self._loose.items():
+            part = self._compiler.leaf(leaf, name, 1.0)
+            rows = part.estimated_rows
+            if result is None:
+                result = part
+            else:
+                rows = max(result.estimated_rows, 1.0)
+                result = join(result, part, rows, broadcast=self._compiler.frames.prepared)
+        assert result is not None
+        return self._filter(result, [n for n in self._conditions if n not in self._applied])
+
+    # -- choosing -----------------------------------------------------------------------------------
+
+    def _choose(self) -> PlanNode:
+        compiler = self._compiler
+        if len(self._leaves) == 1:
+            (name,) = self._leaves
+            rows = self._statistics(name).rows
+            plan: PlanNode = Scan(name, estimated_rows=rows)
+            compiler.choices.append(ClusterChoice(name, plan, None))
+            return plan
+        graph = self._graph()
+        catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
+        if compiler.adaptive:
+            chosen = optimize(graph, catalogue, prejoin=compiler.policy)
+            plan = chosen.plan
+            compiler.choices.append(ClusterChoice(" , ".join(self._leaves), plan, chosen))
+        else:
+            plan = _as_written(graph)
+            compiler.choices.append(ClusterChoice(" , ".join(self._leaves), plan, None))
+        return plan
+
+    def _graph(self) -> QueryGraph:
+        relations = tuple(self._relation(name, leaf) for name, leaf in self._leaves.items())
+        bound = {v for relation in relations for v in relation.variables}
+        filters = tuple(
+            JoinFilter(name, frozenset(v.name for v in condition.variables), kind=_kind(condition))
+            for name, condition in self._conditions.items()
+            if condition.variables and {v.name for v in condition.variables} <= bound
+        )
+        return QueryGraph(relations, filters)
+
+    def _relation(self, name: str, leaf: Leaf) -> Relation:
+        variables = tuple(v.name for v in leaf.variables)
+        match leaf:
+            case WindowLeaf():
+                return Relation(name, variables, RelationKind.WINDOW)
+            case StaticLeaf():
+                return Relation(name, variables, RelationKind.STATIC)
+            case DerivedLeaf() if self._compiler.keeps(leaf):
+                # Already there as a whole: an index, but no part of a larger pre-join.
+                return Relation(name, variables, RelationKind.DERIVED, indexable=True)
+            case _:
+                return Relation(name, variables, RelationKind.DERIVED, indexable=False)
+
+    def _statistics(self, name: str) -> RelationStatistics:
+        leaf = self._leaves[name]
+        made = self._solutions.get(name)
+        rows = None if made is None else made.estimated_rows
+        return self._compiler.estimates.statistics(leaf, self._cluster.leaves, rows)
+
+    # -- building -----------------------------------------------------------------------------------
+
+    def _build(self, plan: PlanNode) -> Solutions:
+        match plan:
+            case Scan():
+                return self._filter(self._leaf(plan.relation, plan.estimated_rows), plan.filters)
+            case Prejoined():
+                self._applied.update(plan.filters)
+                return self._prejoined(plan)
+            case Join():
+                left, right = self._build(plan.left), self._build(plan.right)
+                prepared = self._compiler.frames.prepared
+                joined = join(left, right, plan.estimated_rows, broadcast=prepared)
+                return self._filter(joined, plan.filters)
+
+    def _leaf(self, name: str, rows: float) -> Solutions:
+        if name in self._solutions:
+            return self._solutions[name]
+        return self._compiler.leaf(self._leaves[name], name, rows)
+
+    def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
+        for name in names:
+            self._applied.add(name)
+            condition = self._conditions[name]
+            test = self._compiler.expressions.condition(condition, solutions.columns)
+            solutions = solutions.where(test)
+        return solutions
+
+    def _prejoined(self, plan: Prejoined) -> Solutions:
+        leaves = tuple(leaf for name, leaf in self._leaves.items() if name in plan.relations)
+        conditions = tuple(self._conditions[name] for name in plan.filters)
+        by_name = {v.name: v for leaf in leaves for v in leaf.variables}
+        variables = tuple(by_name[name] for name in plan.variables)
+        compiler = self._compiler
+        part, shown = canonical_part(Cluster(leaves, conditions), variables)
+        make = compiler.stock()
+        return compiler.frames.kept(
+            (part, shown, compiler.estimates.dataset.identity),
+            plan.name,
+            variables,
+            lambda: make.join(Cluster(leaves, conditions)).select(variables).frame,
+        )
+
+
+def canonical_part(
+    cluster: Cluster, variables: tuple[Variable, ...]
+) -> tuple[Cluster, tuple[Variable, ...]]:
+    """A static join with variables renamed by a rule, so that equal joins of different queries are equal.
+
+    Leaves are ordered by what they look like without names, and variables numbered in that order. Joins that look
+    the same from several sides may get different numbers and are then kept twice: never a wrong answer.
+    """
+
+    def shape(leaf: Leaf) -> str:
+        return repr(_renamed(leaf, dict.fromkeys(leaf.variables, Variable("x"))))
+
+    shown = {v: place for place, v in enumerate(variables)}
+    ordered = sorted(
+        cluster.leaves,
+        key=lambda leaf: (shape(leaf), sorted(shown.get(v, len(shown)) for v in leaf.variables)),
+    )
+    numbers: dict[Variable, Variable] = {}
+    for variable in (*variables, *(v for leaf in ordered for v in leaf.variables)):
+        numbers.setdefault(variable, Variable(f"v{len(numbers)}"))
+    leaves = tuple(_renamed(leaf, numbers) for leaf in ordered)
+    conditions = tuple(_renamed_condition(c, numbers) for c in cluster.conditions)
+    return Cluster(leaves, conditions), tuple(numbers[v] for v in variables)
+
+
+def _renamed(leaf: Leaf, names: dict[Variable, Variable]) -> Leaf:
+    assert isinstance(leaf, StaticLeaf)
+    pattern = type(leaf.pattern)(
+        *(names.get(t, t) if isinstance(t, Variable) else t for t in leaf.pattern)
+    )
+    graph = leaf.graph
+    if isinstance(graph, NamedGraph) and isinstance(graph.name, Variable):
+        graph = NamedGraph(names[graph.name])
+    return StaticLeaf(graph, pattern)
+
+
+def _renamed_condition(condition: Expression, names: dict[Variable, Variable]) -> Expression:
+    def change(part: Expression) -> Expression:
+        if isinstance(part, VariableReference):
+            return replace(part, variable=names[part.variable])
+        return part
+
+    return condition.transform(change)
+
+
+def _kind(condition: Expression) -> FilterKind:
+    if isinstance(condition, Comparison):
+        return _KINDS.get(condition.operator, FilterKind.RANGE)
+    return FilterKind.OTHER
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return result
+
+
+def _as_written(graph: QueryGraph) -> PlanNode:
+    """The relations in the order of the query, each joined to what stands before it where that connects."""
+    left = [relation.name for relation in graph.relations]
+    plan: PlanNode = Scan(left.pop(0))
+    pending = {f.name: f.variables for f in graph.filters}
+    while left:
+        covered = graph.mask(plan.relations)
+        name = next((n for n in left if graph.shared_variables(covered, graph.mask([n]))), left[0])
+        left.remove(name)
+        on = graph.shared_variables(covered, graph.mask([name]))
+        relation = next(r for r in graph.relations if r.name == name)
+        method = ("index" if relation.indexable else "hash") if on else "cross"
+        bound = graph.variables(graph.mask([*plan.relations, name]))
+        ready = tuple(f for f, needs in pending.items() if needs <= bound)
+        for f in ready:
+            del pending[f]
+        plan = Join(plan, Scan(name), on, method, ready)
+    return plan

@@ -1,0 +1,277 @@
+"""From algebra to DataFrames of ids: joins in the order that `adaptive` chooses, everything else operator by operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from adaptive import PrejoinPolicy
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import (
+    Distinct,
+    Extend,
+    Filter,
+    Group,
+    LeftJoin,
+    Node,
+    Project,
+    Reduced,
+    ToMultiset,
+    Union,
+    Values,
+)
+from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
+from sparkext.r2r.expressions import ExpressionCompiler, makes_terms
+from sparkext.r2r.frames import Frames, StockFrames
+from sparkext.r2r.leaves import (
+    DEFAULT_GRAPH,
+    Cluster,
+    DerivedLeaf,
+    Leaf,
+    Scope,
+    StaticLeaf,
+    WindowLeaf,
+    flatten,
+)
+from sparkext.r2r.restrict_groups import restrict_groups
+from sparkext.r2r.scope import certain_variables
+from sparkext.r2r.share_clusters import shared_cluster
+from sparkext.r2r.solutions import Solutions, column, column_name, left_join, union
+from sparkext.r2r.stage_rows import StageRows
+
+if TYPE_CHECKING:
+    from sparkext.r2r.leaf_estimates import LeafEstimates
+    from sparkext.runtime.engine_room import EngineRoom
+
+
+@dataclass
+class PatternCompiler:
+    """Compiles the patterns of one query.
+
+    `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `rules`
+    whether the rewrites of joins and groups are on. `choices` collects every join order that was chosen.
+    """
+
+    room: EngineRoom
+    frames: Frames
+    expressions: ExpressionCompiler
+    estimates: LeafEstimates
+    policy: PrejoinPolicy
+    adaptive: bool = True
+    rules: bool = True
+    choices: list[ClusterChoice] = field(default_factory=list)
+    makes_terms: bool = False
+
+    def compile(self, node: Node, scope: Scope = DEFAULT_GRAPH) -> Solutions:
+        """The solutions of a pattern; the scope says where patterns outside WINDOW and GRAPH look."""
+        match node:
+            case Union():
+                return union(self.compile(node.left, scope), self.compile(node.right, scope))
+            case LeftJoin():
+                return self._left_join(node, scope)
+            case Extend():
+                return self._extend(node, scope)
+            case Group():
+                return self._group(node, scope)
+            case Project():
+                return self.compile(node.input, scope).select(node.names)
+            case Distinct() | Reduced():
+                return self._distinct(node, scope)
+            case Values():
+                return self._values(node)
+            case ToMultiset():
+                return self.compile(node.input, scope)
+            case StageRows():
+                return self.frames.staged(node.stage)
+            case Filter() if not self._flattens(node, scope):
+                inner = self.compile(node.input, scope)
+                return inner.where(self.expressions.condition(node.condition, inner.columns))
+            case _ if not self._flattens(node, scope):
+                where = node.position or (1, 1)
+                raise UnsupportedFeatureError(
+                    f"{type(node).__name__} is not supported here", *where
+                )
+            case _:
+                return self.join(flatten(node, scope))
+
+    def _flattens(self, node: Node, scope: Scope) -> bool:
+        leaves = flatten(node, scope).leaves
+        return not (
+            len(leaves) == 1 and isinstance(leaves[0], DerivedLeaf) and leaves[0].node is node
+        )
+
+    # -- joins ------------------------------------------------------------------------------------
+
+    def join(self, cluster: Cluster) -> Solutions:
+        """The natural join of a cluster's leaves under its conditions, in the chosen order."""
+        if not cluster.leaves:
+            return self._unit(cluster)
+        if self.rules and self.frames.prepared:
+            cluster = self._share(cluster)
+            cluster = self._restrict(cluster)
+        return ClusterPlanner(self, cluster).solutions()
+
+    def _unit(self, cluster: Cluster) -> Solutions:
+        """The one empty solution, under conditions on nothing."""
+        frame = self.room.inline_frame(["_present"], [[1]])
+        unit = Solutions(frame, (), frozenset(), 1.0)
+        tests = [self.expressions.condition(c, {}) for c in cluster.conditions]
+        return unit.where(reduce(lambda a, b: a & b, tests)) if tests else unit
+
+    def _share(self, cluster: Cluster) -> Cluster:
+        found = shared_cluster(cluster)
+        if found is None:
+            return cluster
+        inner, rest, readers = found
+        if any(v not in leaf.certain for leaf in inner.leaves for v in leaf.variables):
+            return cluster  # a stage's rows have no unbound values
+        name = f"stage {len(self.choices) + 1}"
+        solutions = self.frames.stage(name, self.join(inner))
+        rows = StageRows(name, solutions.variables)
+        leaves: list[Leaf] = [DerivedLeaf(rows, DEFAULT_GRAPH)]
+        for leaf in rest.leaves:
+            if isinstance(leaf, DerivedLeaf) and leaf in readers:
+                leaf = replace(leaf, node=_over(leaf.node, rows))
+            leaves.append(leaf)
+        return Cluster(tuple(leaves), rest.conditions)
+
+    def _restrict(self, cluster: Cluster) -> Cluster:
+        restricted = restrict_groups(cluster)
+        leaves = tuple(
+            old if old == new or self.keeps(old) else new
+            for old, new in zip(cluster.leaves, restricted.leaves, strict=True)
+        )
+        return Cluster(leaves, cluster.conditions)
+
+    def keeps(self, leaf: Leaf) -> bool:
+        """Whether a static part that is no plain pattern is computed once and kept, by its estimated size."""
+        if not (isinstance(leaf, DerivedLeaf) and leaf.static and self.frames.prepared):
+            return False
+        if (
+            not leaf.variables
+            or set(leaf.variables) != set(leaf.certain)
+            or not self.policy.enabled
+        ):
+            return False
+        rows, inputs = self.estimates.largest_step(leaf.node, leaf.scope)
+        return self.policy.refusal(rows, inputs) is None
+
+    def leaf(self, leaf: Leaf, name: str, rows: float) -> Solutions:
+        """The solutions of one leaf."""
+        match leaf:
+            case WindowLeaf():
+                return self.frames.window(leaf, rows)
+            case StaticLeaf():
+                return self.frames.static(leaf, rows)
+            case DerivedLeaf() if self.keeps(leaf):
+                # A static part has no windows, so its text, with its scope, says what it holds.
+                make = self.stock()
+                return self.frames.kept(
+                    (leaf, self.estimates.dataset.identity),
+                    name,
+                    leaf.variables,
+                    lambda: make.compile(leaf.node, leaf.scope).select(leaf.variables).frame,
+                )
+            case _:
+                return self.compile(leaf.node, leaf.scope)
+
+    def stock(self) -> PatternCompiler:
+        """A compiler of static patterns to ordinary Spark plans."""
+        return replace(
+            self,
+            frames=StockFrames(self.room, self.estimates.dataset),
+            policy=PrejoinPolicy(enabled=False),
+            rules=False,
+            choices=[],
+        )
+
+    # -- the other operators ------------------------------------------------------------------------
+
+    def _left_join(self, node: LeftJoin, scope: Scope) -> Solutions:
+        left, right = self.compile(node.left, scope), self.compile(node.right, scope)
+        condition = None
+        if node.condition is not None:
+            columns = {v: column(v) for v in (*right.variables, *left.variables)}
+            for variable in right.variables:
+                if variable in left.variables and variable not in left.certain:
+                    columns[variable] = F.coalesce(
+                        column(variable), F.col(f"{column_name(variable)}_right")
+                    )
+            condition = self.expressions.condition(node.condition, columns)
+        rows = max(left.estimated_rows, 1.0)
+        return left_join(left, right, condition, rows, broadcast=self.frames.prepared)
+
+    def _extend(self, node: Extend, scope: Scope) -> Solutions:
+        inner = self.compile(node.input, scope)
+        self.makes_terms |= makes_terms(node.expression)
+        value = self.expressions.term(node.expression, inner.columns).alias(
+            column_name(node.variable)
+        )
+        variables = (*inner.variables, node.variable)
+        frame = inner.frame.select(*(column(v) for v in inner.variables), value)
+        return Solutions(
+            frame, variables, certain_variables(node) | inner.certain, inner.estimated_rows
+        )
+
+    def _distinct(self, node: Distinct | Reduced, scope: Scope) -> Solutions:
+        inner = node.input
+        if isinstance(inner, Project):
+            # The distinct bindings of part of a window's pattern are kept up by the window itself.
+            leaves = flatten(inner.input, scope)
+            if len(leaves.leaves) == 1 and not leaves.conditions and self.frames.prepared:
+                leaf = leaves.leaves[0]
+                if (
+                    isinstance(leaf, WindowLeaf)
+                    and inner.names
+                    and set(inner.names) <= set(leaf.variables)
+                ):
+                    return self.leaf(replace(leaf, kept=inner.names), "", self.estimates.rows(leaf))
+        solutions = self.compile(inner, scope)
+        return replace(solutions, frame=solutions.frame.distinct())
+
+    def _values(self, node: Values) -> Solutions:
+        if not node.names:
+            frame = self.room.inline_frame(["_present"], [[1]] * len(node.rows))
+            return Solutions(frame, (), frozenset(), float(len(node.rows)))
+        rows = [
+            [None if term is None else self.estimates.constant(term.n3()) for term in row]
+            for row in node.rows
+        ]
+        frame = self.room.inline_frame([column_name(v) for v in node.names], rows)
+        return Solutions(frame, node.names, certain_variables(node), float(len(rows)))
+
+    def _group(self, node: Group, scope: Scope) -> Solutions:
+        inner = self.compile(node.input, scope)
+        columns = inner.columns
+        for _, expression in (*node.keys, *node.aggregates):
+            self.makes_terms |= makes_terms(expression)
+        keys = [
+            self.expressions.term(expression, columns).alias(column_name(key))
+            for key, expression in node.keys
+        ]
+        aggregates = [
+            self.expressions.aggregate(aggregate, columns, list(columns.values())).alias(
+                column_name(name)
+            )
+            for name, aggregate in node.aggregates
+        ]
+        if aggregates:
+            frame = inner.frame.groupBy(*keys).agg(*aggregates)
+        else:
+            frame = inner.frame.select(*keys).distinct()
+        variables = tuple(
+            dict.fromkeys([k for k, _ in node.keys] + [n for n, _ in node.aggregates])
+        )
+        rows = max(1.0, inner.estimated_rows) if node.keys else 1.0
+        return Solutions(
+            frame.select(*(column(v) for v in variables)), variables, certain_variables(node), rows
+        )
+
+
+def _over(node: Node, rows: StageRows) -> Node:
+    """The same projection and group, reading the stage's rows."""
+    inner = rows if isinstance(node, Group) else _over(node.children[0], rows)
+    return node.replace_children((inner,))

@@ -1,0 +1,120 @@
+"""Estimates for the leaves of one query, and for static parts that might be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from adaptive import Catalogue, QueryGraph, Relation, RelationKind, RelationStatistics
+from adaptive.cardinality import CardinalityEstimator
+from adaptive.query_graph import ColumnStatistics
+from sparkext.language.algebra import Node, Union, Values, Variable
+from sparkext.r2r.datasets import Dataset
+from sparkext.r2r.leaf_statistics import table_statistics, window_statistics
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, Scope, StaticLeaf, WindowLeaf, flatten
+
+if TYPE_CHECKING:
+    from static_data.catalogue import Catalogue as StaticCatalogue
+
+
+class LeafEstimates:
+    """What is known of a query's leaves before it runs.
+
+    `catalogue` gives the store's counts, `present_rows` what a window's pattern holds now, `widths` the windows'
+    widths by name (None: NOW), `constant` the id of a term that the query names.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        catalogue: Callable[[], StaticCatalogue],
+        present_rows: Callable[[WindowLeaf], int],
+        widths: Mapping[str, int | None],
+        constant: Callable[[str], int],
+    ) -> None:
+        self.dataset = dataset
+        self.constant = constant
+        self._catalogue = catalogue
+        self._present_rows = present_rows
+        self._widths = widths
+
+    def rows(self, leaf: Leaf) -> float:
+        """Estimated rows of one leaf by itself."""
+        return self.statistics(leaf, (leaf,), None).rows
+
+    def statistics(
+        self, leaf: Leaf, others: tuple[Leaf, ...], made_rows: float | None
+    ) -> RelationStatistics:
+        """Rows and distinct values of a leaf; `others` are the leaves around it, `made_rows` the rows of a
+        derived leaf when it is known what they come from."""
+        match leaf:
+            case StaticLeaf():
+                return self._table(leaf)
+            case WindowLeaf():
+                return window_statistics(
+                    leaf,
+                    self._widths.get(leaf.window.value),
+                    self._present_rows(leaf),
+                    self._domains(others),
+                )
+            case DerivedLeaf():
+                rows = (
+                    made_rows
+                    if made_rows is not None
+                    else self.largest_step(leaf.node, leaf.scope)[0]
+                )
+                domains = self._domains(others)
+                columns = {
+                    v.name: ColumnStatistics(max(1.0, min(rows, domains.get(v, rows))))
+                    for v in leaf.variables
+                }
+                return RelationStatistics(rows, columns)
+
+    def _table(self, leaf: StaticLeaf) -> RelationStatistics:
+        return table_statistics(self._catalogue(), self.dataset.key(leaf), leaf.variables)
+
+    def _domains(self, leaves: tuple[Leaf, ...]) -> dict[Variable, float]:
+        """For each variable, the fewest distinct values that a static pattern has for it."""
+        domains: dict[Variable, float] = {}
+        for leaf in leaves:
+            if isinstance(leaf, StaticLeaf):
+                for variable in leaf.variables:
+                    distinct = self._table(leaf).columns[variable.name].distinct
+                    domains[variable] = min(distinct, domains.get(variable, distinct))
+        return domains
+
+    def largest_step(self, node: Node, scope: Scope) -> tuple[float, float]:
+        """Rows of the largest join below a pattern, and of all tables it reads: what keeping it would cost to make."""
+        if isinstance(node, Values):
+            return float(len(node.rows)), float(len(node.rows))
+        if isinstance(node, Union):
+            left, right = self.largest_step(node.left, scope), self.largest_step(node.right, scope)
+            return left[0] + right[0], left[1] + right[1]
+        cluster = flatten(node, scope)
+        if len(cluster.leaves) == 1 and isinstance(cluster.leaves[0], DerivedLeaf):
+            parts = [self.largest_step(child, scope) for child in node.children]
+            return max((p[0] for p in parts), default=1.0), sum(p[1] for p in parts)
+        return self._join_size(cluster)
+
+    def _join_size(self, cluster: Cluster) -> tuple[float, float]:
+        if not cluster.leaves:
+            return 1.0, 0.0
+        names = [f"r{place}" for place in range(len(cluster.leaves))]
+        known: dict[str, RelationStatistics] = {}
+        inputs = 0.0
+        for name, leaf in zip(names, cluster.leaves, strict=True):
+            made, read = (
+                self.largest_step(leaf.node, leaf.scope)
+                if isinstance(leaf, DerivedLeaf)
+                else (None, None)
+            )
+            known[name] = self.statistics(leaf, cluster.leaves, made)
+            inputs += known[name].rows if read is None else read
+        graph = QueryGraph(
+            tuple(
+                Relation(name, tuple(v.name for v in leaf.variables), RelationKind.STATIC)
+                for name, leaf in zip(names, cluster.leaves, strict=True)
+            )
+        )
+        estimator = CardinalityEstimator(graph, Catalogue(known))
+        return estimator.rows(graph.mask(names)), inputs

@@ -1,0 +1,85 @@
+"""Short names of leaves and conditions, for plans that people read."""
+
+from __future__ import annotations
+
+import re
+
+from sparkext.language.algebra import PatternTerm, TriplePattern, Variable
+from sparkext.language.expressions import (
+    And,
+    Arithmetic,
+    BuiltinCall,
+    Comparison,
+    Constant,
+    Expression,
+    Not,
+    Or,
+    VariableReference,
+)
+from sparkext.r2r.leaves import DerivedLeaf, Leaf, NamedGraph, StaticLeaf, WindowLeaf
+from static_data.terms import Iri
+
+_LAST_PART = re.compile(r"[^/#]+(?=[/#]?$)")
+
+
+def leaf_name(leaf: Leaf) -> str:
+    """What a leaf is called in plans.
+
+    >>> from static_data.terms import Iri
+    >>> pattern = TriplePattern(Variable("p"), Iri("http://deri.org/schema#at"), Variable("room"))
+    >>> leaf_name(WindowLeaf(Iri("http://e/w30"), pattern))
+    'w30{?p at ?room}'
+    """
+    match leaf:
+        case WindowLeaf():
+            kept = "" if leaf.kept is None else f" distinct {' '.join(map(str, leaf.kept))}"
+            return f"{_short(leaf.window)}{{{_pattern(leaf.pattern)}}}{kept}"
+        case StaticLeaf():
+            text = _pattern(leaf.pattern)
+            return (
+                f"{_short(leaf.graph.name)}{{{text}}}"
+                if isinstance(leaf.graph, NamedGraph)
+                else text
+            )
+        case DerivedLeaf():
+            kind = type(leaf.node).__name__.lower()
+            return f"{kind}({' '.join(map(str, leaf.variables))})"
+
+
+def condition_name(condition: Expression) -> str:
+    """What a condition is called in plans.
+
+    >>> condition_name(Comparison(*(VariableReference(Variable(v)) for v in "ab"), operator="!="))
+    '?a != ?b'
+    """
+    match condition:
+        case VariableReference():
+            return str(condition.variable)
+        case Constant():
+            return (
+                _short(condition.term) if isinstance(condition.term, Iri) else condition.term.n3()
+            )
+        case Comparison() | Arithmetic():
+            return f"{condition_name(condition.left)} {condition.operator} {condition_name(condition.right)}"
+        case And() | Or():
+            sign = "&&" if isinstance(condition, And) else "||"
+            return f"({condition_name(condition.left)} {sign} {condition_name(condition.right)})"
+        case Not():
+            return f"!({condition_name(condition.operand)})"
+        case BuiltinCall():
+            return f"{condition.name}({', '.join(map(condition_name, condition.arguments))})"
+        case _:
+            return f"{type(condition).__name__.lower()}({' '.join(map(str, condition.variables))})"
+
+
+def _pattern(pattern: TriplePattern) -> str:
+    return " ".join(_short(term) for term in pattern)
+
+
+def _short(term: PatternTerm | Iri) -> str:
+    if isinstance(term, Variable):
+        return str(term)
+    if isinstance(term, Iri):
+        found = _LAST_PART.search(term.value)
+        return found.group() if found else term.n3()
+    return term.n3()

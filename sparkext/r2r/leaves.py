@@ -1,0 +1,183 @@
+"""The inputs of a join: what a group of patterns is made of once Join, WINDOW, GRAPH and FILTER are taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from sparkext.language.algebra import (
+    Bgp,
+    Filter,
+    Graph,
+    Join,
+    Node,
+    ToMultiset,
+    TriplePattern,
+    Variable,
+    Window,
+)
+from sparkext.language.expressions import And, Expression
+from sparkext.r2r.scope import certain_variables
+from sparkext.r2r.stage_rows import StageRows
+from static_data.terms import Iri
+
+
+@dataclass(frozen=True)
+class DefaultGraph:
+    """The scope of a pattern outside WINDOW and GRAPH."""
+
+
+@dataclass(frozen=True)
+class NamedGraph:
+    """The scope of a pattern inside GRAPH: one graph, or each of them with a variable bound to its name."""
+
+    name: Iri | Variable
+
+
+@dataclass(frozen=True)
+class InWindow:
+    """The scope of a pattern inside WINDOW."""
+
+    name: Iri
+
+
+DEFAULT_GRAPH = DefaultGraph()
+
+Scope: TypeAlias = DefaultGraph | NamedGraph | InWindow
+
+
+@dataclass(frozen=True)
+class WindowLeaf:
+    """A triple pattern over a window's content; with `kept`, the distinct bindings of some of its variables only."""
+
+    window: Iri
+    pattern: TriplePattern
+    kept: tuple[Variable, ...] | None = None
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables bound, in the order of its columns."""
+        return self.pattern.variables if self.kept is None else self.kept
+
+    @property
+    def certain(self) -> frozenset[Variable]:
+        """All of them."""
+        return frozenset(self.variables)
+
+    static = False
+
+
+@dataclass(frozen=True)
+class StaticLeaf:
+    """A triple pattern over static graphs."""
+
+    graph: DefaultGraph | NamedGraph
+    pattern: TriplePattern
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables bound, the graph's first."""
+        name = self.graph.name if isinstance(self.graph, NamedGraph) else None
+        first = (name,) if isinstance(name, Variable) else ()
+        return tuple(dict.fromkeys(first + self.pattern.variables))
+
+    @property
+    def certain(self) -> frozenset[Variable]:
+        """All of them."""
+        return frozenset(self.variables)
+
+    static = True
+
+
+@dataclass(frozen=True)
+class DerivedLeaf:
+    """Anything else: a union, an optional part, a sub-select, inline data; compiled by itself and then joined."""
+
+    node: Node
+    scope: Scope
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Its in-scope variables."""
+        return self.node.variables
+
+    @cached_property
+    def certain(self) -> frozenset[Variable]:
+        """Those that every solution binds."""
+        return certain_variables(self.node)
+
+    @cached_property
+    def static(self) -> bool:
+        """Whether no window is read in it."""
+        return reads_no_window(self.node, self.scope)
+
+
+Leaf: TypeAlias = WindowLeaf | StaticLeaf | DerivedLeaf
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A natural join of leaves and the conditions on it; the order of both means nothing."""
+
+    leaves: tuple[Leaf, ...] = ()
+    conditions: tuple[Expression, ...] = field(default=())
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables of all leaves, each once."""
+        return tuple(dict.fromkeys(v for leaf in self.leaves for v in leaf.variables))
+
+
+def reads_no_window(node: Node, scope: Scope) -> bool:
+    """Whether the pattern, in that scope, gives the same solutions at every instant."""
+    if isinstance(node, Window | StageRows):
+        return False
+    if isinstance(node, Bgp):
+        return not (isinstance(scope, InWindow) and node.patterns)
+    inner = NamedGraph(node.name) if isinstance(node, Graph) else scope
+    return all(reads_no_window(child, inner) for child in node.children)
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The parts of an And chain; a row passes the chain exactly when it passes each part."""
+    if isinstance(condition, And):
+        return conjuncts(condition.left) + conjuncts(condition.right)
+    return (condition,)
+
+
+def flatten(node: Node, scope: Scope) -> Cluster:
+    """Take a group apart into what it joins and what it filters.
+
+    Before: ``Filter(c, Join(Window(w, Bgp(t1)), Bgp(t2, t3)))``; after: leaves t1 in w, t2, t3, and condition c.
+
+    A condition goes up to the cluster only if all its variables are bound in every solution of its group: then it
+    says the same after a join with more patterns (FPush in Table 1 of the uncertainty paper, read backwards).
+    """
+    match node:
+        case Bgp():
+            return Cluster(tuple(_leaf(pattern, scope) for pattern in node.patterns))
+        case Join():
+            left, right = flatten(node.left, scope), flatten(node.right, scope)
+            return Cluster(left.leaves + right.leaves, left.conditions + right.conditions)
+        case Window():
+            assert isinstance(node.name, Iri)  # variables are refused by check_supported
+            return flatten(node.input, InWindow(node.name))
+        case Graph():
+            return flatten(node.input, NamedGraph(node.name))
+        case Filter():
+            inner = flatten(node.input, scope)
+            parts = conjuncts(node.condition)
+            if all(set(part.variables) <= certain_variables(node.input) for part in parts):
+                return Cluster(inner.leaves, inner.conditions + parts)
+            return Cluster((DerivedLeaf(node, scope),))
+        case ToMultiset():
+            return flatten(node.input, scope)
+        case _:
+            return Cluster((DerivedLeaf(node, scope),))
+
+
+def _leaf(pattern: TriplePattern, scope: Scope) -> Leaf:
+    if isinstance(scope, InWindow):
+        return WindowLeaf(scope.name, pattern)
+    return StaticLeaf(scope, pattern)

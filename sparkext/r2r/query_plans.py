@@ -1,0 +1,141 @@
+"""A whole query compiled: its stages and main plan, the columns that are answered, and the order they come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import (
+    Distinct,
+    Node,
+    OrderBy,
+    OrderKey,
+    Project,
+    Reduced,
+    Slice,
+    Variable,
+)
+from sparkext.language.expressions import VariableReference
+from sparkext.r2r.expressions import makes_terms
+from sparkext.r2r.leaves import DEFAULT_GRAPH
+from sparkext.r2r.solutions import Solutions, column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sparkext.r2r.compiler import PatternCompiler
+
+
+@dataclass(frozen=True)
+class Modifiers:
+    """ORDER BY, OFFSET and LIMIT of a whole query; they are applied to the answers, not in the plan."""
+
+    keys: tuple[OrderKey, ...] = ()
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class QueryFrames:
+    """A compiled query: the first `visible` columns are `variables`, the others only sort.
+
+    `order` lists column numbers, -number - 1 for descending ones.
+    """
+
+    frame: DataFrame
+    variables: tuple[Variable, ...]
+    order: tuple[int, ...] = ()
+    offset: int = 0
+    limit: int | None = None
+    makes_terms: bool = False
+    estimated_rows: float = field(default=0.0, compare=False)
+
+
+def compile_query(
+    compiler: PatternCompiler, pattern: Node, variables: tuple[Variable, ...]
+) -> QueryFrames:
+    """Compile a query's algebra with all its solution modifiers."""
+    pattern, modifiers, project = _peel(pattern)
+    for node in pattern.walk():
+        if isinstance(node, OrderBy | Slice):
+            # A bag has no order, so only a sub-select that is cut would notice.
+            raise UnsupportedFeatureError(
+                "ORDER BY and LIMIT inside a sub-select are not supported",
+                *(node.position or (1, 1)),
+            )
+    if project is None:
+        solutions = compiler.compile(pattern, DEFAULT_GRAPH)
+        return _ordered(compiler, solutions.select(variables), solutions, modifiers)
+    if isinstance(project, Distinct | Reduced):
+        solutions = compiler.compile(project, DEFAULT_GRAPH)
+        return _ordered(compiler, solutions.select(variables), None, modifiers)
+    solutions = compiler.compile(project.input, DEFAULT_GRAPH)
+    return _ordered(compiler, solutions.select(variables), solutions, modifiers)
+
+
+def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced | None]:
+    """Take Slice and OrderBy off; the third part is the projection, or the DISTINCT over it."""
+    offset, limit = 0, None
+    if isinstance(pattern, Slice):
+        offset, limit, pattern = pattern.offset, pattern.limit, pattern.input
+    outer = pattern
+    unique = isinstance(pattern, Distinct | Reduced)
+    if isinstance(pattern, Distinct | Reduced):
+        pattern = pattern.input
+    if not isinstance(pattern, Project):
+        return outer, Modifiers((), offset, limit), None
+    keys: tuple[OrderKey, ...] = ()
+    inner = pattern.input
+    if isinstance(inner, OrderBy):
+        keys, inner = inner.keys, inner.input
+    project: Project | Distinct | Reduced = Project(inner, pattern.names)
+    if unique:
+        project = Distinct(project)
+    return inner, Modifiers(keys, offset, limit), project
+
+
+def _ordered(
+    compiler: PatternCompiler, shown: Solutions, source: Solutions | None, modifiers: Modifiers
+) -> QueryFrames:
+    """Add the values of sort keys as columns; after DISTINCT only answered variables can sort."""
+    variables = shown.variables
+    columns = [column(v) for v in variables]
+    order: list[int] = []
+    extra = []
+    from_all = source.columns if source is not None else shown.columns
+    for key in modifiers.keys:
+        expression = key.expression
+        if isinstance(expression, VariableReference) and expression.variable in variables:
+            place = variables.index(expression.variable)
+        else:
+            if source is None and not set(expression.variables) <= set(variables):
+                raise UnsupportedFeatureError(
+                    "ORDER BY of SELECT DISTINCT can only use projected variables",
+                    *(expression.position or (1, 1)),
+                )
+            place = len(variables) + len(extra)
+            value = compiler.expressions.term(expression, from_all)
+            compiler.makes_terms |= makes_terms(expression)
+            extra.append(value.alias(f"order_{len(extra)}"))
+        order.append(-place - 1 if key.descending else place)
+    frame = shown.frame
+    if extra:
+        base = source.frame if source is not None else shown.frame
+        available = source.variables if source is not None else shown.variables
+        from pyspark.sql import functions as F
+
+        columns = [
+            column(v) if v in available else F.lit(None).cast("bigint").alias(f"unbound_{place}")
+            for place, v in enumerate(variables)
+        ]
+        frame = base.select(*columns, *extra)
+    return QueryFrames(
+        frame,
+        variables,
+        tuple(order),
+        modifiers.offset,
+        modifiers.limit,
+        compiler.makes_terms,
+        shown.estimated_rows,
+    )

@@ -1,0 +1,74 @@
+"""Rule: a join that a query computes twice, once for itself and once below an aggregate, is computed once."""
+
+from __future__ import annotations
+
+from sparkext.language.algebra import Group, Node, Project, ToMultiset
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, flatten
+
+
+def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLeaf, ...]] | None:
+    """Find the join that stands both in this cluster and under one of its groups.
+
+    Before: ``Join(A, B, Group(?x; MAX(?n); Join(A, B)))``, the SPARQL form of an arg max; after: the common part
+    ``{A, B}``, the rest of the cluster, and the leaves whose group reads exactly the common part. The engine then
+    computes the part as a stage and both places read its rows. None when there is nothing to share.
+    """
+    for leaf in cluster.leaves:
+        if not isinstance(leaf, DerivedLeaf):
+            continue
+        group = _group_below(leaf.node)
+        if group is None:
+            continue
+        inner = flatten(group.input, leaf.scope)
+        if (
+            len(inner.leaves) > 1
+            and _contains(cluster, inner)
+            and not all(part.static for part in inner.leaves)
+        ):
+            readers = tuple(
+                other
+                for other in cluster.leaves
+                if isinstance(other, DerivedLeaf) and _reads(other, inner)
+            )
+            rest = Cluster(
+                _without(cluster.leaves, inner.leaves),
+                tuple(c for c in cluster.conditions if c not in inner.conditions),
+            )
+            return inner, rest, readers
+    return None
+
+
+def _group_below(node: Node) -> Group | None:
+    while isinstance(node, Project | ToMultiset):
+        node = node.input
+    return node if isinstance(node, Group) else None
+
+
+def _reads(leaf: DerivedLeaf, part: Cluster) -> bool:
+    group = _group_below(leaf.node)
+    if group is None:
+        return False
+    inner = flatten(group.input, leaf.scope)
+    return _same(inner.leaves, part.leaves) and set(inner.conditions) == set(part.conditions)
+
+
+def _contains(cluster: Cluster, part: Cluster) -> bool:
+    # Leaves are a bag: a pattern that stands twice multiplies rows twice.
+    rest = list(cluster.leaves)
+    for leaf in part.leaves:
+        if leaf not in rest:
+            return False
+        rest.remove(leaf)
+    return set(part.conditions) <= set(cluster.conditions)
+
+
+def _same(left: tuple[Leaf, ...], right: tuple[Leaf, ...]) -> bool:
+    return len(left) == len(right) and not _without(left, right)
+
+
+def _without(leaves: tuple[Leaf, ...], removed: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+    rest = list(leaves)
+    for leaf in removed:
+        if leaf in rest:
+            rest.remove(leaf)
+    return tuple(rest)

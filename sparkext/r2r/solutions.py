@@ -1,0 +1,151 @@
+"""Solution mappings as a Spark DataFrame of term ids, and the joins of SPARQL between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from sparkext.language.algebra import Variable
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def column_name(variable: Variable) -> str:
+    """The name of a variable's column; different variables have names that differ by more than case.
+
+    Spark compares column names without case, SPARQL does not: capitals and signs are written by their code.
+
+    >>> column_name(Variable("person1")), column_name(Variable("locName"))
+    ('v_person1', 'v_loc_4e_ame')
+    """
+    plain = "abcdefghijklmnopqrstuvwxyz0123456789"
+    return "v_" + "".join(c if c in plain else f"_{ord(c):x}_" for c in variable.name)
+
+
+def column(variable: Variable) -> Column:
+    """The variable's column."""
+    return F.col(column_name(variable))
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """A bag of solution mappings: one BIGINT column a variable, null where unbound.
+
+    `certain` are the variables that are never null.
+    """
+
+    frame: DataFrame
+    variables: tuple[Variable, ...]
+    certain: frozenset[Variable]
+    estimated_rows: float = field(default=0.0, compare=False)
+
+    @property
+    def columns(self) -> dict[Variable, Column]:
+        """Each variable with its column, for expressions."""
+        return {variable: column(variable) for variable in self.variables}
+
+    def where(self, condition: Column) -> Solutions:
+        """Only the rows for which the condition is true."""
+        return Solutions(
+            self.frame.where(condition), self.variables, self.certain, self.estimated_rows
+        )
+
+    def select(self, variables: Iterable[Variable]) -> Solutions:
+        """Only these variables, in this order; one that is not in scope is unbound in every row."""
+        chosen = tuple(dict.fromkeys(variables))
+        return Solutions(
+            self.frame.select(*self._aligned(chosen)),
+            chosen,
+            self.certain & set(chosen),
+            self.estimated_rows,
+        )
+
+    def _aligned(self, variables: Iterable[Variable]) -> list[Column]:
+        return [
+            column(v) if v in self.variables else unbound().alias(column_name(v)) for v in variables
+        ]
+
+
+def unbound() -> Column:
+    """The value of a variable that no pattern binds."""
+    return F.lit(None).cast("bigint")
+
+
+def join(left: Solutions, right: Solutions, rows: float, broadcast: bool) -> Solutions:
+    """Compatible mappings joined (SPARQL 1.1, section 18.5, Join).
+
+    With `broadcast` the right side is the build side. A variable that may be unbound on either side joins with
+    anything where it is: such columns are compared only where both are bound, and the bound one is kept.
+    """
+    return _combine(left, right, rows, broadcast, "inner", None)
+
+
+def left_join(
+    left: Solutions, right: Solutions, condition: Column | None, rows: float, broadcast: bool
+) -> Solutions:
+    """OPTIONAL: each left mapping with the compatible right ones for which the condition holds, or by itself.
+
+    The condition sees the left side's columns and, where the left side has none, the right side's.
+    """
+    return _combine(left, right, rows, broadcast, "left", condition)
+
+
+def _combine(
+    left: Solutions,
+    right: Solutions,
+    rows: float,
+    broadcast: bool,
+    how: str,
+    condition: Column | None,
+) -> Solutions:
+    shared = [v for v in left.variables if v in right.variables]
+    theirs = {v: f"{column_name(v)}_right" for v in shared}
+    build = right.frame.withColumnsRenamed({column_name(v): name for v, name in theirs.items()})
+    build = F.broadcast(build) if broadcast else build
+    tests = [_compatible(left, right, v, theirs[v]) for v in shared]
+    if condition is not None:
+        tests.append(condition)
+    if tests:
+        joined = left.frame.join(build, reduce(lambda a, b: a & b, tests), how)
+    elif how == "inner":
+        joined = left.frame.crossJoin(build)
+    else:
+        joined = left.frame.join(build, F.lit(True), how)
+    output = [_kept(left, v, theirs) for v in left.variables]
+    added = tuple(v for v in right.variables if v not in left.variables)
+    output.extend(column(v) for v in added)
+    certain = left.certain | right.certain if how == "inner" else left.certain
+    return Solutions(joined.select(*output), left.variables + added, certain, rows)
+
+
+def _kept(left: Solutions, variable: Variable, theirs: dict[Variable, str]) -> Column:
+    if variable not in theirs or variable in left.certain:
+        return column(variable)
+    either = F.coalesce(column(variable), F.col(theirs[variable]))
+    return either.alias(column_name(variable))
+
+
+def _compatible(left: Solutions, right: Solutions, variable: Variable, renamed: str) -> Column:
+    ours, theirs = column(variable), F.col(renamed)
+    test = ours == theirs
+    if variable not in left.certain:
+        test = test | ours.isNull()
+    if variable not in right.certain:
+        test = test | theirs.isNull()
+    return test
+
+
+def union(left: Solutions, right: Solutions) -> Solutions:
+    """The mappings of both sides, all kept (SPARQL 1.1, section 18.5, Union)."""
+    variables = tuple(dict.fromkeys(left.variables + right.variables))
+    return Solutions(
+        left.select(variables).frame.unionAll(right.select(variables).frame),
+        variables,
+        left.certain & right.certain,
+        left.estimated_rows + right.estimated_rows,
+    )

@@ -1,0 +1,19 @@
+"""Recorded streams: files in which each named graph is a stream element with its time."""
+
+from __future__ import annotations
+
+from sparkext.recorded_streams.elements import (
+    TIME_PROPERTIES,
+    SetAside,
+    StreamElement,
+)
+from sparkext.recorded_streams.reader import RecordedStream, merge_streams, read_recorded_stream
+
+__all__ = [
+    "TIME_PROPERTIES",
+    "RecordedStream",
+    "SetAside",
+    "StreamElement",
+    "merge_streams",
+    "read_recorded_stream",
+]

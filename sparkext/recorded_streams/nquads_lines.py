@@ -1,0 +1,183 @@
+"""One line of N-Quads(-star) as canonical term texts.
+
+Nearly all lines of a recorded stream need one regular expression (no escapes, no language tags, no
+quoted triples); the others go through a strict reader of the grammar of RDF 1.1 N-Quads with
+RDF-star's `<< s p o >>` and RDF 1.2's `<<( s p o )>>`.
+"""
+
+from __future__ import annotations
+
+import re
+
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+# Subject, predicate, object and graph (None in the default graph) as canonical N-Triples texts.
+Statement = tuple[str, str, str, str | None]
+
+# Lone surrogates stand for bytes that are not UTF-8.
+_IRI = r"<[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*>"
+_LABEL = r"_:\w(?:[\w.\-·‿⁀]*[\w\-·‿⁀])?"
+_UNWRITTEN = rf"<(?:{re.escape(XSD_STRING)}|{re.escape(RDF_LANG_STRING)})>"
+_PLAIN = rf"\"[^\"\\\n\r\ud800-\udfff]*\"(?:\^\^(?!{_UNWRITTEN}){_IRI})?"
+_NODE = rf"(?:{_IRI}|{_LABEL})"
+_FAST_LINE = re.compile(
+    rf"({_NODE})[ \t]*({_IRI})[ \t]*({_IRI}|{_PLAIN}|{_LABEL})[ \t]*(?:({_NODE})[ \t]*)?\.[ \t]*"
+)
+_SPACE = re.compile(r"[ \t]*")
+_END = re.compile(r"\.[ \t]*(?:#.*)?")
+_NOTHING = re.compile(r"[ \t]*(?:#.*)?")
+_IRI_TOKEN = re.compile(r"<((?:[^\x00-\x20<>\"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)>")
+_WHOLE_IRI = re.compile(_IRI)
+_LABEL_TOKEN = re.compile(_LABEL)
+_STRING_TOKEN = re.compile(
+    r"\"((?:[^\"\\\n\r]|\\[tbnrf\"'\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)\""
+)
+_LANGUAGE_TOKEN = re.compile(r"@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*(?:--(?:ltr|rtl))?)")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_CHARACTERS = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
+_CANONICAL = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class MalformedLineError(ValueError):
+    """A line that is no N-Quads statement; `column` is 1-based."""
+
+    def __init__(self, message: str, column: int) -> None:
+        self.message = message
+        self.column = column
+        super().__init__(f"column {column}: {message}")
+
+
+def parse_line(line: str) -> Statement | None:
+    r"""The statement of a line without its line end; None for a blank line or a comment.
+
+    Raises MalformedLineError.
+
+    >>> parse_line('<http://e/s> <http://e/p> "a\\u0062"@EN <http://e/g> . # why')
+    ('<http://e/s>', '<http://e/p>', '"ab"@en', '<http://e/g>')
+    >>> parse_line("# nothing here")
+    """
+    match = _FAST_LINE.fullmatch(line)
+    if match is not None:
+        return match.groups()  # type: ignore[return-value]
+    if _NOTHING.fullmatch(line):
+        return None
+    return _Reader(line).statement()
+
+
+class _Reader:
+    """A cursor over one line."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self.at = 0
+
+    def statement(self) -> Statement:
+        broken = _SURROGATE.search(self.line)
+        if broken is not None:
+            raise MalformedLineError("not UTF-8", broken.start() + 1)
+        self._skip_space()
+        subject, predicate, object_ = self._triple()
+        graph = None
+        if not self.line.startswith(".", self.at):
+            graph = self._node("a graph name or '.'")
+        if _END.fullmatch(self.line, self.at) is None:
+            raise self._expected("'.' and the end of the line")
+        return subject, predicate, object_, graph
+
+    def _triple(self) -> tuple[str, str, str]:
+        subject = self._quoted() or self._node("an IRI, a blank node or a quoted triple")
+        predicate = self._iri()
+        object_ = self._quoted() or self._literal() or self._node("an RDF term")
+        return subject, predicate, object_
+
+    def _quoted(self) -> str | None:
+        if not self.line.startswith("<<", self.at):
+            return None
+        closing = ")>>" if self.line.startswith("<<(", self.at) else ">>"
+        self.at += len(closing)
+        self._skip_space()
+        text = f"<< {' '.join(self._triple())} >>"
+        if not self.line.startswith(closing, self.at):
+            raise self._expected(repr(closing))
+        self.at += len(closing)
+        self._skip_space()
+        return text
+
+    def _node(self, wanted: str) -> str:
+        if self.line.startswith("<", self.at):
+            return self._iri()
+        match = _LABEL_TOKEN.match(self.line, self.at)
+        if match is None:
+            raise self._expected(wanted)
+        return self._past(match)
+
+    def _iri(self) -> str:
+        match = _IRI_TOKEN.match(self.line, self.at)
+        if match is None:
+            raise self._expected("an IRI")
+        iri = f"<{self._unescaped(match.group(1))}>"
+        if _WHOLE_IRI.fullmatch(iri) is None:
+            raise MalformedLineError(f"{iri} is not an absolute IRI", self.at + 1)
+        self._past(match)
+        return iri
+
+    def _literal(self) -> str | None:
+        match = _STRING_TOKEN.match(self.line, self.at)
+        if match is None:
+            return None
+        lexical = self._unescaped(match.group(1))
+        start = self.at
+        self._past(match)
+        text = f'"{lexical.translate(_CANONICAL)}"'
+        language = _LANGUAGE_TOKEN.match(self.line, self.at)
+        if language is not None:
+            self._past(language)
+            return f"{text}@{language.group(1).lower()}"
+        if not self.line.startswith("^^", self.at):
+            return text
+        self.at += 2
+        self._skip_space()
+        datatype = self._iri()
+        if datatype == f"<{RDF_LANG_STRING}>":
+            raise MalformedLineError("a literal of rdf:langString without a language", start + 1)
+        return text if datatype == f"<{XSD_STRING}>" else f"{text}^^{datatype}"
+
+    def _unescaped(self, text: str) -> str:
+        if "\\" not in text:
+            return text
+        column = self.at + 1
+
+        def character(match: re.Match[str]) -> str:
+            short, long, plain = match.groups()
+            if plain is not None:
+                return _CHARACTERS[plain]
+            code = int(short or long, 16)
+            if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+                raise MalformedLineError(f"{match.group()} is not a character", column)
+            return chr(code)
+
+        return _ESCAPE.sub(character, text)
+
+    def _past(self, match: re.Match[str]) -> str:
+        self.at = match.end()
+        self._skip_space()
+        return match.group()
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self.line, self.at)
+        assert match is not None
+        self.at = match.end()
+
+    def _expected(self, wanted: str) -> MalformedLineError:
+        return MalformedLineError(f"expected {wanted}", self.at + 1)

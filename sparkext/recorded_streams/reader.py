@@ -1,0 +1,272 @@
+"""Recorded stream files read into elements: TriG(-star) or N-Quads(-star), plain, .gz or .bz2.
+
+A malformed statement costs the element it belongs to and no other; what is set aside is listed with
+its reason. A file that cannot be read at all is an InputFileError.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gc
+import gzip
+import heapq
+import io
+import re
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+
+from sparkext.errors import InputFileError
+from sparkext.recorded_streams.elements import (
+    TIME_PROPERTIES,
+    ElementAssembler,
+    SetAside,
+    StreamElement,
+)
+from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
+from sparkext.recorded_streams.trig_blocks import Block, BlockKind, split_blocks
+from static_data.errors import MalformedRdfError
+from static_data.rdf_formats import Compression, FileFormat, RdfFormat
+from static_data.rdf_reader import lines_of
+
+_TRIG = ("trig", "trigs", "trigstar")
+_NQUADS = ("nq", "nqs", "nquads", "nqstar")
+_UNPACK = {"gz": gzip.decompress, "bz2": bz2.decompress}
+# At the end of a malformed line the name of its graph may still be legible, at its beginning its
+# subject.
+_TAIL = re.compile(r"(<[^<>\s]*>|_:[^\s<>\"]*[^\s<>\".])\s*\.\s*(?:#.*)?$")
+_HEAD = re.compile(r"\s*(<[^<>\s]*>|_:[^\s<>\"]+)")
+_GENERATED = re.compile(r"_:anon-(\d+)")
+_PIECE = 256
+
+
+@dataclass(slots=True)
+class RecordedStream:
+    """What the files of one stream hold.
+
+    `elements` are in time order, those of equal time in file order (or all in file order, if so
+    asked for); `ignored_triples` counts triples of default graphs that are about no element.
+    """
+
+    elements: list[StreamElement] = field(default_factory=list)
+    set_aside: list[SetAside] = field(default_factory=list)
+    ignored_triples: int = 0
+
+
+def read_recorded_stream(
+    files: str | Path | Sequence[str | Path],
+    time_properties: Collection[str] = TIME_PROPERTIES,
+    *,
+    in_time_order: bool = True,
+    scope: str = "",
+) -> RecordedStream:
+    """Read the files of one stream.
+
+    `time_properties` are the IRIs of the predicates that give an element its time. `scope`, letters
+    and digits, keeps the blank nodes of several streams apart. Raises InputFileError for a file
+    that is missing, packed wrongly or of another format.
+    """
+    stream = RecordedStream()
+    used_names: set[str] = set()
+    for file in [files] if isinstance(files, str | Path) else files:
+        assembler = ElementAssembler(
+            str(file), time_properties, used_names, scope, len(stream.elements)
+        )
+        kind, content = _load(Path(file))
+        with _no_garbage_collection():
+            if kind is RdfFormat.N_QUADS:
+                _read_nquads(content, assembler)
+            else:
+                _read_trig(content, Path(file).absolute().as_uri(), assembler)
+            elements, set_aside = assembler.finish()
+        stream.elements += elements
+        stream.set_aside += set_aside
+        stream.ignored_triples += assembler.ignored_triples
+    if in_time_order:
+        stream.elements.sort(key=attrgetter("time_ms"))
+    return stream
+
+
+def merge_streams(
+    streams: Mapping[str, Iterable[StreamElement]],
+) -> Iterator[tuple[str, StreamElement]]:
+    """The elements of several streams, each in time order, as one sequence in time order.
+
+    The merge is stable: at equal times the streams come in the order of the mapping.
+    """
+
+    def named(
+        stream: str, elements: Iterable[StreamElement]
+    ) -> Iterator[tuple[str, StreamElement]]:
+        return ((stream, element) for element in elements)
+
+    parts = [named(stream, elements) for stream, elements in streams.items()]
+    return heapq.merge(*parts, key=lambda part: part[1].time_ms)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Hold the collector back: it would walk again and again over elements that all stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _load(path: Path) -> tuple[RdfFormat, bytes]:
+    name = path.name.lower()
+    packing = name.rpartition(".")[2]
+    extension = path.with_suffix("").suffix.lower()[1:] if packing in _UNPACK else packing
+    if extension not in (*_TRIG, *_NQUADS):
+        known = ", ".join(f".{known}" for known in (_TRIG[0], _NQUADS[0]))
+        message = f"a recorded stream is TriG or N-Quads ({known}, each also with .gz or .bz2)"
+        raise InputFileError(str(path), None, None, message)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputFileError(str(path), None, None, "no such file") from None
+    except OSError as error:
+        raise InputFileError(str(path), None, None, error.strerror or str(error)) from error
+    if packing in _UNPACK:
+        try:
+            content = _UNPACK[packing](content)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            message = f"broken .{packing} file: {error}"
+            raise InputFileError(str(path), None, None, message) from error
+    kind = RdfFormat.TRIG if extension in _TRIG else RdfFormat.N_QUADS
+    return kind, content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _read_nquads(content: bytes, assembler: ElementAssembler) -> None:
+    # Bytes that are not UTF-8 become lone surrogates, which the reader of lines refuses.
+    text = content.decode("utf-8", "surrogateescape")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    malformed: list[tuple[int, str, str, str | None]] = []
+    between: list[int] = []
+    known_to_be_in: dict[int, str] = {}
+    quad = assembler.quad
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            statement = parse_line(line)
+        except MalformedLineError as error:
+            reason = f"column {error.column}: {error.message}"
+            malformed.append((number, line, reason, assembler.open_graph))
+            between.append(len(malformed) - 1)
+            continue
+        if statement is None:
+            continue
+        subject, predicate, object_, graph = statement
+        if between and graph is not None:
+            known_to_be_in.update((i, graph) for i in between if malformed[i][3] == graph)
+            between.clear()
+        quad(subject, predicate, object_, graph, number)
+    for i, (number, line, reason, _) in enumerate(malformed):
+        owner = _owner(line, assembler) or known_to_be_in.get(i)
+        assembler.spoil(owner, reason, number)
+
+
+def _owner(line: str, assembler: ElementAssembler) -> str | None:
+    """The element a malformed line names as its graph, or else as its subject."""
+    for match in (_TAIL.search(line), _HEAD.match(line)):
+        if match is not None and assembler.knows(match.group(1)):
+            return match.group(1)
+    return None
+
+
+def _read_trig(content: bytes, base: str, assembler: ElementAssembler) -> None:
+    try:
+        lines = list(_trig_lines(content, base, assembler.file))
+    except MalformedRdfError:
+        _read_trig_in_pieces(content.decode("utf-8", "surrogateescape"), base, assembler)
+        return
+    _take(lines, assembler)
+
+
+def _trig_lines(content: bytes, base: str, file: str) -> Iterator[str]:
+    kind = FileFormat(RdfFormat.TRIG, Compression.NONE)
+    return lines_of(file, kind, base, lambda: io.BytesIO(content))
+
+
+def _take(lines: Iterable[str], assembler: ElementAssembler, line: int | None = None) -> None:
+    for text in lines:
+        statement = parse_line(text)
+        if statement is not None:
+            assembler.quad(*statement, line)
+
+
+class _Pieces:
+    """Parses runs of statements, halving a run that fails until the malformed statement stands
+    alone."""
+
+    def __init__(self, base: str, assembler: ElementAssembler) -> None:
+        self.base = base
+        self.assembler = assembler
+        self.prologue = ""
+        self.parsed = 0
+
+    def directive(self, block: Block) -> None:
+        text = " ".join(block.text.split("\n"))
+        try:
+            self._lines(f"{self.prologue}{text}\n")
+        except MalformedRdfError as error:
+            self.assembler.spoil(None, error.message, block.line)
+        else:
+            self.prologue = f"{self.prologue}{text} "
+
+    def take(self, blocks: Sequence[Block]) -> None:
+        if not blocks:
+            return
+        text = "\n".join(block.text for block in blocks)
+        try:
+            lines = self._lines(f"{self.prologue}\n{text}\n")
+        except MalformedRdfError as error:
+            if len(blocks) == 1:
+                self._spoil(blocks[0], error)
+            else:
+                half = len(blocks) // 2
+                self.take(blocks[:half])
+                self.take(blocks[half:])
+            return
+        # Labels made up in different runs must not meet in one element.
+        self.parsed += 1
+        fresh = rf"_:anon-{self.parsed}-\1"
+        made_up = (_GENERATED.sub(fresh, line) if "_:anon-" in line else line for line in lines)
+        _take(made_up, self.assembler, blocks[0].line if len(blocks) == 1 else None)
+
+    def _spoil(self, block: Block, error: MalformedRdfError) -> None:
+        # The prologue takes the first line.
+        line = block.line + max((error.line or 2) - 2, 0)
+        graph = None
+        if block.name:
+            probe = f"{self.prologue}\n{block.name} <urn:x:p> <urn:x:o> .\n"
+            try:
+                statement = parse_line(self._lines(probe)[0])
+            except MalformedRdfError:
+                statement = None
+            graph = None if statement is None else statement[0]
+        self.assembler.spoil(graph, f"malformed: {error.message}", line)
+
+    def _lines(self, document: str) -> list[str]:
+        content = document.encode("utf-8", "surrogateescape")
+        return list(_trig_lines(content, self.base, self.assembler.file))
+
+
+def _read_trig_in_pieces(text: str, base: str, assembler: ElementAssembler) -> None:
+    pieces = _Pieces(base, assembler)
+    waiting: list[Block] = []
+    for block in split_blocks(text):
+        if block.kind is BlockKind.DIRECTIVE or len(waiting) == _PIECE:
+            pieces.take(waiting)
+            waiting = []
+        if block.kind is BlockKind.DIRECTIVE:
+            pieces.directive(block)
+        else:
+            waiting.append(block)
+    pieces.take(waiting)

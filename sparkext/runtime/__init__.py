@@ -1,0 +1,1 @@
+"""What runs while queries are registered: streams, evaluation instants, prepared queries, answers."""

@@ -1,0 +1,110 @@
+"""The engine room of the JVM extension as Python calls it: one thin method a call, plain data in and out."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Answers pass through files that are mapped, not read: where memory is a file system, use it.
+_SHARED_MEMORY = Path("/dev/shm")
+
+
+class EngineRoom:
+    """Streams, windows, relations and prepared queries of one engine, in the JVM.
+
+    Calls that move windows or evaluate must not overlap; the engine holds one lock around them.
+    """
+
+    def __init__(self, spark: SparkSession, dictionary: Any) -> None:
+        self.spark = spark
+        base = str(_SHARED_MEMORY) if _SHARED_MEMORY.is_dir() else None
+        self.scratch = tempfile.mkdtemp(prefix="cqels-answers-", dir=base)
+        self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
+        self.dictionary = dictionary
+        package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
+        self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch)
+        self.number = int(self.jvm.number())
+
+    def close(self) -> None:
+        """Give back what the JVM holds for this engine."""
+        self.jvm.close()
+        self._cleanup()
+
+    def stream(self, iri: str) -> Any:
+        """The log of a stream, made when first asked for."""
+        return self.jvm.stream(iri)
+
+    def window_pattern(
+        self,
+        window: Any,
+        name: str,
+        constants: Sequence[int],
+        columns: Sequence[int],
+        equal: Sequence[int],
+    ) -> Any:
+        """The content of a triple pattern in a window; see EngineRoom.scala for the numbers."""
+        return self.jvm.windowPattern(
+            window, name, _numbers(constants), _numbers(columns), _numbers(equal)
+        )
+
+    def drop_window_pattern(
+        self, window: Any, constants: Sequence[int], columns: Sequence[int], equal: Sequence[int]
+    ) -> None:
+        """Stop keeping a pattern's content."""
+        self.jvm.dropWindowPattern(window, _numbers(constants), _numbers(columns), _numbers(equal))
+
+    def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
+        """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
+        return self.jvm.staticContent(name, frame._jdf, counted)
+
+    def stage_content(self, name: str, arity: int) -> Any:
+        """An empty relation for the rows of a stage."""
+        return self.jvm.stageContent(name, arity)
+
+    def frame(self, content: Any, names: Sequence[str], rows: float) -> DataFrame:
+        """A relation as a DataFrame; `rows` is what Spark is told to expect."""
+        estimate = int(min(max(rows, 1.0), 2.0**62))
+        return DataFrame(self.jvm.frame(content, list(names), estimate), self.spark)
+
+    def stock_frame(self, content: Any, names: Sequence[str]) -> DataFrame:
+        """A copy of a relation's rows of now as an ordinary DataFrame."""
+        return DataFrame(self.jvm.stockFrame(content, list(names)), self.spark)
+
+    def inline_frame(self, names: Sequence[str], rows: Sequence[Sequence[int | None]]) -> DataFrame:
+        """A few rows given by value."""
+        schema = ", ".join(f"`{name}` BIGINT" for name in names)
+        return self.spark.createDataFrame([tuple(row) for row in rows], schema)
+
+    def prepare(self, frame: DataFrame, label: str) -> Any:
+        """A plan that is made once and executed again and again."""
+        return self.jvm.prepare(frame._jdf, label)
+
+    def stock(self, frame: DataFrame, label: str) -> Any:
+        """A plan that stock Spark makes anew at each run."""
+        return self.jvm.stock(frame._jdf, label)
+
+    def query(
+        self, name: str, plan: Any, columns: Sequence[str], visible: int, operator: str
+    ) -> Any:
+        """A continuous query over a plan; `visible` of its columns are answered, the others only sort."""
+        return self.jvm.query(name, plan, list(columns), visible, operator)
+
+
+def operators_of(query: Any) -> list[dict[str, Any]]:
+    """The operators of a query's last evaluation, plan by plan."""
+    found: list[dict[str, Any]] = json.loads(query.operators())
+    return found
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))

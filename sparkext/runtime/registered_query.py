@@ -1,0 +1,94 @@
+"""A registered continuous query: evaluated at its instants, listened to."""
+
+from __future__ import annotations
+
+import logging
+import time as clock
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sparkext.language.query import Query
+from sparkext.runtime.answers import Answers
+from sparkext.runtime.prepared_query import PreparedQuery
+from sparkext.runtime.progress import QueryProgress
+from sparkext.runtime.window_registry import QueryWindow
+from sparkext.s2r.instants import InstantScheduler
+from sparkext.s2r.report import policy_of_profile
+
+if TYPE_CHECKING:
+    from sparkext.engine import Engine
+
+logger = logging.getLogger(__name__)
+
+Subscriber = Callable[[Answers], object]
+
+
+class RegisteredQuery(PreparedQuery):
+    """A continuous query of an engine; made by `Engine.register_query`.
+
+    `name` is the IRI it is registered under, or query-1, query-2 ...; `progress` counts evaluations, answers, time and lag.
+    """
+
+    def __init__(
+        self, engine: Engine, name: str, query: Query, windows: Mapping[str, QueryWindow]
+    ) -> None:
+        self.progress = QueryProgress()
+        self.last_answers: Answers | None = None
+        self.active = True
+        self._subscribers: list[Subscriber] = []
+        self._previous: int | None = None
+        super().__init__(engine, name, query, windows)
+        self.scheduler = self._make_scheduler()
+
+    def _make_scheduler(self) -> InstantScheduler:
+        specs = [window.spec for window in self._window_order]
+        registration = self.query.registration
+        every = registration.every_ms if registration is not None else None
+        settings = self._engine.settings
+        watermarks = {
+            w.stream: self._engine.streams[w.stream].watermark for w in self._window_order
+        }
+        return InstantScheduler(
+            [(window.stream, window.spec) for window in self._window_order],
+            policy_of_profile(settings.semantics, specs, every),
+            watermarks,
+        )
+
+    def evaluate(self, instant: int) -> Answers:
+        """Evaluate at an instant, the windows moved there, and tell the subscribers."""
+        started = clock.perf_counter()
+        table, outcome = self.run(self._bounds(instant))
+        seconds = clock.perf_counter() - started
+        answers = Answers(self.name, instant, self.variables, table, self.ordered, seconds)
+        step = None if self._previous is None else instant - self._previous
+        self._previous = instant
+        self.progress.note(outcome, seconds, step, self.name)
+        self.last_answers = answers
+        self._tell(answers)
+        return answers
+
+    def _bounds(self, instant: int) -> str:
+        return ",".join(
+            f"{open_},{close}"
+            for open_, close in (w.spec.present_bounds(instant) for w in self._window_order)
+        )
+
+    def _tell(self, answers: Answers) -> None:
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(answers)
+            except Exception:  # One subscriber's failure is not the others'.
+                self.progress.subscriber_failures += 1
+                logger.exception("a subscriber of %s failed at %d ms", self.name, answers.time)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def stop(self) -> None:
+        """End the query; its windows go when no other query uses them."""
+        self._engine.stop_query(self.name)
+
+    def __repr__(self) -> str:
+        return f"RegisteredQuery({self.name!r}, {self.progress})"

@@ -1,0 +1,200 @@
+"""A live stream: elements pushed in, encoded at once, kept in panes until every window has passed them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sparkext.errors import CqelsError, StreamElementError
+from sparkext.recorded_streams import StreamElement
+from sparkext.s2r.watermark import StreamWatermark
+from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from sparkext.engine import Engine
+
+logger = logging.getLogger(__name__)
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
+_KEPT_REASONS = 100
+
+TermLike = str | Iri | BlankNode | Literal | QuotedTriple | int | float | bool
+Triple = tuple[TermLike, TermLike, TermLike]
+
+
+@dataclass(frozen=True)
+class PushReport:
+    """What became of pushed elements: taken in, set aside as malformed, too late."""
+
+    accepted: int = 0
+    malformed: int = 0
+    late: int = 0
+
+
+class Stream:
+    """One registered stream; made by `Engine.register_stream`.
+
+    Counts since the start: `accepted_count`, `malformed_count` (set aside, the newest reasons in `set_aside`) and
+    `late_count` (older than the watermark: counted, not answered).
+    """
+
+    def __init__(self, engine: Engine, iri: str, watermark: StreamWatermark) -> None:
+        self.iri = iri
+        self.watermark = watermark
+        self.log: Any = engine.room.stream(iri)
+        self._engine = engine
+        self.accepted_count = 0
+        self.malformed_count = 0
+        self.late_count = 0
+        self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
+
+    def push(
+        self,
+        triples: str | Triple | Iterable[Triple],
+        time: int | datetime | None = None,
+        graph: str | None = None,
+    ) -> PushReport:
+        """Push one element: a set of triples with a time, in milliseconds since the epoch or as a datetime.
+
+        `triples` is one triple, several, or N-Triples(-star) text. Terms are `Iri`, `Literal` ..., Python numbers and
+        booleans, or text in N-Triples syntax; a text that is an absolute IRI needs no brackets. `graph` is the IRI that
+        names the element. Evaluations that become due are run before this returns. A malformed element is set aside and
+        counted; an element without a time is now.
+        """
+        milliseconds = _milliseconds(time)
+        lines = _lines(triples)
+        element = StreamElement(
+            milliseconds, None if graph is None else f"<{graph}>", tuple(lines), None, ()
+        )
+        return self.push_elements([element])
+
+    def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
+        """Push many elements, in order of time or not, and evaluate what becomes due when all are in."""
+        with self._engine.lock:
+            report = self._append(elements)
+            self._engine.evaluate_due()
+        return report
+
+    def _append(self, elements: Sequence[StreamElement]) -> PushReport:
+        in_order = sorted(elements, key=lambda element: element.time_ms)
+        floor = self._engine.settled_up_to(self.iri)
+        arrivals = self.watermark.observe([e.time_ms for e in in_order], settled=floor)
+        late = arrivals.late_elements
+        if late:
+            # The watermark judges times, not elements: with a sorted batch the late ones stand first.
+            oldest_on_time = min(arrivals.on_time, default=None)
+            in_order = [
+                e for e in in_order if oldest_on_time is not None and e.time_ms >= oldest_on_time
+            ]
+            self.late_count += late
+            logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
+        outcome = json.loads(self.log.append(block_of(in_order)))
+        refused = {number for number, _, _ in outcome["rejected"]}
+        for number, place, message in outcome["rejected"]:
+            reason = f"element at {in_order[number].time_ms} ms, column {place}: {message}"
+            self.set_aside.append(reason)
+            logger.warning("stream <%s>: set aside %s", self.iri, reason)
+        taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
+        self.accepted_count += len(taken)
+        self.malformed_count += len(refused)
+        self._engine.note_arrivals(self.iri, sorted(set(taken)))
+        return PushReport(len(taken), len(refused), late)
+
+    def advance_to(self, time: int | datetime) -> None:
+        """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
+        with self._engine.lock:
+            self.watermark.advance_to(_milliseconds(time))
+            self._engine.evaluate_due()
+
+    def read(
+        self, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
+    ) -> StreamingQuery:
+        """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
+        from sparkext.structured_source import read_stream
+
+        return read_stream(self, frame, checkpoint, format)
+
+    def __repr__(self) -> str:
+        return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
+
+
+def block_of(elements: Iterable[StreamElement]) -> str:
+    """Elements as the block that StreamLog.append reads: a header and N-Triples lines each.
+
+    >>> element = StreamElement(5, None, ("<http://e/s> <http://e/p> <http://e/o> .",), None, ())
+    >>> print(block_of([element]))
+    @5 - 1 0
+    <http://e/s> <http://e/p> <http://e/o> .
+    """
+    parts = []
+    for element in elements:
+        times = () if element.time_triple is None else (element.time_triple,)
+        about = element.about
+        parts.append(
+            f"@{element.time_ms} {element.graph or '-'} {len(element.triples)} {len(times) + len(about)}"
+        )
+        parts.extend(line.replace("\n", " ") for line in (*element.triples, *times, *about))
+    return "\n".join(parts)
+
+
+def _milliseconds(time: int | datetime | None) -> int:
+    if time is None:
+        return int(datetime.now(UTC).timestamp() * 1000)
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        return round(aware.timestamp() * 1000)
+    if isinstance(time, bool) or not isinstance(time, int):
+        raise StreamElementError(
+            f"a time is a whole number of milliseconds or a datetime, not {time!r}"
+        )
+    return time
+
+
+def _lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
+    if isinstance(triples, str):
+        return [line for line in triples.splitlines() if line.strip()]
+    if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
+        triples = [triples]  # type: ignore[list-item]
+    lines = []
+    for triple in triples:
+        if not isinstance(triple, tuple) or len(triple) != 3:
+            raise StreamElementError(f"a triple is (subject, predicate, object), not {triple!r}")
+        lines.append(" ".join(_term_text(term) for term in triple) + " .")
+    return lines
+
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_PYTHON_VALUES: tuple[tuple[type, Callable[[Any], str], str], ...] = (
+    (bool, lambda v: str(v).lower(), "boolean"),
+    (int, str, "integer"),
+    (float, lambda v: {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(repr(v), repr(v)), "double"),
+)
+
+
+def _term_text(term: TermLike) -> str:
+    """A term in N-Triples syntax.
+
+    >>> _term_text("http://e/x"), _term_text(3), _term_text('"a"@en')
+    ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
+    """
+    if isinstance(term, str):
+        return f"<{term}>" if _ABSOLUTE.fullmatch(term) and not term.startswith("_:") else term
+    for kind, text, datatype in _PYTHON_VALUES:
+        if isinstance(term, kind):
+            return f'"{text(term)}"^^<{_XSD}{datatype}>'
+    if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
+        return term.n3()
+    raise StreamElementError(f"not an RDF term: {term!r}")
+
+
+class StreamError(CqelsError):
+    """A stream registered twice in different ways."""

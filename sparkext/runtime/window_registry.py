@@ -1,0 +1,129 @@
+"""The windows of registered queries: one per stream and specification, shared by all that declare it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparkext.errors import UnknownStreamError, UnsupportedFeatureError
+from sparkext.language.algebra import Variable
+from sparkext.language.query import Query, WindowDeclaration
+from sparkext.r2r.leaves import WindowLeaf
+from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow, WindowSpec
+
+if TYPE_CHECKING:
+    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.runtime.streams import Stream
+
+
+@dataclass(frozen=True)
+class QueryWindow:
+    """One window as a query declares it: `window` is the JVM's."""
+
+    name: str
+    stream: str
+    spec: WindowSpec
+    key: str
+    window: Any
+
+
+def window_spec(declaration: WindowDeclaration) -> WindowSpec:
+    """The window that a FROM NAMED WINDOW clause describes.
+
+    >>> from static_data.terms import Iri
+    >>> window_spec(WindowDeclaration(Iri("http://e/w"), Iri("http://e/s"), "range", 30_000))
+    RangeWindow(width=30000)
+    """
+    if declaration.kind == "now":
+        return NowWindow()
+    if declaration.kind != "range" or declaration.width_ms is None:
+        raise UnsupportedFeatureError(
+            f"{declaration.kind} windows are not supported", *(declaration.position or (1, 1))
+        )
+    if declaration.slide_ms is None:
+        return RangeWindow(declaration.width_ms)
+    return SlidingWindow(declaration.width_ms, declaration.slide_ms, declaration.start_ms or 0)
+
+
+class WindowRegistry:
+    """Windows by stream and specification, with the patterns matched in each, counted by user."""
+
+    def __init__(self, room: EngineRoom, sharing: bool) -> None:
+        self._room = room
+        self._sharing = sharing
+        self._window_users: dict[tuple[str, str], int] = {}
+        self._pattern_users: dict[tuple[str, str, object], int] = {}
+        self._unshared = 0
+
+    def open(self, query: Query, streams: Mapping[str, Stream]) -> dict[str, QueryWindow]:
+        """The windows of a query by name; raises UnknownStreamError."""
+        opened = {}
+        if not self._sharing:
+            self._unshared += 1
+        for declaration in query.windows:
+            iri = declaration.stream.value
+            if iri not in streams:
+                raise UnknownStreamError(iri, list(streams))
+            spec = window_spec(declaration)
+            key = repr(spec) if self._sharing else f"{spec!r} of query {self._unshared}"
+            assert declaration.name is not None  # unnamed windows are refused by check_supported
+            name = declaration.name.value
+            opened[name] = QueryWindow(name, iri, spec, key, None)
+        return {
+            name: QueryWindow(w.name, w.stream, w.spec, w.key, self._use(w, streams))
+            for name, w in opened.items()
+        }
+
+    def _use(self, window: QueryWindow, streams: Mapping[str, Stream]) -> Any:
+        place = (window.stream, window.key)
+        self._window_users[place] = self._window_users.get(place, 0) + 1
+        return streams[window.stream].log.window(window.key)
+
+    def close(self, window: QueryWindow, streams: Mapping[str, Stream]) -> None:
+        """Give back a window; the last user's leaving ends it."""
+        place = (window.stream, window.key)
+        self._window_users[place] -= 1
+        if not self._window_users[place]:
+            del self._window_users[place]
+            streams[window.stream].log.dropWindow(window.key)
+
+    def specs(self, stream: str) -> list[str]:
+        """The keys of a stream's open windows."""
+        return [key for name, key in self._window_users if name == stream]
+
+
+class WindowPatterns:
+    """The pattern contents that one query keeps in its windows."""
+
+    def __init__(self, room: EngineRoom, windows: Mapping[str, QueryWindow]) -> None:
+        self._room = room
+        self._windows = windows
+        self._contents: dict[WindowLeaf, Any] = {}
+
+    def content(self, leaf: WindowLeaf) -> Any:
+        """The JVM's content of a pattern: shared with every query that matches the same in the same window."""
+        if leaf not in self._contents:
+            window = self._windows[leaf.window.value]
+            constants, columns, equal = self._numbers(leaf)
+            name = f"{window.name} {leaf.pattern.predicate.n3()}"
+            self._contents[leaf] = self._room.window_pattern(
+                window.window, name, constants, columns, equal
+            )
+        return self._contents[leaf]
+
+    def present_rows(self, leaf: WindowLeaf) -> int:
+        """How many rows the pattern finds now; 0 before it was first asked for."""
+        return int(self.content(leaf).rowCount())
+
+    def _numbers(self, leaf: WindowLeaf) -> tuple[list[int], list[int], list[int]]:
+        terms = list(leaf.pattern)
+        # Constants of a query stay in the dictionary with it: a stream may bring them at any time.
+        constants = [
+            0 if isinstance(t, Variable) else int(self._room.dictionary.encodeRetained(t.n3()))
+            for t in terms
+        ]
+        places = {v: [p for p, t in enumerate(terms) if t == v] for v in leaf.pattern.variables}
+        columns = [places[v][0] for v in leaf.variables] or [0]
+        equal = [n for found in places.values() for other in found[1:] for n in (found[0], other)]
+        return constants, columns, equal

@@ -1,0 +1,214 @@
+"""The evaluation instants of one query: which are due, in order, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from sparkext.errors import UnknownStreamError
+from sparkext.s2r.arrivals import WindowArrivals
+from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule, Strategy
+from sparkext.s2r.watermark import (
+    NEVER,
+    Arrivals,
+    StreamWatermark,
+    complete_up_to,
+    milliseconds_now,
+)
+from sparkext.s2r.windows import WindowSpec
+
+
+class InstantScheduler:
+    """Finds the evaluation instants of one query from what arrived on its streams.
+
+    An instant is due when every stream that is not idle is complete up to it (`watermark`), and is
+    never looked at before. Empty stretches are jumped over: the work is bounded by the elements
+    that arrived and the instants that are due, so years without an element cost as much as a second
+    (`steps` counts it). Under WC without NC, and under P, the instants run from the first element's
+    time, of any stream, to the close of the last window that holds an element; those of an empty
+    stretch come out when an element after it is complete, so that the instants do not depend on how
+    the input was cut into batches.
+
+    `windows` lists (stream IRI, window) in the order the policy refers to. With `watermarks` the
+    streams are shared with other queries: then `add` takes what their owner found on time. Without,
+    the scheduler keeps its own, fed by `push`.
+
+    >>> from sparkext.s2r.report import default_policy
+    >>> from sparkext.s2r.windows import SlidingWindow
+    >>> window = SlidingWindow(width=5, slide=2, start=1)
+    >>> query = InstantScheduler([("s", window)], default_policy([window]))
+    >>> _ = query.push("s", [2, 5, 7, 12]); list(query.due())
+    [6, 8, 10]
+    >>> query.finish(); list(query.due())
+    [12, 14, 16]
+    """
+
+    def __init__(
+        self,
+        windows: Sequence[tuple[str, WindowSpec]],
+        policy: ReportPolicy,
+        watermarks: Mapping[str, StreamWatermark] | None = None,
+        *,
+        allowed_lateness: int = 0,
+        idle_timeout: int | None = None,
+        clock: Callable[[], int] = milliseconds_now,
+    ) -> None:
+        unknown = [place for place in policy.windows() if not 0 <= place < len(windows)]
+        if unknown:
+            raise ReportPolicyError(
+                f"the report policy names window {unknown[0]} of {len(windows)}"
+            )
+        self.windows = tuple(windows)
+        self.policy = policy
+        self.steps = 0
+        self.late_count = 0
+        streams = list(dict.fromkeys(stream for stream, _ in windows))
+        if watermarks is None:
+            self.watermarks = {
+                stream: StreamWatermark(allowed_lateness, idle_timeout, clock) for stream in streams
+            }
+        else:
+            self.watermarks = {stream: watermarks[stream] for stream in streams}
+        self._arrivals = [WindowArrivals(window) for _, window in windows]
+        self._first: int | None = None
+        self._settled = NEVER
+        self._strict = any(
+            condition.strategy is Strategy.STRICT_CONTENT_CHANGE
+            for rule in policy.rules
+            for condition in rule.conditions
+        )
+
+    # ---- what arrives
+
+    def push(
+        self, stream: str, times: Iterable[int], counts: Sequence[int] | None = None
+    ) -> Arrivals:
+        """Take in elements of a stream, move its watermark, and say which came too late.
+
+        A sorted batch is judged by the watermark before it. `counts` gives the number of elements
+        of each time.
+        """
+        # An idle stream is not waited for, so it may be behind the instants already evaluated.
+        arrivals = self._watermark(stream).observe(times, counts, self._settled)
+        self.late_count += arrivals.late_elements
+        self._take(stream, arrivals.on_time)
+        return arrivals
+
+    def add(
+        self, stream: str, times: Iterable[int], counts: Sequence[int] | None = None
+    ) -> list[int]:
+        """Take in times that a shared watermark found on time; gives back those that lie in an
+        instant already decided.
+
+        That happens only to a stream that was idle. They are counted in `late_count` and must not
+        enter the query's windows.
+        """
+        self._watermark(stream)
+        arrived = list(times)
+        late = [place for place, time in enumerate(arrived) if time <= self._settled]
+        self.late_count += sum(1 if counts is None else counts[place] for place in late)
+        self._take(stream, [time for time in arrived if time > self._settled])
+        return [arrived[place] for place in late]
+
+    def classify(self, stream: str, time: int) -> str:
+        """``"late"`` for a time that this query can no longer take in from the stream, else
+        ``"on_time"``."""
+        late = time <= self._settled or self._watermark(stream).is_late(time)
+        return "late" if late else "on_time"
+
+    def advance_to(self, t: int, stream: str | None = None) -> None:
+        """Promise that no element of time `t` or earlier is to come, on one stream or on all."""
+        for watermark in self.watermarks.values() if stream is None else [self._watermark(stream)]:
+            watermark.advance_to(t)
+
+    def finish(self, stream: str | None = None) -> None:
+        """Say that one stream, or all, have ended; at the end of all, every window that holds an
+        element closes."""
+        for watermark in self.watermarks.values() if stream is None else [self._watermark(stream)]:
+            watermark.finish()
+
+    # ---- what is due
+
+    @property
+    def settled_up_to(self) -> int:
+        """The greatest time such that every evaluation to come lies after it."""
+        return self._settled
+
+    def progress(self, stream: str) -> list[tuple[WindowSpec, int]]:
+        """Each of the query's windows on the stream with `settled_up_to`, as
+        `retention.droppable_up_to` takes it."""
+        return [(window, self._settled) for name, window in self.windows if name == stream]
+
+    def due(self) -> Iterator[int]:
+        """Yield the instants that are due, in order; an instant counts as evaluated once it has
+        been yielded."""
+        while (instant := self._next_due()) is not None:
+            self._settle(instant)
+            yield instant
+
+    def _next_due(self) -> int | None:
+        limit = min(complete_up_to(self.watermarks.values()), self._last_instant())
+        if self._first is None or limit <= self._settled:
+            return None
+        start = max(self._settled + 1, self._first)
+        found: int | None = None
+        for rule in self.policy.rules:
+            instant = self._next_of(rule, start, limit if found is None else found - 1)
+            found = found if instant is None else instant
+        if found is None:
+            self._settle(limit)
+        return found
+
+    def _next_of(self, rule: Rule, start: int, limit: int) -> int | None:
+        """The first instant in [start, limit] at which all of the rule holds: each condition in
+        turn moves the candidate on."""
+        t, agreed, place = start, 0, 0
+        parts = len(rule.conditions) + (rule.every is not None)
+        while t <= limit:
+            self.steps += 1
+            if place < len(rule.conditions):
+                condition = rule.conditions[place]
+                moved = self._arrivals[condition.window].next_holding(condition.strategy, t)
+            else:
+                moved = self._next_period(rule.every, t)
+            if moved is None:
+                return None
+            agreed = agreed + 1 if moved == t else 1
+            t = moved
+            if agreed == parts and t <= limit:
+                return t
+            place = (place + 1) % parts
+        return None
+
+    def _next_period(self, every: int | None, t: int) -> int:
+        assert every is not None and self._first is not None
+        return t if t <= self._first else t + (self._first - t) % every
+
+    def _last_instant(self) -> int:
+        """The last instant at which a window, by what arrived so far, still holds an element (or,
+        if strict, loses it)."""
+        ends = (
+            arrivals.window.leaves_at(arrivals.latest)
+            for arrivals in self._arrivals
+            if arrivals.latest is not None
+        )
+        return max(ends, default=NEVER) - (not self._strict)
+
+    def _settle(self, t: int) -> None:
+        self._settled = t
+        for arrivals in self._arrivals:
+            arrivals.forget(t)
+
+    def _take(self, stream: str, on_time: list[int]) -> None:
+        if not on_time:
+            return
+        earliest = min(on_time)
+        self._first = earliest if self._first is None else min(self._first, earliest)
+        for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True):
+            if name == stream:
+                arrivals.add(on_time)
+
+    def _watermark(self, stream: str) -> StreamWatermark:
+        try:
+            return self.watermarks[stream]
+        except KeyError:
+            raise UnknownStreamError(stream, list(self.watermarks)) from None

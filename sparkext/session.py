@@ -1,0 +1,197 @@
+"""Start a Spark session with the JVM extension in it, or say clearly why that does not work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.sql import SparkSession
+
+from sparkext import jar, toolchain
+from sparkext.errors import SessionError
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JVMView
+
+EXTENSION = "org.apache.spark.sql.cqels.CqelsExtensions"
+
+# Both are read once, at launch: the default code cache of 100 thrashes at 150 prepared plans, and
+# with the default page size every hash relation of Spark takes 64 MB, however small.
+LAUNCH_SETTINGS = {"spark.sql.codegen.cache.maxEntries": "1000", "spark.buffer.pageSize": "1m"}
+
+_CONNECT = (
+    "Spark Connect is not supported: the extension works inside the Spark driver, which a Connect"
+    " client cannot reach. Use a classic session"
+)
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Add the extension to `builder` and give it back; call it before ``getOrCreate()``.
+
+    Sets what must be known when the JVM starts (the jar, the extension, code cache, page size) and
+    no other setting. Lists of the user (jars, class path, extensions) are appended to, and a value
+    the user chose for code cache or page size stays.
+
+    Raises TypeError when `builder` is no builder, SessionError when a session is already running
+    without the extension, with Spark Connect, or without Java 17; JarError when there is no jar.
+    """
+    if not isinstance(builder, SparkSession.Builder):
+        raise TypeError(_not_a_builder(builder))
+    options: dict[str, Any] = builder._options
+    _refuse_connect(options)
+    if _jvm_is_running():
+        _check_running(SparkSession._instantiatedSession)
+    else:
+        try:
+            toolchain.require_java()
+        except toolchain.JavaMissingError as error:
+            raise SessionError(f"Spark cannot be started. {error}") from error
+    path = str(jar.locate())
+    known = {**_spark_defaults(), **{key: str(value) for key, value in options.items()}}
+    builder.config("spark.jars", _append(known.get("spark.jars"), path, ","))
+    # Spark loads extension classes with the class loader of the driver itself.
+    class_path = known.get("spark.driver.extraClassPath")
+    builder.config("spark.driver.extraClassPath", _append(class_path, path, os.pathsep))
+    extensions = known.get("spark.sql.extensions")
+    builder.config("spark.sql.extensions", _append(extensions, EXTENSION, ","))
+    for key, value in LAUNCH_SETTINGS.items():
+        if key not in known:
+            builder.config(key, value)
+    return builder
+
+
+def require_extension(spark: SparkSession) -> None:
+    """Check that the running session `spark` has the extension, from a jar that fits.
+
+    Raises TypeError when `spark` is no session, SessionError when the extension is not there or
+    was compiled for another Spark or from other sources.
+    """
+    if not isinstance(spark, SparkSession):
+        kind = type(spark)
+        if kind.__module__.startswith("pyspark.sql.connect"):
+            raise SessionError(f"{_CONNECT}.")
+        raise TypeError(f"A SparkSession is needed, not {_described(spark)}.")
+    _check_running(spark)
+
+
+def _check_running(spark: SparkSession | None) -> None:
+    """Raise SessionError unless the running JVM, and `spark` if given, have the extension."""
+    advice = (
+        "Call sparkext.configure(SparkSession.builder) before anything starts Spark in this"
+        " process (in a notebook: restart the kernel first)."
+    )
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        advice = (
+            "The program was started by spark-submit, so the jar must be given to it:"
+            f" --jars {jar.PACKAGED_JAR} --driver-class-path {jar.PACKAGED_JAR}"
+            f" --conf spark.sql.extensions={EXTENSION}"
+        )
+    SparkContext._ensure_initialized()
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    path = _loaded_jar(jvm)
+    if path is None:
+        raise SessionError(f"Spark is already running without the jar of the extension. {advice}")
+    _check_stamp(path)
+    context = spark.sparkContext if spark is not None else SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return  # The JVM runs with the jar, and no Spark application in it: all is still open.
+    if context.version != jar.expected_stamp()[0]:
+        raise SessionError(
+            f"PySpark is {jar.expected_stamp()[0]}, but the Spark that runs is {context.version}"
+            " (SPARK_HOME names another installation?)."
+        )
+    if EXTENSION not in _split(context.getConf().get("spark.sql.extensions")):
+        raise SessionError(
+            "A SparkSession or SparkContext is already running without the extension"
+            f" (spark.sql.extensions lacks {EXTENSION}). Stop it first. {advice}"
+        )
+
+
+def _loaded_jar(jvm: JVMView) -> Path | None:
+    """The jar or folder from which the JVM loads the extension; None when it cannot."""
+    try:
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loaded = jvm.java.lang.Class.forName(EXTENSION, False, loader)
+        source = loaded.getProtectionDomain().getCodeSource().getLocation().toString()
+    except Py4JError:
+        return None
+    return Path(unquote(urlparse(source).path))
+
+
+def _check_stamp(path: Path) -> None:
+    version, digest = toolchain.read_stamp(path)
+    expected_version, expected_digest = jar.expected_stamp()
+    if version != expected_version:
+        raise SessionError(
+            f"The extension in the running Spark ({path}) was compiled for Spark"
+            f" {version or 'unknown'}, but PySpark is {expected_version}. Start a new process."
+        )
+    if digest != expected_digest:
+        raise SessionError(
+            f"The extension in the running Spark ({path}) was compiled from other sources than"
+            " those installed here. Start a new process."
+        )
+
+
+def _jvm_is_running() -> bool:
+    # spark-submit has started the JVM before this Python process, and says so by this variable.
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _refuse_connect(options: Mapping[str, Any]) -> None:
+    named = [key for key in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED") if key in os.environ]
+    named += [key for key in ("spark.remote",) if key in options]
+    mode = options.get("spark.api.mode", os.environ.get("SPARK_API_MODE", ""))
+    if str(mode).lower() == "connect":
+        named.append("spark.api.mode=connect")
+    if named:
+        raise SessionError(f"{_CONNECT}: remove {', '.join(named)}.")
+
+
+def _not_a_builder(given: object) -> str:
+    if type(given).__module__.startswith("pyspark.sql.connect"):
+        return f"{_CONNECT}: sparkext.configure() takes pyspark.sql.SparkSession.builder."
+    hint = ""
+    if isinstance(given, SparkSession):
+        hint = " Call it before getOrCreate(): a running session cannot take up the extension."
+    return (
+        "sparkext.configure() takes a session builder, such as SparkSession.builder,"
+        f" not {_described(given)}.{hint}"
+    )
+
+
+def _described(given: object) -> str:
+    return "None" if given is None else f"an object of type {type(given).__name__}"
+
+
+def _spark_defaults() -> dict[str, str]:
+    """What ``spark-defaults.conf`` says: a value set by a builder replaces it, so we extend it."""
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
+    try:
+        text = Path(folder, "spark-defaults.conf").read_text(encoding="utf-8")
+    except OSError:
+        return {}  # The file is optional.
+    lines = (line.strip() for line in text.splitlines() if not line.lstrip().startswith("#"))
+    pairs = (line.replace("=", " ", 1).split(None, 1) for line in lines)
+    return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
+
+
+def _append(present: str | None, added: str, separator: str) -> str:
+    """`present` with `added` at its end, once.
+
+    >>> _append(None, "b", ","), _append("a", "b", ","), _append("b,a", "b", ",")
+    ('b', 'a,b', 'b,a')
+    """
+    parts = _split(present, separator)
+    return separator.join(parts if added in parts else [*parts, added])
+
+
+def _split(text: str | None, separator: str = ",") -> list[str]:
+    return [part.strip() for part in (text or "").split(separator) if part.strip()]

@@ -1,0 +1,18 @@
+"""Linked Data in: files to 64-bit ids, per-predicate tables, pre-joins and a catalogue."""
+
+from static_data.catalogue import Catalogue, ColumnStatistics, RelationStatistics
+from static_data.errors import StaticDataError
+from static_data.load import LoadReport
+from static_data.store import DEFAULT_GRAPH, GraphName, StaticStore, StoreChange
+
+__all__ = [
+    "DEFAULT_GRAPH",
+    "Catalogue",
+    "ColumnStatistics",
+    "GraphName",
+    "LoadReport",
+    "RelationStatistics",
+    "StaticDataError",
+    "StaticStore",
+    "StoreChange",
+]

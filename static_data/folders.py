@@ -1,0 +1,88 @@
+"""Folders of any file system that Spark can reach, through Hadoop's FileSystem."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Folder:
+    """One folder by its path; local paths need no scheme."""
+
+    def __init__(self, spark: SparkSession, path: str | os.PathLike[str]) -> None:
+        text = os.fspath(path)
+        self.name = text
+        self.path = text if "://" in text else f"file://{Path(text).absolute()}"
+        self._spark = spark
+        self._jvm: Any = spark.sparkContext._jvm
+        self._configuration = spark.sparkContext._jsc.hadoopConfiguration()
+        self._system = self._at("").getFileSystem(self._configuration)
+
+    def _at(self, inner: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{inner}" if inner else self.path)
+
+    def child(self, inner: str) -> Folder:
+        """A folder in this one."""
+        return Folder(self._spark, f"{self.path}/{inner}")
+
+    def sibling(self, ending: str) -> Folder:
+        """A folder beside this one with a name not used yet."""
+        return Folder(self._spark, f"{self.path.rstrip('/')}.{ending}-{uuid.uuid4().hex[:8]}")
+
+    def exists(self, inner: str = "") -> bool:
+        """Whether the folder, or something in it, exists."""
+        return bool(self._system.exists(self._at(inner)))
+
+    def is_empty(self) -> bool:
+        """Whether it exists and holds nothing."""
+        at = self._at("")
+        return bool(self._system.exists(at)) and len(self._system.listStatus(at)) == 0
+
+    def make(self) -> None:
+        """Make the folder and those above it."""
+        self._system.mkdirs(self._at(""))
+
+    def delete(self) -> None:
+        """Delete the folder and all in it; nothing happens when there is none."""
+        self._system.delete(self._at(""), True)
+
+    def rename(self, to: Folder) -> None:
+        """Give the folder another name in the same file system; raises OSError when that fails."""
+        if to.exists():
+            raise OSError(f"{to.name} exists")
+        if not self._system.rename(self._at(""), to._at("")):
+            raise OSError(f"cannot rename {self.name} to {to.name}")
+
+    def copy(self, to: Folder) -> None:
+        """Copy the folder with all in it."""
+        copied = self._jvm.org.apache.hadoop.fs.FileUtil.copy(
+            self._system, self._at(""), to._system, to._at(""), False, self._configuration
+        )
+        if not copied:
+            raise OSError(f"cannot copy {self.name} to {to.name}")
+
+    def size(self) -> int:
+        """Bytes of all files in it."""
+        return int(self._system.getContentSummary(self._at("")).getLength())
+
+    def read_text(self, inner: str) -> str:
+        """The text of a UTF-8 file in it."""
+        stream = self._system.open(self._at(inner))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode(
+                "utf-8"
+            )
+        finally:
+            stream.close()
+
+    def write_text(self, inner: str, text: str) -> None:
+        """Write a UTF-8 file in it, replacing what was there."""
+        stream = self._system.create(self._at(inner), True)
+        try:
+            stream.write(bytearray(text.encode("utf-8")))
+        finally:
+            stream.close()

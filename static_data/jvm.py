@@ -1,0 +1,25 @@
+"""The way to the classes of the JVM extension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from pyspark.sql import SparkSession
+
+from static_data.errors import MissingExtensionError
+
+_PACKAGE = "org.apache.spark.sql.cqels"
+
+
+def extension(spark: SparkSession) -> Any:
+    """The extension's package as py4j sees it; raises MissingExtensionError without the jar."""
+    jvm: Any = spark.sparkContext._jvm
+    package = jvm.org.apache.spark.sql.cqels
+    # A class that py4j does not find shows as one more package.
+    if not isinstance(package.Dictionary, JavaClass):
+        raise MissingExtensionError(
+            f"the session has no {_PACKAGE}: start it with the project's jar on spark.jars and on"
+            " spark.driver.extraClassPath"
+        )
+    return package

@@ -1,0 +1,249 @@
+"""RDF files to encoded quads: line-based files by Spark's own readers, others through Python
+workers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from static_data.errors import MalformedRdfError
+from static_data.jvm import extension
+from static_data.rdf_formats import Compression, FileFormat, RdfFormat
+from static_data.rdf_reader import lines_of, open_unpacked, unpacked
+from static_data.source_files import SourceFile
+
+_LINES_PER_BATCH = 8192
+_PARSED_SCHEMA = "file INT, line STRING, error_line INT, error_column INT, error STRING"
+_PARSED_ARROW = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("line", pa.string()),
+        ("error_line", pa.int32()),
+        ("error_column", pa.int32()),
+        ("error", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What one load did: statements read, quads that were new, terms that were new."""
+
+    files: int
+    bytes: int
+    statements: int
+    quads_added: int
+    terms: int
+    seconds: float
+
+    @property
+    def duplicates(self) -> int:
+        """Statements that added nothing: repeated, or there before."""
+        return self.statements - self.quads_added
+
+    def __str__(self) -> str:
+        return (
+            f"{self.statements:,} statements in {self.files} file(s), {self.bytes:,} bytes:"
+            f" {self.quads_added:,} new quads, {self.duplicates:,} duplicates,"
+            f" {self.terms:,} terms, {self.seconds:.1f} s"
+        )
+
+
+def encode_files(
+    spark: SparkSession,
+    dictionary: Any,
+    layers: Sequence[Any],
+    files: Sequence[SourceFile],
+    scopes: Sequence[str],
+    graph: str | None,
+) -> Any:
+    """Read and encode files; their terms are in `dictionary` afterwards.
+
+    `layers` are the store's own layers of it, `scopes` holds a blank node prefix per file, `graph`
+    the canonical text of the graph for triples without one. Returns the extension's StaticLoad, to
+    be written and then closed. Raises MalformedRdfError for the first malformed file, with nothing
+    changed.
+    """
+    line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
+    others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
+    parsed = _parsed_lines(spark, others)
+    load = extension(spark).StaticLoader.load(
+        spark._jsparkSession,
+        dictionary,
+        list(layers),
+        [_hadoop_path(file) for file in files],
+        list(scopes),
+        # A line of N-Triples cannot name a graph; lines made of other formats can.
+        [file.format.rdf is not RdfFormat.N_TRIPLES for file in files],
+        line_files,
+        parsed._jdf if parsed is not None else None,
+        graph,
+    )
+    problem = load.problem()
+    if problem is not None:
+        raise MalformedRdfError(
+            files[problem.file()].name,
+            problem.line() or None,
+            problem.column() or None,
+            problem.message(),
+        )
+    return load
+
+
+def _read_by_spark(file: SourceFile) -> bool:
+    name = file.name.rsplit("/", 1)[-1]
+    # Hadoop takes files with such names for hidden ones and skips them.
+    return file.format.rdf.line_based and not name.startswith(("_", "."))
+
+
+def _hadoop_path(file: SourceFile) -> str:
+    path = file.local_path
+    return file.uri if path is None else f"file://{path.absolute()}"
+
+
+@dataclass(frozen=True)
+class _ParseTask:
+    """One file for a Python worker, plain data."""
+
+    index: int
+    name: str
+    base_iri: str
+    format: FileFormat
+
+
+def _parsed_lines(spark: SparkSession, files: Sequence[tuple[int, SourceFile]]) -> DataFrame | None:
+    """The lines of files that Python workers parse, in parallel over files."""
+    frames = []
+    local = [
+        _ParseTask(i, str(f.local_path.absolute()), f.uri, f.format)
+        for i, f in files
+        if f.local_path
+    ]
+    if local:
+        # Large files first would need sizes on the workers; one task a file keeps cores busy well
+        # enough.
+        tasks = spark.range(0, len(local), 1, numPartitions=min(len(local), 1000))
+        with _driver_python(spark):
+            frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
+    remote = [_ParseTask(i, f.name, f.uri, f.format) for i, f in files if not f.local_path]
+    for task in remote:
+        content = spark.read.format("binaryFile").load(task.name).select("content")
+        with _driver_python(spark):
+            frames.append(content.mapInArrow(_content_parser(task), _PARSED_SCHEMA))
+    if not frames:
+        return None
+    frame = frames[0]
+    for other in frames[1:]:
+        frame = frame.unionAll(other)
+    return frame
+
+
+@contextmanager
+def _driver_python(spark: SparkSession) -> Iterator[None]:
+    """Make functions defined inside run in this very Python when the workers are on this machine.
+
+    Otherwise PySpark starts whatever `python3` is on PATH, which is another one when no environment
+    is activated.
+    """
+    context = spark.sparkContext
+    stated = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+    before = context.pythonExec
+    if (context.master or "").startswith("local") and not stated:
+        context.pythonExec = sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before
+
+
+def _local_parser(
+    tasks: Sequence[_ParseTask],
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                task = tasks[number]
+
+                def opener(
+                    path: str = task.name, packing: Compression = task.format.compression
+                ) -> Any:
+                    return open_unpacked(Path(path), packing)
+
+                yield from _line_batches(
+                    task, lines_of(task.name, task.format, task.base_iri, opener)
+                )
+
+    return parse
+
+
+def _content_parser(
+    task: _ParseTask,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for content in batch.column(0).to_pylist():
+
+                def opener(content: bytes = content) -> Any:
+                    return unpacked(content, task.format.compression)
+
+                yield from _line_batches(
+                    task, lines_of(task.name, task.format, task.base_iri, opener)
+                )
+
+    return parse
+
+
+def _line_batches(task: _ParseTask, lines: Iterator[str]) -> Iterator[pa.RecordBatch]:
+    """Lines as Arrow batches; a malformed file ends with one row that says what is wrong."""
+    batch: list[str] = []
+    try:
+        for line in lines:
+            batch.append(line)
+            if len(batch) == _LINES_PER_BATCH:
+                yield _batch(task.index, batch)
+                batch = []
+    except MalformedRdfError as error:
+        columns: list[list[Any]] = [
+            [task.index],
+            [None],
+            [error.line],
+            [error.column],
+            [error.message],
+        ]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(c, f.type) for c, f in zip(columns, _PARSED_ARROW, strict=True)],
+            schema=_PARSED_ARROW,
+        )
+        return
+    if batch:
+        yield _batch(task.index, batch)
+
+
+def _batch(index: int, lines: list[str]) -> pa.RecordBatch:
+    n = len(lines)
+    nothing = [pa.nulls(n, field.type) for field in list(_PARSED_ARROW)[2:]]
+    return pa.RecordBatch.from_arrays(
+        [pa.array([index] * n, pa.int32()), pa.array(lines, pa.string()), *nothing],
+        schema=_PARSED_ARROW,
+    )
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self._start

@@ -1,0 +1,180 @@
+"""A store in a folder: tables and dictionary as Parquet, a catalogue, and a manifest that says it
+is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from static_data.catalogue import Catalogue
+from static_data.errors import StoreConflictError, StoreFormatError
+from static_data.folders import Folder
+from static_data.jvm import extension
+
+FORMAT_NAME = "spark-cqels static store"
+FORMAT_VERSION = 1
+_MANIFEST = "manifest.json"
+_CATALOGUE = "catalogue.json"
+
+
+@dataclass(frozen=True)
+class SavedTable:
+    """The table of one graph and predicate under the folder `root`."""
+
+    root: str
+    graph: int
+    predicate: int
+    rows: int
+
+    @property
+    def inner(self) -> str:
+        """The table's folder below the root."""
+        return f"graph={self.graph}/predicate={self.predicate}"
+
+    @property
+    def path(self) -> str:
+        """The table's folder."""
+        return f"{self.root}/{self.inner}"
+
+
+@dataclass(frozen=True)
+class SavedStore:
+    """What `read_saved` found; the terms are in the dictionary already."""
+
+    tables: tuple[SavedTable, ...]
+    graphs: tuple[str, ...]
+    layer: Any
+    scopes: int
+    catalogue: Catalogue | None
+
+
+def write_saved(
+    spark: SparkSession,
+    folder: Folder,
+    overwrite: bool,
+    dictionary: Any,
+    layers: Sequence[Any],
+    tables: Sequence[SavedTable],
+    graphs: Sequence[str],
+    scopes: int,
+    catalogue: Catalogue | None,
+) -> None:
+    """Write a store beside `folder`, then rename it; raises StoreFormatError when `folder` must not
+    be replaced.
+    """
+    replacing = folder.exists() and not folder.is_empty()
+    if replacing:
+        if not overwrite:
+            raise StoreFormatError(folder.name, "exists; say overwrite to replace a saved store")
+        _read_manifest(folder)
+    partial = folder.sibling("partial")
+    try:
+        partial.make()
+        quads = partial.child("quads")
+        for table in tables:
+            quads.child(f"graph={table.graph}").make()
+            Folder(spark, table.path).copy(quads.child(table.inner))
+        dictionaries = extension(spark).DictionaryFiles
+        terms = dictionaries.write(
+            spark._jsparkSession, list(layers), partial.child("dictionary").path
+        )
+        exceptions = {
+            text: dictionary.lookup(text) for text in dictionaries.exceptions(list(layers))
+        }
+        if catalogue is not None:
+            partial.write_text(_CATALOGUE, catalogue.to_json())
+        manifest = {
+            "format": FORMAT_NAME,
+            "version": FORMAT_VERSION,
+            "hashBits": dictionary.hashBits(),
+            "terms": terms,
+            "dictionaryBytes": partial.child("dictionary").size(),
+            "quads": sum(table.rows for table in tables),
+            "quadBytes": quads.size() if tables else 0,
+            "blankScopes": scopes,
+            "graphs": list(graphs),
+            "tables": [[t.graph, t.predicate, t.rows] for t in tables],
+            "exceptions": exceptions,
+        }
+        partial.write_text(_MANIFEST, json.dumps(manifest, indent=1))
+        if replacing:
+            old = folder.sibling("old")
+            folder.rename(old)
+            partial.rename(folder)
+            old.delete()
+        else:
+            folder.delete()
+            partial.rename(folder)
+    finally:
+        partial.delete()
+
+
+def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedStore:
+    """Check a saved store and put its terms into `dictionary`; its tables are read later, when
+    asked for.
+    """
+    manifest = _read_manifest(folder)
+    try:
+        quads = folder.child("quads")
+        tables = tuple(SavedTable(quads.path, g, p, n) for g, p, n in manifest["tables"])
+        hash_bits = manifest["hashBits"]
+        exceptions = manifest["exceptions"]
+        graphs = tuple(manifest["graphs"])
+        scopes = manifest["blankScopes"]
+        expected = (manifest["quadBytes"], manifest["dictionaryBytes"], manifest["terms"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreFormatError(folder.name, f"{_MANIFEST} lacks or misstates {error}") from error
+    terms = folder.child("dictionary")
+    if not terms.exists() or (tables and not quads.exists()):
+        raise StoreFormatError(folder.name, "tables or dictionary are missing: not a whole store")
+    if (quads.size() if tables else 0, terms.size()) != expected[:2]:
+        raise StoreFormatError(folder.name, "files are missing or cut off: not a whole store")
+    if dictionary.hashBits() != hash_bits:
+        raise StoreConflictError(
+            f"{folder.name}: made with hashes of {hash_bits} bits,"
+            f" this session has {dictionary.hashBits()}"
+        )
+    try:
+        layer = extension(spark).DictionaryFiles.read(
+            spark._jsparkSession, dictionary, terms.path, expected[2], exceptions
+        )
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getSimpleName() != "IdCollision":
+            raise
+        raise StoreConflictError(
+            f"{folder.name}: {error.java_exception.getMessage()};"
+            " open it before streams run and files are loaded"
+        ) from error
+    if layer.size() != expected[2]:
+        raise StoreFormatError(folder.name, f"{layer.size()} terms in place of {expected[2]}")
+    catalogue = None
+    if folder.exists(_CATALOGUE):
+        catalogue = Catalogue.from_json(folder.read_text(_CATALOGUE))
+    return SavedStore(tables, graphs, layer, scopes, catalogue)
+
+
+def _read_manifest(folder: Folder) -> dict[str, Any]:
+    if not folder.exists():
+        raise StoreFormatError(folder.name, "no such folder")
+    if not folder.exists(_MANIFEST):
+        raise StoreFormatError(
+            folder.name, f"no {_MANIFEST} in it: not a saved store, or not a whole one"
+        )
+    try:
+        manifest = json.loads(folder.read_text(_MANIFEST))
+    except ValueError as error:
+        raise StoreFormatError(folder.name, f"{_MANIFEST} is not JSON: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT_NAME:
+        raise StoreFormatError(folder.name, f"{_MANIFEST} is not that of a saved store")
+    if manifest.get("version") != FORMAT_VERSION:
+        raise StoreFormatError(
+            folder.name,
+            f"format version {manifest.get('version')}; this program reads {FORMAT_VERSION}",
+        )
+    return manifest

@@ -1,0 +1,63 @@
+"""The files of one load: found, their formats told, their sizes known, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from static_data.errors import MissingFileError
+from static_data.rdf_formats import FileFormat, RdfFormat, format_of
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file to load: the name the user gave, URI, format, size in bytes as stored."""
+
+    name: str
+    uri: str
+    format: FileFormat
+    size: int
+
+    @property
+    def local_path(self) -> Path | None:
+        """The path when the file is on this machine's file system, else None."""
+        return Path(self.name) if "://" not in self.name else None
+
+
+def find_files(
+    spark: SparkSession,
+    files: str | Path | Sequence[str | Path],
+    format: str | RdfFormat | None = None,
+) -> list[SourceFile]:
+    """Look up `files` (local paths, or URIs of any file system that Spark knows), in the order
+    given.
+
+    Raises UnsupportedFormatError and MissingFileError, each naming the file.
+    """
+    named = [files] if isinstance(files, (str, Path)) else list(files)
+    return [_find(spark, str(name), format) for name in named]
+
+
+def _find(spark: SparkSession, name: str, format: str | RdfFormat | None) -> SourceFile:
+    kind = format_of(name, format)
+    if name.startswith("file://"):
+        name = name[len("file://") :]
+    if "://" not in name:
+        path = Path(name)
+        if not path.is_file():
+            raise MissingFileError(name, "is a folder" if path.is_dir() else "no such file")
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise MissingFileError(name, error.strerror or str(error)) from error
+        return SourceFile(name, path.absolute().as_uri(), kind, path.stat().st_size)
+    jvm: Any = spark.sparkContext._jvm
+    remote = jvm.org.apache.hadoop.fs.Path(name)
+    system = remote.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    if not system.exists(remote) or system.getFileStatus(remote).isDirectory():
+        raise MissingFileError(name)
+    return SourceFile(name, name, kind, system.getFileStatus(remote).getLen())

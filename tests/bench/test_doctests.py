@@ -1,0 +1,17 @@
+"""The examples in the docstrings of the bench."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bench.data.rdf_files", "bench.data.vocabulary", "bench.digest", "bench.report"],
+)
+def test_examples_hold(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0 and result.failed == 0

@@ -1,0 +1,117 @@
+"""An EngineRoom driven from Python with few calls into the JVM: tables go in and out as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+Row = tuple[int, ...]
+
+
+class LiveRoom:
+    """One engine room over a session, with its own dictionary."""
+
+    def __init__(self, spark: SparkSession, scratch: Path) -> None:
+        self.spark = spark
+        self.jvm = spark._jvm
+        self.cqels = spark._jvm.org.apache.spark.sql.cqels
+        self.dictionary = self.cqels.Dictionary()
+        self.room = self.cqels.EngineRoom.apply(
+            spark._jsparkSession, self.dictionary, str(scratch)
+        )
+        self.number: int = self.room.number()
+
+    def names(self, *values: Any) -> Any:
+        """A Java list."""
+        names = self.jvm.java.util.ArrayList()
+        for value in values:
+            names.add(value)
+        return names
+
+    def static(self, name: str, rows: Iterable[Sequence[int]], arity: int = 2) -> Any:
+        """Static content of rows given by value."""
+        cells = ",".join(str(cell) for row in rows for cell in row)
+        return self.room.smallContent(name, arity, cells)
+
+    def counted(self, name: str, rows: Iterable[Sequence[int]], arity: int = 2) -> Any:
+        """Static content of rows whose last number, beyond `arity`, is their multiplicity."""
+        columns = [f"c{i}" for i in range(arity)] + ["n"]
+        return self.room.staticContent(name, self.stock(list(rows), *columns)._jdf, True)
+
+    def stage(self, name: str, arity: int = 2) -> Any:
+        """Live content that is replaced as a whole."""
+        return self.room.stageContent(name, arity)
+
+    def put(self, stage: Any, rows: Iterable[Sequence[int]]) -> None:
+        """Replace the rows of a stage."""
+        stage.replace(self.static("rows", rows, stage.arity()).table())
+
+    def frame(self, content: Any, *columns: str, rows: int = 1000) -> DataFrame:
+        """The content as a DataFrame whose plan reads what it holds then."""
+        return DataFrame(self.room.frame(content, self.names(*columns), rows), self.spark)
+
+    def stock(self, rows: Sequence[Sequence[int]], *columns: str) -> DataFrame:
+        """An ordinary DataFrame of bigint columns."""
+        schema = ", ".join(f"{column} bigint not null" for column in columns)
+        return self.spark.createDataFrame([tuple(row) for row in rows], schema)
+
+    def prepare(self, frame: DataFrame, label: str = "plan") -> Any:
+        """The frame's plan, prepared."""
+        return self.room.prepare(frame._jdf, label)
+
+    def rows(self, table: Any) -> list[Row]:
+        """The rows of a LongTable, sorted."""
+        width, count = table.arity(), table.rowCount()
+        if width == 0:
+            return [()] * count
+        text = self.jvm.java.util.Arrays.toString(table.toArray())
+        cells = [int(cell) for cell in text[1:-1].split(",") if cell]
+        found = [tuple(cells[at : at + width]) for at in range(0, len(cells), width)]
+        assert len(found) == count
+        return sorted(found)
+
+    def on_driver(self, plan: Any) -> list[Row]:
+        """The answers now, iterated on the driver, sorted; 0 for null."""
+        return self.rows(plan.runOnDriver())
+
+    def as_job(self, plan: Any, slices: int = 1) -> list[Row]:
+        """The answers now, as a Spark job, sorted; 0 for null."""
+        return self.rows(plan.runAsJob(slices))
+
+    def id(self, text: str) -> int:
+        """The id of a term given by its canonical text; the dictionary keeps it."""
+        return int(self.dictionary.encodeRetained(text))
+
+    def text(self, term: int) -> str:
+        """The canonical text of a term."""
+        return str(self.dictionary.text(term))
+
+    @contextmanager
+    def settings(self, **values: str) -> Iterator[None]:
+        """Session settings for the time of a block; `_` in a name stands for a point."""
+        conf = self.spark.conf
+        keys = {key.replace("_", "."): value for key, value in values.items()}
+        before = {key: conf.get(key, None) for key in keys}
+        for key, value in keys.items():
+            conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    conf.unset(key)
+                else:
+                    conf.set(key, value)
+
+    def close(self) -> None:
+        """Let go of the dictionary."""
+        self.room.close()
+
+
+def answers(rows: Iterable[Sequence[int | None]]) -> list[Row]:
+    """Rows as result tables show them: sorted, 0 for null."""
+    return sorted(tuple(0 if cell is None else int(cell) for cell in row) for row in rows)

@@ -1,0 +1,79 @@
+"""What the engine refuses, and where it says so; what it takes is taken."""
+
+import pytest
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language import check_supported, parse_query
+from sparkext.language.query import Query
+
+WINDOWS = "FROM NAMED WINDOW :w ON :s [RANGE PT30S] FROM NAMED WINDOW :n ON :s [NOW]"
+
+
+def query(text: str) -> Query:
+    return parse_query(text, prefixes={"": "http://e/"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT ?a {WINDOWS} "
+        "{ WINDOW :w { ?a :p ?b } WINDOW :n { ?a :p _:c } GRAPH :g { ?b :q 1 } }",
+        "SELECT * { GRAPH ?g { ?a :p ?b } { ?a :q ?c } UNION { ?a :r ?c } OPTIONAL { ?c :s ?d } }",
+        "SELECT * { ?a :p ?b FILTER(?b IN (1, 2) && !(?b = 3) || -?b + 1 * 2 / 3 - 4 >= 0) }",
+        "SELECT * { ?a :p ?b "
+        "BIND(IF(BOUND(?b), STR(?b), COALESCE(LANG(?b), DATATYPE(?b))) AS ?c) }",
+        "SELECT * { ?a :p ?b FILTER(isIRI(?a) || isBlank(?a) || isLiteral(?b) || isNumeric(?b)) }",
+        "SELECT * { VALUES (?a ?b) { (1 UNDEF) } FILTER(sameTerm(?a, ?b) || ?a NOT IN (1)) }",
+        "SELECT DISTINCT ?a { { SELECT ?a (COUNT(DISTINCT ?b) AS ?n) { ?a :p ?b } GROUP BY ?a "
+        "HAVING (SUM(?b) > 1) } } ORDER BY DESC(?a) LIMIT 1 OFFSET 2",
+        "SELECT REDUCED (AVG(?b) AS ?x) (MIN(?b) AS ?y) (MAX(?b) AS ?z) (SAMPLE(?b) AS ?s) "
+        "{ ?a :p ?b }",
+        "REGISTER ISTREAM :q COMPUTED EVERY 10s AS SELECT * { ?a :p ?b }",
+        "SELECT * { ?a :p/^:q ?b }",
+    ],
+)
+def test_supported(text: str) -> None:
+    check_supported(query(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "column"),
+    [
+        ("ASK { ?a :p ?b }", "ASK is", 1),
+        ("CONSTRUCT WHERE { ?a :p ?b }", "CONSTRUCT is", 1),
+        ("DESCRIBE :a", "DESCRIBE is", 1),
+        ("SELECT * { ?a :p+ ?b }", "property paths are", 15),
+        ("SELECT * { ?a :p ?b MINUS { ?a :q ?b } }", "MINUS is", 21),
+        ("SELECT * { FILTER EXISTS { ?a :q ?b } }", "EXISTS is", 19),
+        ("SELECT * { BIND(1 + STRLEN('a') AS ?x) }", "the function STRLEN is", 21),
+        ("SELECT * { FILTER(:f(1)) }", "functions named by an IRI are", 19),
+        ("SELECT * { SERVICE :e { ?a :q ?b } }", "SERVICE is", 12),
+        ("SELECT * { << ?a :q ?b >> :p ?b }", "quoted triple patterns are", 27),
+        ("SELECT * { VALUES ?t { << :a :q :b >> } }", "quoted triples in VALUES are", 12),
+        ("SELECT * { BIND(<< :a :q :b >> AS ?t) }", "quoted triples in expressions are", 17),
+        ("SELECT (GROUP_CONCAT(?a) AS ?c) { ?a :q ?b }", "the aggregate GROUP_CONCAT is", 9),
+        ("SELECT * FROM :g { ?a :q ?b }", "FROM without WINDOW is", 10),
+        ("SELECT * FROM WINDOW ON :s [NOW] { ?a :q ?b }", "FROM WINDOW without NAMED is", 10),
+        ("SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 3] {}", "[ELEMENTS n] windows are", 10),
+        (f"SELECT * {WINDOWS} {{ WINDOW ?w {{ ?a :q ?b }} }}", "WINDOW with a variable is", 86),
+        (f"SELECT * {WINDOWS} {{ WINDOW :w {{ GRAPH ?g {{}} }} }}", "GRAPH inside WINDOW is", 98),
+        (f"SELECT * {WINDOWS} {{ GRAPH ?g {{ WINDOW :w {{}} }} }}", "WINDOW inside GRAPH is", 97),
+        ("SELECT * { OPTIONAL { ?a :p ?b FILTER(REGEX(?b, 'x')) } }", "the function REGEX is", 39),
+        ("SELECT (COUNT(STRLEN(?a)) AS ?n) { ?a :q ?b }", "the function STRLEN is", 15),
+        ("SELECT * { ?a :p ?b } ORDER BY STRLEN(?b)", "the function STRLEN is", 32),
+        ("SELECT ?b { ?a :p ?b } GROUP BY (STRLEN(?a) AS ?b2) ?b", "the function STRLEN is", 34),
+        ("SELECT * { ?a :p ?b { SELECT * { ?a :q* ?b } } }", "property paths are", 37),
+    ],
+)
+def test_refused_with_its_place(text: str, what: str, column: int) -> None:
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_supported(query(text))
+    assert caught.value.message == f"{what} not supported yet"
+    assert (caught.value.line, caught.value.column) == (1, column)
+
+
+def test_the_first_in_the_text_is_reported() -> None:
+    text = "SELECT * {\n ?a :p ?b\n MINUS { ?a :q* ?b }\n FILTER EXISTS { ?a :q ?b } }"
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_supported(query(text))
+    assert (caught.value.line, caught.value.column) == (3, 2)

@@ -1,0 +1,296 @@
+"""Evaluation instants against brute force, however the input is cut, and over long silences."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkext.errors import UnknownStreamError
+from sparkext.s2r.instants import InstantScheduler
+from sparkext.s2r.report import (
+    Condition,
+    ReportPolicy,
+    Rule,
+    Strategy,
+    default_policy,
+    periodic,
+)
+from sparkext.s2r.retention import droppable_up_to
+from sparkext.s2r.watermark import NEVER, StreamWatermark
+from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow, WindowSpec
+
+YEAR = 365 * 24 * 3600 * 1000
+
+windows = st.one_of(
+    st.builds(SlidingWindow, st.integers(1, 6), st.integers(1, 6), st.integers(0, 5)),
+    st.builds(RangeWindow, st.integers(1, 6)),
+    st.just(NowWindow()),
+)
+queries = st.lists(st.tuples(st.sampled_from("ab"), windows), min_size=1, max_size=3)
+
+
+@st.composite
+def queries_with_policies(draw: st.DrawFn) -> tuple[list[tuple[str, WindowSpec]], ReportPolicy]:
+    query = draw(queries)
+    conditions = st.builds(Condition, st.sampled_from(Strategy), st.integers(0, len(query) - 1))
+    rules = st.builds(
+        Rule,
+        st.lists(conditions, min_size=1, max_size=3, unique=True).map(tuple),
+        st.none() | st.integers(1, 5),
+    )
+    specs = [window for _, window in query]
+    policy = st.one_of(
+        st.builds(ReportPolicy, st.lists(rules, min_size=1, max_size=3).map(tuple)),
+        st.builds(periodic, st.integers(1, 5)),
+        st.just(default_policy(specs)),
+    )
+    return query, draw(policy)
+
+
+def content(window: WindowSpec, times: list[int], t: int) -> list[int]:
+    """The element times the window shows at t, written out from Definitions 12 and 13."""
+    if isinstance(window, NowWindow):
+        return [time for time in times if time == t]
+    if isinstance(window, RangeWindow):
+        return [time for time in times if t - window.width < time <= t]
+    assert isinstance(window, SlidingWindow)
+    openings = range(window.start, t, window.slide)
+    is_open = [opening for opening in openings if opening < t <= opening + window.width]
+    return [time for time in times if is_open and min(is_open) < time <= t]
+
+
+def closes(window: WindowSpec, t: int) -> bool:
+    if not isinstance(window, SlidingWindow):
+        return True
+    return t in range(window.start + window.width, t + 1, window.slide)
+
+
+def instants_by_definition(
+    query: list[tuple[str, WindowSpec]], policy: ReportPolicy, arrived: dict[str, list[int]]
+) -> list[int]:
+    """Every integer t tried, from the first element to the last non-empty window."""
+    everything = sorted(itertools.chain(*arrived.values()))
+    if not everything:
+        return []
+
+    def shown(place: int, t: int) -> list[int]:
+        stream, window = query[place]
+        return content(window, sorted(arrived.get(stream, [])), t)
+
+    def holds(condition: Condition, t: int) -> bool:
+        now = shown(condition.window, t)
+        if condition.strategy is Strategy.NON_EMPTY:
+            return bool(now)
+        if condition.strategy is Strategy.CONTENT_CHANGE:
+            return t in now
+        if condition.strategy is Strategy.STRICT_CONTENT_CHANGE:
+            return now != shown(condition.window, t - 1)
+        return closes(query[condition.window][1], t)
+
+    reach = range(everything[0], everything[-1] + 30)
+    non_empty = [t for t in reach if any(shown(place, t) for place in range(len(query)))]
+    if not non_empty:
+        return []
+    strict = any(
+        condition.strategy is Strategy.STRICT_CONTENT_CHANGE
+        for rule in policy.rules
+        for condition in rule.conditions
+    )
+    return [
+        t
+        for t in range(everything[0], non_empty[-1] + strict + 1)
+        if any(
+            all(holds(condition, t) for condition in rule.conditions)
+            and (rule.every is None or (t - everything[0]) % rule.every == 0)
+            for rule in policy.rules
+        )
+    ]
+
+
+elements = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=12)
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(queries_with_policies(), elements)
+def test_at_the_end_the_instants_are_those_of_the_definition(
+    query_and_policy: tuple[list[tuple[str, WindowSpec]], ReportPolicy],
+    arrivals: list[tuple[str, int]],
+) -> None:
+    query, policy = query_and_policy
+    scheduler = InstantScheduler(query, policy)
+    arrived = {
+        stream: sorted(t for s, t in arrivals if s == stream) for stream in scheduler.watermarks
+    }
+    for stream, times in arrived.items():
+        scheduler.push(stream, times)
+    scheduler.finish()
+    assert list(scheduler.due()) == instants_by_definition(query, policy, arrived)
+    assert list(scheduler.due()) == []
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(
+    queries_with_policies(),
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.lists(st.integers(0, 40), max_size=4)), max_size=8
+    ),
+    st.integers(0, 6),
+    st.lists(st.integers(0, 3), min_size=8, max_size=8),
+)
+def test_instants_come_in_time_and_once_however_the_input_is_cut(
+    query_and_policy: tuple[list[tuple[str, WindowSpec]], ReportPolicy],
+    batches: list[tuple[str, list[int]]],
+    lateness: int,
+    pulls: list[int],
+) -> None:
+    """Late elements aside, each prefix of the input yields the instants known to be complete."""
+    query, policy = query_and_policy
+    scheduler = InstantScheduler(query, policy, allowed_lateness=lateness)
+    arrived: dict[str, list[int]] = {stream: [] for stream in scheduler.watermarks}
+    seen: list[int] = []
+    for (stream, times), pulled in zip(batches, pulls, strict=False):
+        if stream not in arrived:
+            continue
+        expected_late = [t for t in times if scheduler.classify(stream, t) == "late"]
+        batch = sorted(times)
+        taken = scheduler.push(stream, batch)
+        assert sorted(taken.on_time + taken.late) == batch
+        assert set(expected_late) <= set(taken.late)
+        arrived[stream] += taken.on_time
+        seen += itertools.islice(scheduler.due(), pulled)
+        complete = min(mark.complete_up_to for mark in scheduler.watermarks.values())
+        assert all(t <= complete for t in seen)
+        if pulled == 3:
+            seen += scheduler.due()
+            known = instants_by_definition(query, policy, arrived)
+            assert seen == [t for t in known if t <= complete]
+    scheduler.finish()
+    seen += scheduler.due()
+    assert seen == instants_by_definition(query, policy, arrived)
+
+
+def test_an_instant_waits_for_a_later_time_a_promise_or_the_end() -> None:
+    """Elements of the same time may still come with the next push."""
+    query = InstantScheduler([("s", NowWindow())], default_policy([NowWindow()]))
+    query.push("s", [10])
+    assert list(query.due()) == []
+    query.push("s", [10, 11])
+    assert list(query.due()) == [10]
+    query.advance_to(11)
+    assert list(query.due()) == [11]
+    assert query.push("s", [11]).late == [11]
+    query.push("s", [12])
+    query.finish()
+    assert list(query.due()) == [12]
+    assert query.push("s", [99]).late == [99]
+    assert query.late_count == 2
+
+
+def test_several_streams_wait_for_the_slowest() -> None:
+    specs = [NowWindow(), NowWindow()]
+    query = InstantScheduler([("a", specs[0]), ("b", specs[1])], default_policy(specs))
+    query.push("a", [1, 5, 9])
+    assert list(query.due()) == []
+    query.push("b", [6])
+    assert list(query.due()) == [1, 5]
+    query.finish("b")
+    assert list(query.due()) == [6]
+    query.finish("a")
+    assert list(query.due()) == [9]
+
+
+def test_an_idle_stream_is_not_waited_for() -> None:
+    now = [0]
+    specs = [NowWindow(), NowWindow()]
+    query = InstantScheduler(
+        [("a", specs[0]), ("b", specs[1])],
+        default_policy(specs),
+        idle_timeout=1000,
+        clock=lambda: now[0],
+    )
+    query.push("a", [1, 5, 9])
+    now[0] = 999
+    query.push("a", [20])
+    assert list(query.due()) == []
+    now[0] = 1000
+    assert list(query.due()) == [1, 5, 9]
+    # What b sends for the time already decided without it is late; what comes after is not.
+    assert query.settled_up_to == 19
+    taken = query.push("b", [4, 19, 20, 22], counts=[2, 1, 1, 1])
+    assert (taken.late, taken.late_elements, taken.on_time) == ([4, 19], 3, [20, 22])
+    assert query.late_count == query.watermarks["b"].late_count == 3
+    assert list(query.due()) == []
+    now[0] = 2500
+    assert list(query.due()) == [20]
+
+
+def test_allowed_lateness_delays_the_instants_and_takes_in_what_comes_out_of_order() -> None:
+    query = InstantScheduler(
+        [("s", SlidingWindow(10, 10))], default_policy([SlidingWindow(10, 10)]), allowed_lateness=5
+    )
+    query.push("s", [3, 14])
+    assert list(query.due()) == []
+    assert query.classify("s", 9) == "on_time"
+    assert query.classify("s", 8) == "late"
+    taken = query.push("s", [9, 8])
+    assert (taken.on_time, taken.late) == ([9], [8])
+    query.push("s", [16])
+    assert list(query.due()) == [10]
+
+
+def test_streams_shared_by_queries_have_one_watermark() -> None:
+    shared = {"s": StreamWatermark(), "other": StreamWatermark()}
+    now = InstantScheduler([("s", NowWindow())], default_policy([NowWindow()]), shared)
+    window = SlidingWindow(5, 5)
+    sliding = InstantScheduler([("s", window)], default_policy([window]), shared)
+    on_time = shared["s"].observe([1, 2, 6]).on_time
+    assert now.add("s", on_time) == sliding.add("s", on_time) == []
+    assert list(now.due()) == [1, 2]
+    assert list(sliding.due()) == [5]
+    assert shared["s"].observe([6, 3]).late == [3]
+    assert (shared["s"].on_time_count, shared["s"].late_count) == (4, 1)
+
+
+def test_years_of_silence_are_jumped_over() -> None:
+    """Steps counted, not time: trying every closing would take 3e12 of them."""
+    window = SlidingWindow(width=30, slide=1)
+    times = [k * YEAR + 7 for k in range(100)]
+    query = InstantScheduler([("s", window)], default_policy([window]))
+    query.push("s", times)
+    query.finish()
+    assert sum(1 for _ in query.due()) == 7 + 99 * 30  # the first falls into 7 windows only
+    assert query.steps < 5 * 100 * 30
+
+
+def test_a_silence_before_a_promise_costs_nothing() -> None:
+    window = SlidingWindow(1000, 1000)
+    query = InstantScheduler([("s", window)], default_policy([window]))
+    query.push("s", [1])
+    query.advance_to(50 * YEAR)
+    assert list(query.due()) == [1000]
+    assert query.steps < 10
+
+
+def test_memory_follows_the_windows_and_retention_the_instants() -> None:
+    window = SlidingWindow(100, 10)
+    query = InstantScheduler([("s", window), ("s", NowWindow())], default_policy([window]))
+    assert query.settled_up_to == NEVER
+    for start in range(0, 100_000, 50):
+        query.push("s", range(start, start + 50))
+        for _ in query.due():
+            pass
+    assert max(len(arrivals) for arrivals in query._arrivals) <= 400
+    assert query.settled_up_to == 99_998
+    assert droppable_up_to(query.progress("s")) == 99_900
+    assert query.progress("t") == []
+
+
+def test_unknown_streams_are_named() -> None:
+    query = InstantScheduler([("http://s", NowWindow())], default_policy([NowWindow()]))
+    with pytest.raises(UnknownStreamError, match="http://t"):
+        query.push("http://t", [1])
+    with pytest.raises(UnknownStreamError, match="known: <http://s>"):
+        query.advance_to(5, "http://t")

@@ -1,0 +1,139 @@
+"""Keys of spark.cqels.*: typed, checked, and documented from their declaration."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkext.config import Settings, keys, markdown_page, read_duration, show_duration
+from sparkext.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+BY_NAME = {key.name: key for key in keys()}
+
+
+def test_the_documentation_is_the_declarations() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == markdown_page(), "run: python -m sparkext.config > docs/configuration.md"
+
+
+def test_the_module_prints_the_page_and_nothing_else() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sparkext.config"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == markdown_page()
+    assert done.stderr == ""
+
+
+def test_every_key_is_well_formed() -> None:
+    assert len(BY_NAME) == len(keys())
+    for key in keys():
+        assert re.fullmatch(r"spark\.cqels(\.[a-z][a-zA-Z0-9]*)+", key.name)
+        assert key.type.read(key.type.show(key.default)) == key.default
+        assert key.meaning.endswith(".")
+        assert re.fullmatch(r"\d+\.\d+\.\d+", key.since)
+
+
+def test_internal_keys_are_read_but_not_listed() -> None:
+    internal = [key.name for key in keys() if key.internal]
+    assert internal
+    assert not any(name in markdown_page() for name in internal)
+
+
+def test_no_entry_gives_the_defaults() -> None:
+    assert Settings.from_mapping({"spark.sql.shuffle.partitions": "2"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "attribute", "value"),
+    [
+        ("spark.cqels.enabled", "FALSE", "enabled", False),
+        ("spark.cqels.planCache.size", " 7 ", "plan_cache_size", 7),
+        ("spark.cqels.prejoin.maxGrowth", "2.5", "prejoin_max_growth", 2.5),
+        ("spark.cqels.allowedLateness", "PT1M0.5S", "allowed_lateness", 60_500),
+        ("spark.cqels.duplicates", "bag", "duplicates", "bag"),
+    ],
+)
+def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value: object) -> None:
+    assert getattr(Settings.from_mapping({name: text}), attribute) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("spark.cqels.enabled", "yes", "true or false"),
+        ("spark.cqels.planCache.size", "0", "at least 1"),
+        ("spark.cqels.planCache.size", "1e3", "whole number"),
+        ("spark.cqels.prejoin.maxGrowth", "-1", "above 0"),
+        ("spark.cqels.prejoin.maxGrowth", "nan", "above 0"),
+        ("spark.cqels.allowedLateness", "soon", "PT30S"),
+        ("spark.cqels.allowedLateness", "-5s", "PT30S"),
+        ("spark.cqels.allowedLateness", "P", "PT30S"),
+        ("spark.cqels.allowedLateness", "PT", "PT30S"),
+        ("spark.cqels.allowedLateness", "P1DT", "PT30S"),
+        ("spark.cqels.duplicates", "list", "set or bag"),
+        ("spark.cqels.dictionary.hashBits", "59", "from 1 to 58"),
+    ],
+)
+def test_a_wrong_value_names_the_key_and_what_is_wanted(name: str, text: str, wanted: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({name: text})
+    assert caught.value.key == name
+    assert wanted in str(caught.value)
+    assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("spark.cqels.prejoins.enabled", "spark.cqels.prejoin.enabled"),
+        ("spark.cqels.allowedlateness", "spark.cqels.allowedLateness"),
+        ("spark.cqels.plancache.Size", "spark.cqels.planCache.size"),
+    ],
+)
+def test_an_unknown_key_names_the_nearest_one(written: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({written: "true"})
+    assert caught.value.key == written
+    assert f"did you mean {meant}?" in str(caught.value)
+
+
+@settings(derandomize=True, max_examples=200)
+@given(st.integers(min_value=0, max_value=10**12))
+def test_a_duration_reads_back(milliseconds: int) -> None:
+    assert read_duration(show_duration(milliseconds)) == milliseconds
+    assert read_duration(str(milliseconds)) == milliseconds
+
+
+def test_a_session_is_read_with_what_was_changed_in_it(spark: SparkSession) -> None:
+    before = Settings.from_session(spark)
+    spark.conf.set("spark.cqels.idleTimeout", "3s")
+    try:
+        assert Settings.from_session(spark).idle_timeout == 3_000
+    finally:
+        spark.conf.unset("spark.cqels.idleTimeout")
+    assert Settings.from_session(spark) == before
+
+
+def test_a_misspelt_key_in_a_session_is_an_error(spark: SparkSession) -> None:
+    spark.conf.set("spark.cqels.sharing.enable", "true")
+    try:
+        with pytest.raises(ConfigurationError, match=r"spark\.cqels\.sharing\.enabled"):
+            Settings.from_session(spark)
+    finally:
+        spark.conf.unset("spark.cqels.sharing.enable")

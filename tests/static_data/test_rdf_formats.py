@@ -1,0 +1,58 @@
+"""Formats told from file names."""
+
+from __future__ import annotations
+
+import pytest
+
+from static_data.errors import UnsupportedFormatError
+from static_data.rdf_formats import Compression, FileFormat, RdfFormat, format_of
+
+
+@pytest.mark.parametrize(
+    ("name", "rdf"),
+    [
+        ("a.nt", RdfFormat.N_TRIPLES),
+        ("a.nq", RdfFormat.N_QUADS),
+        ("a.ttl", RdfFormat.TURTLE),
+        ("a.trig", RdfFormat.TRIG),
+        ("a.rdf", RdfFormat.RDF_XML),
+        ("a.xml", RdfFormat.RDF_XML),
+        ("a.owl", RdfFormat.RDF_XML),
+        ("a.jsonld", RdfFormat.JSON_LD),
+        ("a.json", RdfFormat.JSON_LD),
+        ("A.B.TTL", RdfFormat.TURTLE),
+        ("/x.nt/y.rdf", RdfFormat.RDF_XML),
+    ],
+)
+def test_extension_tells_format(name: str, rdf: RdfFormat) -> None:
+    assert format_of(name) == FileFormat(rdf, Compression.NONE)
+    assert format_of(name + ".gz") == FileFormat(rdf, Compression.GZIP)
+    assert format_of(name + ".bz2") == FileFormat(rdf, Compression.BZIP2)
+
+
+@pytest.mark.parametrize("name", ["a", "a.csv", "a.gz", ".nt", "nt", "a.nt.zip", "a.ttl.xz", ""])
+def test_other_names_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UnsupportedFormatError) as caught:
+        format_of(name)
+    assert str(caught.value).startswith(name + ": ")
+    assert caught.value.file == name
+
+
+@pytest.mark.parametrize(
+    ("stated", "rdf"),
+    [
+        ("turtle", RdfFormat.TURTLE),
+        (".nq", RdfFormat.N_QUADS),
+        ("JSON-LD", RdfFormat.JSON_LD),
+        ("rdf/xml", RdfFormat.RDF_XML),
+        (RdfFormat.TRIG, RdfFormat.TRIG),
+    ],
+)
+def test_stated_format_overrides_the_name(stated: str | RdfFormat, rdf: RdfFormat) -> None:
+    assert format_of("dump.nt.bz2", stated) == FileFormat(rdf, Compression.BZIP2)
+    assert format_of("dump", stated).rdf is rdf
+
+
+def test_unknown_stated_format_is_refused() -> None:
+    with pytest.raises(UnsupportedFormatError, match="csv"):
+        format_of("a.nt", "csv")

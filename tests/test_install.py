@@ -1,0 +1,107 @@
+"""The wheel: one jar in it, and it works when installed alone in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: str | Path, cwd: Path, **changed: str) -> subprocess.CompletedProcess[str]:
+    """Run `command` outside the checkout and outside this virtual environment."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**environment, **changed},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from the checkout with the PySpark of this environment."""
+    folder = tmp_path_factory.mktemp("dist")
+    if run(sys.executable, "-c", "import hatchling", cwd=folder).returncode != 0:
+        pytest.skip("hatchling is not installed; make test-all installs it")
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation")
+    done = run(*pip, "--wheel-dir", folder, ROOT, cwd=folder)
+    assert done.returncode == 0, done.stdout
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_one_jar_and_the_packages(wheel: Path) -> None:
+    assert re.fullmatch(r"spark_cqels-\d+\.\d+\.\d+-py3-none-any\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert [name for name in names if name.endswith(".jar")] == ["sparkext/jars/spark-cqels.jar"]
+    sources = {path.name for path in (ROOT / "sparkext" / "jvm").glob("*.scala")}
+    assert {Path(name).name for name in names if name.endswith(".scala")} == sources
+    assert any(name.endswith(".lark") for name in names)
+    folders = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert folders == {"static_data", "adaptive", "sparkext"}
+
+
+def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    fresh, empty = tmp_path / "venv", tmp_path / "empty"
+    empty.mkdir()
+    made = run(sys.executable, "-m", "venv", fresh, cwd=empty)
+    assert made.returncode == 0, made.stdout
+    installed = run(fresh / "bin" / "pip", "install", wheel, cwd=empty)
+    assert installed.returncode == 0, installed.stdout
+    shown = run(fresh / "bin" / "cqels", "--help", cwd=empty)
+    assert shown.returncode == 0, shown.stdout
+    assert "run" in shown.stdout
+    assert "explain" in shown.stdout
+    program = (
+        "import sparkext; from pyspark.sql import SparkSession\n"
+        "from sparkext import jar; from sparkext.session import require_extension\n"
+        "assert jar.locate() == jar.PACKAGED_JAR, jar.locate()\n"
+        "spark = sparkext.configure(SparkSession.builder.master('local[1]')).getOrCreate()\n"
+        "require_extension(spark); print('works', spark.range(3).count())\n"
+    )
+    done = run(fresh / "bin" / "python", "-c", program, cwd=empty)
+    assert done.returncode == 0, done.stdout
+    assert "works 3" in done.stdout
+    assert not any(empty.glob("*.jar"))
+
+
+def test_a_build_without_java_ends_with_one_message(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import hatch_build as build\n"
+    program += "from pathlib import Path\n"
+    program += "hook = build.JarBuildHook.__new__(build.JarBuildHook)\n"
+    program += "build.JarBuildHook.root = Path(sys.argv[1])\n"
+    program += "hook.initialize('standard', {'artifacts': []})\n"
+    copy = tmp_path / "tree" / "sparkext"
+    (copy / "jvm").mkdir(parents=True)
+    (copy / "toolchain.py").write_bytes((ROOT / "sparkext" / "toolchain.py").read_bytes())
+    (copy / "jvm" / "Some.scala").write_text("object Some\n")
+    arguments = (sys.executable, "-c", program, copy.parent)
+    done = run(*arguments, cwd=tmp_path, PATH=str(tmp_path), JAVA_HOME="")
+    assert done.returncode == 1
+    assert done.stdout.startswith("spark-cqels cannot be built. Java was not found")
+    assert done.stdout.count("\n") == 1
+
+
+def test_build_and_run_time_name_the_same_pyspark() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    built_with = [r for r in project["build-system"]["requires"] if r.startswith("pyspark")]
+    runs_with = [r for r in project["project"]["dependencies"] if r.startswith("pyspark")]
+    assert built_with == runs_with
+    assert len(built_with) == 1
