@@ -102,8 +102,11 @@ def encode_files(
 
 def _read_by_spark(file: SourceFile) -> bool:
     name = file.name.rsplit("/", 1)[-1]
-    # Hadoop takes files with such names for hidden ones and skips them.
-    return file.format.rdf.line_based and not name.startswith(("_", "."))
+    # Hadoop skips files with such names as hidden ones, and knows packings by lower-case endings.
+    hidden = name.startswith(("_", "."))
+    return (
+        file.format.rdf.line_based and not hidden and name.endswith(file.format.compression.value)
+    )
 
 
 def _hadoop_path(file: SourceFile) -> str:

@@ -107,14 +107,14 @@ final class ContinuousQuery(
 
   /** Keeps these answers, and the terms of the ones before them for one evaluation more: DSTREAM still prints what left. */
   private def remember(now: LongTable): Unit = {
-    dictionary.release(heldBefore.array, heldBefore.size)
-    val free = heldBefore
-    heldBefore = held
-    held = free
-    held.reset()
+    val ids = new IdBuffer
     var i = 0
-    while (i < now.rowCount * now.arity) { held.add(now.data(i)); i += 1 }
-    dictionary.retain(held.array, held.size)
+    while (i < now.rowCount * now.arity) { ids.add(now.data(i)); i += 1 }
+    // First these, then the oldest go: a term may be in both and held by nothing else.
+    dictionary.retain(ids.array, ids.size)
+    dictionary.release(heldBefore.array, heldBefore.size)
+    heldBefore = held
+    held = ids
     previous = now
   }
 

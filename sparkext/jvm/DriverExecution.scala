@@ -50,13 +50,28 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.DriverTask
   import org.apache.spark.rdd.RDD
   import org.apache.spark.sql.catalyst.InternalRow
-  import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+  import org.apache.spark.sql.catalyst.expressions.Literal
+  import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+  import org.apache.spark.sql.catalyst.plans._
+  import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
   import org.apache.spark.sql.execution._
   import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec}
+  import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ENSURE_REQUIREMENTS, ShuffleExchangeExec}
   import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 
   /** Iterating a plan's RDD on the driver, and knowing when that is right. */
   private[cqels] object DriverExecution {
+    /** Puts in a prepared plan what the driver can iterate for what only jobs can run. */
+    def adapt(plan: SparkPlan): SparkPlan = plan.transformUp {
+      case BroadcastExchangeExec(mode, child) if StageBuildExec.supports(mode) => StageBuildExec(mode, child)
+      // Where Spark only wants equal keys together, one partition with everything in it will do.
+      case s: ShuffleExchangeExec if s.shuffleOrigin == ENSURE_REQUIREMENTS && !s.outputPartitioning.isInstanceOf[RangePartitioning] =>
+        CoalesceExec(1, s.child)
+      // Without a condition, whether the build side is empty gets compiled in, and that changes from run to run.
+      case j: BroadcastNestedLoopJoinExec if j.condition.isEmpty && isExistence(j.joinType) =>
+        j.copy(condition = Some(Literal.TrueLiteral))
+    }
+
     /** Why a plan may not be iterated on the driver; None when it may.
      *
      *  A shuffle's map stage would not run and a top-k would see one partition only: empty or partial answers without
@@ -64,16 +79,29 @@ package org.apache.spark.sql.cqels {
      */
     def refusal(plan: SparkPlan): Option[String] = plan.collectFirst {
       case node if !allowed(node) => s"${node.nodeName} needs a Spark job"
-      case node if node.expressions.exists(SubqueryExpression.hasSubquery) => s"${node.nodeName} holds a subquery"
+      case node if PlanNodes.holdsSubquery(node) => s"${node.nodeName} holds a subquery"
     }
 
     private def allowed(node: SparkPlan): Boolean = node match {
       case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec => true
       case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
       case _: HashAggregateExec | _: ObjectHashAggregateExec => true
-      case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec => true
+      case _: BroadcastHashJoinExec => true
+      case j: BroadcastNestedLoopJoinExec => streamsOneSide(j)
+      case _: CoalesceExec | _: LocalLimitExec => true // both look at single partitions
       case _: WholeStageCodegenExec | _: InputAdapter => true
       case _: OneRowRelationExec => true
+      case _ => false
+    }
+
+    private def isExistence(joinType: JoinType): Boolean = joinType match {
+      case LeftSemi | LeftAnti => true
+      case _ => false
+    }
+
+    /** The other combinations run a job while the plan is being executed, and would keep what it found then. */
+    private def streamsOneSide(j: BroadcastNestedLoopJoinExec): Boolean = (j.joinType, j.buildSide) match {
+      case (_: InnerLike, _) | (LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_), BuildRight) | (RightOuter, BuildLeft) => true
       case _ => false
     }
 

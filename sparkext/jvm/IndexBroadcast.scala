@@ -25,16 +25,22 @@ package org.apache.spark.broadcast {
   }
 
   private[broadcast] object InProcessBroadcast {
-    private val all = new java.util.concurrent.ConcurrentHashMap[Long, java.lang.ref.WeakReference[InProcessBroadcast[_]]]()
+    private final class Entry(b: InProcessBroadcast[_]) extends java.lang.ref.WeakReference[InProcessBroadcast[_]](b, gone) {
+      val id: Long = b.id
+    }
+
+    private val gone = new java.lang.ref.ReferenceQueue[InProcessBroadcast[_]]()
+    private val all = new java.util.concurrent.ConcurrentHashMap[Long, Entry]()
 
     def register(b: InProcessBroadcast[_]): Unit = {
-      all.entrySet().removeIf(e => e.getValue.get() == null)
-      all.put(b.id, new java.lang.ref.WeakReference(b))
+      var dead = gone.poll()
+      while (dead != null) { all.remove(dead.asInstanceOf[Entry].id); dead = gone.poll() }
+      all.put(b.id, new Entry(b))
     }
 
     def find(id: Long): InProcessBroadcast[_] = {
-      val ref = all.get(id)
-      if (ref == null) null else ref.get()
+      val entry = all.get(id)
+      if (entry == null) null else entry.get()
     }
   }
 }

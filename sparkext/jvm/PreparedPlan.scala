@@ -4,13 +4,13 @@ import scala.collection.mutable
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference, AttributeSet, BoundReference, Expression, NamedExpression, PredicateHelper, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference, AttributeSet, BoundReference, Expression, NamedExpression, PlanExpression, PredicateHelper, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
 import org.apache.spark.sql.types.LongType
 
@@ -33,18 +33,23 @@ final case class PlanOperator(depth: Int, name: String, detail: String, rows: Lo
 
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
 final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePlan {
+  private var last: SparkPlan = data.queryExecution.executedPlan
+
   override def warm(): Unit = ()
   override def driverRefusal: String = "stock Spark runs jobs"
   override def runOnDriver(): LongTable = runAsJob(1)
-  override def runAsJob(slices: Int): LongTable = {
+  override def runAsJob(slices: Int): LongTable = data.sparkSession.withActive {
+    // An executed plan keeps the build sides and stages of its run: executed again, it would give that run's answers.
+    val execution = new QueryExecution(data.sparkSession, data.queryExecution.analyzed)
+    last = execution.executedPlan
     val width = data.schema.size
     val out = new LongTable(width)
-    data.queryExecution.executedPlan.executeCollect().foreach(PreparedPlan.append(out, width, _))
+    SQLExecution.withNewExecutionId(execution)(last.executeCollect()).foreach(PreparedPlan.append(out, width, _))
     out
   }
   override def operators(): Seq[PlanOperator] =
-    PlanNodes.topDown(data.queryExecution.executedPlan, 0).map { case (n, depth) => PlanOperator(depth, n.nodeName, "", PlanNodes.rowMetric(n)) }
-  override def treeString: String = data.queryExecution.executedPlan.treeString
+    PlanNodes.topDown(last, 0).map { case (n, depth) => PlanOperator(depth, n.nodeName, "", PlanNodes.rowMetric(n)) }
+  override def treeString: String = last.treeString
 }
 
 /** The physical plan of a query for one join order, made once and executed over whatever its relations hold.
@@ -56,9 +61,9 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private val width = logical.output.size
   require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")
 
-  private lazy val driverPlan: SparkPlan = {
-    val prepared = QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(plan(), forTasks = false))
-    prepared.transformUp { case BroadcastExchangeExec(mode, child) if StageBuildExec.supports(mode) => StageBuildExec(mode, child) }
+  private lazy val driverPlan: SparkPlan = session.withActive {
+    val here = plan().transformUp { case s: RelationScanExec => s.copy(forTasks = false) }
+    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(here, forTasks = false)))
   }
   private lazy val stages: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
   @volatile private var kept: RDD[InternalRow] = _
@@ -66,7 +71,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private var jobSlices = 0
   private var binds = 0L
   private var lastPlan: SparkPlan = _
-  private var before: Map[Int, Long] = Map.empty
+  private var before = new java.util.IdentityHashMap[SparkPlan, Long]()
 
   lazy val driverRefusal: String = DriverExecution.refusal(driverPlan).orNull
 
@@ -87,8 +92,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
     if (driverRefusal != null) throw new IllegalStateException(s"$label: $driverRefusal")
     SQLExecution.withSQLConfPropagated(session) {
       val rdd = keep()
-      lastPlan = driverPlan
-      before = PlanNodes.rowMetrics(driverPlan)
+      ran(driverPlan)
       stages.foreach(_.rebuild())
       val out = new LongTable(width, 64)
       DriverExecution.foreachRow(rdd)(append(out, _))
@@ -100,26 +104,32 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   def runAsJob(slices: Int): LongTable = session.withActive {
     SQLExecution.withSQLConfPropagated(session) {
       val bound = bind(math.max(1, slices))
-      lastPlan = bound
-      before = Map.empty
+      ran(bound)
       val columns = width
       try {
         val parts = bound.execute().mapPartitions { rows =>
           val table = new LongTable(columns, 64)
           rows.foreach(PreparedPlan.append(table, columns, _))
-          Iterator.single(table.toArray)
+          Iterator.single((table.rowCount, table.toArray))
         }.collect()
-        val out = new LongTable(width, math.max(1, parts.map(_.length).sum / math.max(1, width)))
-        parts.foreach(cells => if (width > 0) out.appendAll(cells, 0, cells.length / width))
+        val rows = Math.toIntExact(parts.map(_._1.toLong).sum)
+        val out = new LongTable(width, rows)
+        parts.foreach { case (count, cells) => out.appendAll(cells, 0, count) }
         out
-      } finally bound.foreach { case i: IndexedRelationExec => i.release(); case _ => }
+      } finally bound.collectWithSubqueries { case leaf: ShippedAtBind => leaf.release() }
     }
+  }
+
+  // Static nodes stay in the plan from run to run and their counters go on: what they show now is taken off later.
+  private def ran(plan: SparkPlan): Unit = {
+    lastPlan = plan
+    before = PlanNodes.rowMetrics(plan)
   }
 
   private def bind(slices: Int): SparkPlan = {
     if (jobTemplate == null || jobSlices != slices || hasSubqueries(jobTemplate)) {
       // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
-      val sliced = plan().transformUp { case s: RelationScanExec => s.copy(slices = slices, forTasks = true) }
+      val sliced = plan().transformUp { case s: RelationScanExec => s.copy(slices = slices) }
       jobTemplate = QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(sliced, forTasks = true))
       jobSlices = slices
     }
@@ -131,7 +141,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
     }
   }
 
-  private def hasSubqueries(p: SparkPlan): Boolean = p.exists(_.expressions.exists(SubqueryExpression.hasSubquery))
+  private def hasSubqueries(p: SparkPlan): Boolean = p.exists(PlanNodes.holdsSubquery)
 
   private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
 
@@ -141,7 +151,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
       val rows = node match {
         case s: StageBuildExec => s.builtRows
         case _ if now < 0 => -1L
-        case _ => now - before.getOrElse(System.identityHashCode(node), 0L)
+        case _ => now - before.getOrDefault(node, 0L)
       }
       PlanOperator(depth, node.nodeName, PreparedPlan.detail(node), rows)
     }
@@ -176,6 +186,7 @@ private[cqels] object PlanNodes {
   def bottomUp(plan: SparkPlan): Seq[SparkPlan] = { val all = mutable.ArrayBuffer[SparkPlan](); plan.foreachUp(all += _); all.toSeq }
 
   def topDown(plan: SparkPlan, depth: Int): Seq[(SparkPlan, Int)] = plan match {
+    case a: AdaptiveSparkPlanExec => topDown(a.executedPlan, depth)
     case w: WholeStageCodegenExec => topDown(w.child, depth)
     case i: InputAdapter => topDown(i.child, depth)
     case node => (node, depth) +: node.children.flatMap(topDown(_, depth + 1))
@@ -183,8 +194,15 @@ private[cqels] object PlanNodes {
 
   def rowMetric(node: SparkPlan): Long = node.metrics.get("numOutputRows").map(_.value).getOrElse(-1L)
 
-  def rowMetrics(plan: SparkPlan): Map[Int, Long] =
-    bottomUp(plan).map(n => System.identityHashCode(n) -> rowMetric(n)).filter(_._2 >= 0).toMap
+  def rowMetrics(plan: SparkPlan): java.util.IdentityHashMap[SparkPlan, Long] = {
+    val rows = new java.util.IdentityHashMap[SparkPlan, Long]()
+    plan.foreach(node => rows.put(node, math.max(0L, rowMetric(node))))
+    rows
+  }
+
+  /** Whether an expression of the node reads another plan, as written or already planned. */
+  def holdsSubquery(node: SparkPlan): Boolean =
+    node.expressions.exists(_.exists { case _: PlanExpression[_] => true; case _ => false })
 }
 
 /** Replaces the build side of a hash join by an index of the relation it reads.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticIndex}
 import org.apache.spark.unsafe.Platform
 
 /** The rows a relation of a query holds now, whoever keeps them. */
-abstract class RelationContent(val name: String, val arity: Int) {
+abstract class RelationContent(val name: String, val arity: Int) extends Serializable {
   /** Whether the rows may change between two evaluations. */
   def live: Boolean
   /** Rows now, multiplicities counted. */
@@ -20,11 +20,28 @@ abstract class RelationContent(val name: String, val arity: Int) {
   def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
   /** The content as it is now, immutable, to be sent elsewhere. */
   def snapshot(): StaticContent
+
+  // Aggregates ship their whole plan with a task and never look at its leaves there: rows travel by other ways.
+  protected def writeReplace(): AnyRef = new DetachedContent(name, arity)
+}
+
+/** What is left of a content in a plan that was sent to a task. */
+private final class DetachedContent(name: String, arity: Int) extends Serializable {
+  override def toString: String = s"$name/$arity"
+  private def readResolve(): AnyRef = new RelationContent(name, arity) {
+    private def absent = throw new IllegalStateException(s"the rows of $name are not in this plan")
+    override def live: Boolean = absent
+    override def rowCount: Long = absent
+    override def scan(slice: Int, slices: Int): Iterator[InternalRow] = absent
+    override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = absent
+    override def snapshot(): StaticContent = absent
+  }
 }
 
 /** Static rows: a triple pattern's table, or a pre-joined sub-pattern; `counts` are multiplicities (null: all one). */
 final class StaticContent(name: String, val table: LongTable, val counts: Array[Int])
     extends RelationContent(name, table.arity) {
+  require(counts == null || counts.forall(_ > 0), s"$name has a row with a multiplicity below 1")
   private val indexes = new ConcurrentHashMap[String, StaticIndex]()
   private lazy val rows: Long = if (counts == null) table.rowCount.toLong else counts.foldLeft(0L)(_ + _)
 
@@ -32,10 +49,8 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
   override def rowCount: Long = rows
   override def snapshot(): StaticContent = this
 
-  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
-    val n = table.rowCount.toLong
-    new TableScan(table, counts, (n * slice / slices).toInt, (n * (slice + 1) / slices).toInt)
-  }
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
+    TableScan.slice(arity, table.rowCount, table.data, counts, slice, slices)
 
   override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
     indexes.computeIfAbsent(columns.mkString(",") + "|" + keys.mkString(","),
@@ -98,16 +113,17 @@ final class IdRow(arity: Int) {
   @inline def set(column: Int, value: Long): Unit = Platform.putLong(bytes, base + 8L * column, value)
 }
 
-private final class TableScan(table: LongTable, counts: Array[Int], from: Int, until: Int) extends Iterator[InternalRow] {
-  private val cells = new IdRow(table.arity)
+private final class TableScan(arity: Int, data: Array[Long], counts: Array[Int], from: Int, until: Int) extends Iterator[InternalRow] {
+  private val cells = new IdRow(arity)
   private var at = from
   private var left = if (counts == null || from >= until) 1 else counts(from)
 
   override def hasNext: Boolean = at < until
 
   override def next(): InternalRow = {
+    val base = at * arity
     var c = 0
-    while (c < table.arity) { cells.set(c, table(at, c)); c += 1 }
+    while (c < arity) { cells.set(c, data(base + c)); c += 1 }
     left -= 1
     if (left == 0) {
       at += 1
@@ -115,6 +131,12 @@ private final class TableScan(table: LongTable, counts: Array[Int], from: Int, u
     }
     cells.row
   }
+}
+
+private object TableScan {
+  /** The rows of one of `slices` equal parts of a table. */
+  def slice(arity: Int, rows: Int, data: Array[Long], counts: Array[Int], slice: Int, slices: Int): Iterator[InternalRow] =
+    new TableScan(arity, data, counts, (rows.toLong * slice / slices).toInt, (rows.toLong * (slice + 1) / slices).toInt)
 }
 
 private[cqels] object BroadcastIds {

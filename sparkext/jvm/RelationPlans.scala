@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.LongType
 
 /** The logical leaf that stands for a relation of ours, live or static, in any Spark plan. */
-case class IdRelationLeaf(content: RelationContent, output: Seq[Attribute], estimatedRows: Long)
+case class IdRelationLeaf(@transient content: RelationContent, output: Seq[Attribute], estimatedRows: Long)
     extends LeafNode with MultiInstanceRelation {
   override def newInstance(): IdRelationLeaf = copy(output = output.map(_.newInstance()))
   // Never "empty": Spark would plan the relation away, and content changes under the plan.
@@ -31,18 +31,19 @@ object IdRelationLeaf {
 /** Plans [[IdRelationLeaf]]; everything else stays with Spark's own strategies. */
 object IdRelationStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case leaf: IdRelationLeaf => RelationScanExec(leaf.content, leaf.output, slices = 1) :: Nil
+    case leaf: IdRelationLeaf => RelationScanExec(leaf.content, leaf.output, slices = 1, forTasks = true) :: Nil
     case _ => Nil
   }
 }
 
 /** Reads a relation: in one slice on the driver; as a job in several, each task being given its rows (`forTasks`).
  *
- *  `version` tells one bind from the next: Catalyst keeps the old node where a new one is equal to it.
+ *  `version` tells one bind from the next: Catalyst keeps the old node where a new one is equal to it. The content stays
+ *  behind when Spark serialises an operator of the plan into a task.
  */
 case class RelationScanExec(
-    content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean = false, version: Long = 0)
-    extends LeafExecNode {
+    @transient content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean, version: Long = 0)
+    extends LeafExecNode with ShippedAtBind {
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
@@ -50,12 +51,25 @@ case class RelationScanExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     val source: Broadcast[_ <: ScanSource] =
-      if (forTasks && !sparkContext.isLocal) sparkContext.broadcast(new ShippedTable(content.snapshot()))
+      if (forTasks && !sparkContext.isLocal) shipped(content, sparkContext.broadcast(ShippedTable.of(content.snapshot())))
       else new InProcessBroadcast[ScanSource](BroadcastIds.take(), () => new HeldContent(content))
     new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
   }
 
   override def simpleString(maxFields: Int): String = s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}"
+}
+
+/** A leaf that may send content to executors, which is worth nothing after the run it was bound for. */
+private[cqels] trait ShippedAtBind {
+  @transient private var sent: Broadcast[_] = _
+
+  /** Notes what was sent of live content; what was sent of static content serves later binds too. */
+  protected def shipped[T](content: RelationContent, broadcast: Broadcast[T]): Broadcast[T] = {
+    if (content.live) sent = broadcast
+    broadcast
+  }
+
+  def release(): Unit = if (sent != null) { sent.destroy(); sent = null }
 }
 
 /** Where a scan's partitions find their rows. */
@@ -68,24 +82,31 @@ private final class HeldContent(content: RelationContent) extends ScanSource {
 }
 
 /** A table sent to executors once a process, in primitive arrays. */
-private[cqels] final class ShippedTable(private var content: StaticContent) extends ScanSource with java.io.Externalizable {
-  def this() = this(null)
+private[cqels] final class ShippedTable(
+    private var arity: Int, private var rows: Int, private var cells: Array[Long], private var counts: Array[Int])
+    extends ScanSource with java.io.Externalizable {
+  def this() = this(0, 0, null, null)
 
-  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = TableScan.slice(arity, rows, cells, counts, slice, slices)
 
   override def writeExternal(out: java.io.ObjectOutput): Unit = {
-    out.writeUTF(content.name)
-    out.writeInt(content.arity)
-    LongArrayIO.write(out, content.table.data, content.table.rowCount * content.arity)
-    out.writeObject(content.counts)
+    out.writeInt(arity)
+    out.writeInt(rows)
+    LongArrayIO.write(out, cells, rows * arity)
+    out.writeObject(counts)
   }
 
   override def readExternal(in: java.io.ObjectInput): Unit = {
-    val name = in.readUTF()
-    val arity = in.readInt()
-    val cells = LongArrayIO.read(in)
-    content = new StaticContent(name, LongTable.of(arity, cells), in.readObject().asInstanceOf[Array[Int]])
+    arity = in.readInt()
+    rows = in.readInt()
+    cells = LongArrayIO.read(in)
+    counts = in.readObject().asInstanceOf[Array[Int]]
   }
+}
+
+private[cqels] object ShippedTable {
+  def of(content: StaticContent): ShippedTable =
+    new ShippedTable(content.arity, content.table.rowCount, content.table.data, content.counts)
 }
 
 private final case class ScanSlice(index: Int) extends Partition
@@ -106,12 +127,13 @@ private final class RelationScanRDD(
 
 /** The build side of a hash join that is already there: an index of a relation, handed over without an exchange. */
 case class IndexedRelationExec(
-    content: RelationContent, columns: Seq[Int], keys: Seq[Int], output: Seq[Attribute], mode: BroadcastMode,
-    forTasks: Boolean = false, version: Long = 0) extends LeafExecNode {
+    @transient content: RelationContent, columns: Seq[Int], keys: Seq[Int], output: Seq[Attribute], mode: BroadcastMode,
+    forTasks: Boolean, version: Long = 0) extends LeafExecNode with ShippedAtBind {
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
   @transient private lazy val handed: Broadcast[LongHashedRelation] =
-    if (forTasks && !sparkContext.isLocal) IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray)
+    if (forTasks && !sparkContext.isLocal)
+      shipped(content, IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray))
     else new InProcessBroadcast[LongHashedRelation](BroadcastIds.take(), () => content.index(columns.toArray, keys.toArray))
 
   override protected def doExecute(): RDD[InternalRow] =
@@ -119,22 +141,20 @@ case class IndexedRelationExec(
 
   override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
 
-  /** Frees what a bind sent to executors; static indexes stay for the session. */
-  def release(): Unit = if (forTasks && !sparkContext.isLocal && content.live) handed.destroy()
-
   override def simpleString(maxFields: Int): String =
     s"IndexedRelation ${content.name} ${output.mkString("[", ", ", "]")} key ${keys.map(output(_).name).mkString("(", ", ", ")")}"
 }
 
 /** Sends indexes to executors: static ones once a session, windows' as they are now. */
 private[cqels] object IndexShipping {
+  // An index does not refer to its content, so an entry goes when the content does.
   private val static = new java.util.WeakHashMap[StaticContent, java.util.Map[String, Broadcast[LongHashedRelation]]]()
 
   def broadcast(sc: SparkContext, content: RelationContent, columns: Array[Int], keys: Array[Int]): Broadcast[LongHashedRelation] =
     content match {
       case fixed: StaticContent => static.synchronized {
         static.computeIfAbsent(fixed, _ => new java.util.HashMap())
-          .computeIfAbsent(columns.mkString(",") + "|" + keys.mkString(","), _ => send(sc, fixed, columns, keys))
+          .computeIfAbsent(s"${sc.applicationId}|${columns.mkString(",")}|${keys.mkString(",")}", _ => send(sc, fixed, columns, keys))
       }
       case moving => send(sc, moving.snapshot(), columns, keys)
     }

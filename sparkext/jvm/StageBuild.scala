@@ -73,11 +73,15 @@ package org.apache.spark.sql.cqels {
     @transient private lazy val kept: RDD[InternalRow] = child.execute()
     @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-    /** Runs the sub-plan and replaces the build side. */
-    def rebuild(): Unit = {
+    private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case _ => false }
+    @transient private var built = false
+
+    /** Runs the sub-plan and replaces the build side; once is enough where all it reads is static. */
+    def rebuild(): Unit = if (live || !built) {
       builder.begin()
       DriverExecution.foreachRow(kept)(builder.add)
       builder.end()
+      built = true
     }
 
     def builtRows: Long = builder.rows
@@ -132,7 +136,8 @@ package org.apache.spark.sql.cqels {
   private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
     private lazy val unsafe = UnsafeProjection.create(output, output)
     private val held = new java.util.ArrayList[InternalRow]()
-    private var array = Array.empty[InternalRow]
+    // Spark's join compiles in whether the build side is empty, and it is compiled before the first rows are there.
+    private var array = Array[InternalRow](new UnsafeRow(output.size))
     override def current: Any = array
     override def begin(): Unit = held.clear()
     override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })

@@ -3,19 +3,7 @@ package org.apache.spark.sql.execution.joins
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.cqels.{LongArrayIO, LongTable}
-import org.apache.spark.unsafe.Platform
-
-/** One row view that is re-pointed for every match: bigint columns only, none of them null. */
-private[joins] final class RowCursor(arity: Int) {
-  private val bytes = new Array[Byte](8 + 8 * arity)
-  val row = new UnsafeRow(arity)
-  row.pointTo(bytes, bytes.length)
-
-  @inline def set(column: Int, value: Long): Unit =
-    Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8L + 8L * column, value)
-}
+import org.apache.spark.sql.cqels.{IdRow, LongArrayIO, LongTable}
 
 /** A hash relation that Spark's own hash join probes, over ids only.
  *
@@ -26,7 +14,7 @@ private[joins] final class RowCursor(arity: Int) {
 abstract class IdRelation extends LongHashedRelation(0, null) {
   /** Positions of the key among the row's columns. */
   def keyColumns: Array[Int]
-  /** Where a group with this hash may begin. */
+  /** The rows with this key, or null when there are none. */
   protected def matches(key: InternalRow): Iterator[InternalRow]
 
   override def getValue(key: Long): InternalRow = { val it = get(key); if (it == null || !it.hasNext) null else it.next() }
@@ -55,7 +43,7 @@ final class StaticIndex(
 
   def this() = this(0, null, null, null, null)
 
-  private var cursor: RowCursor = _
+  private var cursor: IdRow = _
   private var iterator: MatchIterator = _
 
   override def keyColumns: Array[Int] = keyAt
@@ -63,7 +51,7 @@ final class StaticIndex(
 
   override def asReadOnlyCopy(): StaticIndex = {
     val copy = new StaticIndex(arity, keyAt, cells, counts, starts)
-    copy.cursor = new RowCursor(arity)
+    copy.cursor = new IdRow(arity)
     copy.iterator = new copy.MatchIterator
     copy
   }
@@ -158,6 +146,9 @@ final class StaticIndex(
 }
 
 object StaticIndex {
+  // Two thirds of the largest table of group starts, so that probing always meets a free slot.
+  private final val MostRows = (1 << 30) / 3 * 2
+
   /** Builds an index over `columns` of a table, keyed by positions `keys` among those columns.
    *
    *  Two passes over a table of distinct keys and a counting sort: no comparison sort of the rows, no boxing.
@@ -168,8 +159,10 @@ object StaticIndex {
     val data = table.data
     val arity = columns.length
     val keyCells = keys.map(columns(_))
+    if (n > MostRows || n.toLong * arity > Int.MaxValue - 8)
+      throw new IllegalArgumentException(s"$n rows of $arity columns are too many for one in-memory index")
     var capacity = 16
-    while (capacity < n * 3L / 2 && capacity < (1 << 30)) capacity <<= 1
+    while (capacity < n * 3L / 2) capacity <<= 1
     val mask = capacity - 1
     val group = new Array[Int](n) // row -> group number
     val slots = java.util.Arrays.copyOf(Array.emptyIntArray, capacity)

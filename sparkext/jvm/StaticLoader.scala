@@ -14,8 +14,8 @@ import org.apache.hadoop.io.{LongWritable, Text}
 import org.apache.hadoop.mapreduce.Job
 import org.apache.hadoop.mapreduce.lib.input.{FileInputFormat, FileSplit, TextInputFormat}
 
-import org.apache.spark.{SparkContext, TaskContext}
-import org.apache.spark.rdd.{NewHadoopRDD, RDD}
+import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.rdd.{NewHadoopPartition, NewHadoopRDD, RDD}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.storage.StorageLevel
@@ -77,6 +77,7 @@ object StaticLoader {
       allowGraph: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame, graph: String): StaticLoad = {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
+    withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, Array.empty, p, null))
     val held = new mutable.ArrayBuffer[Long]
     try {
       while (true) {
@@ -139,13 +140,40 @@ object StaticLoader {
     FileInputFormat.setInputPaths(job, qualified.map(withoutGlobs).toSeq: _*)
     FileInputFormat.setMaxInputSplitSize(job, split)
     val positions = qualified.map(_.toString).zip(lineFiles).toMap
-    new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
-      .mapPartitionsWithInputSplit { (split, records) =>
-        val part = split.asInstanceOf[FileSplit]
-        val file = positions(part.getPath.toString)
-        new BlockEncoder(files, graph, hasher).blocks(textLines(records, file, part.getStart))
-      }
+    val records = new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
+    new TextBlocks(records, positions, files, graph, hasher)
   }
+
+  /** The blocks of the parts of text files; a part that cannot be opened gives a problem, like one that breaks off. */
+  private final class TextBlocks(records: RDD[(LongWritable, Text)], positions: Map[String, Int],
+      files: Array[LoadFile], graph: String, hasher: TermHasher) extends RDD[EncodedBlock](records) {
+    override protected def getPartitions: Array[Partition] = records.partitions
+    override protected def getPreferredLocations(part: Partition): Seq[String] = records.preferredLocations(part)
+    override def compute(part: Partition, task: TaskContext): Iterator[EncodedBlock] = {
+      val split = part.asInstanceOf[NewHadoopPartition].serializableHadoopSplit.value.asInstanceOf[FileSplit]
+      val file = positions(split.getPath.toString)
+      val lines =
+        try textLines(firstParent[(LongWritable, Text)].iterator(part, task), file, split.getStart)
+        catch { case e: IOException => Iterator.single(Left(unreadable(file, split.getStart, e))) }
+      new BlockEncoder(files, graph, hasher).blocks(lines)
+    }
+  }
+
+  private def unreadable(file: Int, start: Long, error: IOException): LoadProblem =
+    LoadProblem(file, start, 0, 0, s"cannot be read: ${error.getMessage}", null)
+
+  /** The first .bz2 file that is none: Hadoop finds no block in it and would read it as empty. */
+  private def withoutMagic(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int]): Option[LoadProblem] =
+    lineFiles.find { i =>
+      val path = files(i).hadoopPath
+      path.getName.endsWith(".bz2") && {
+        val stream = path.getFileSystem(spark.sessionState.newHadoopConf()).open(path)
+        try {
+          val start = stream.readNBytes(3)
+          start.length > 0 && new String(start, UTF_8) != "BZh"
+        } finally stream.close()
+      }
+    }.map(LoadProblem(_, 0L, 0, 0, "broken .bz2 file: it does not start like one", null))
 
   /** A path that means just itself to Hadoop, which reads some characters as patterns. */
   private def withoutGlobs(path: Path): Path =
@@ -160,7 +188,7 @@ object StaticLoader {
       private def guarded[A](otherwise: A)(body: => A): A =
         try body
         catch {
-          case e: IOException => broken = LoadProblem(file, start, 0, 0, s"cannot be read: ${e.getMessage}", null); otherwise
+          case e: IOException => broken = unreadable(file, start, e); otherwise
         }
       override def hasNext: Boolean = !ended && guarded(true)(records.hasNext)
       override def next(): LineOrProblem =

@@ -3,14 +3,14 @@ package org.apache.spark.sql.execution.joins
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.{LongTable, WindowTable}
+import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
 
 /** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go. */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
   val keyCells: Array[Int] = keys.map(columns(_))
-  private[joins] var heads: Array[Int] = WindowChains.unlinked(64)
-  private[joins] var next = new Array[Int](64)
-  private var previous = new Array[Int](64)
+  private[joins] var heads: Array[Int] = WindowChains.unlinked(WindowChains.LeastCapacity)
+  private[joins] var next = new Array[Int](WindowChains.LeastCapacity)
+  private var previous = new Array[Int](WindowChains.LeastCapacity)
   private var linked = 0
 
   def memoryBytes: Long = 4L * (heads.length + next.length + previous.length)
@@ -34,6 +34,17 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     if (before >= 0) next(before) = after else heads(slotOf(row)) = after
     if (after >= 0) previous(after) = before
     linked -= 1
+  }
+
+  /** Called by the table after it has given its rows other numbers: links rows 0 until `rows`. */
+  def relink(rows: Int): Unit = {
+    val capacity = math.max(WindowChains.LeastCapacity, Integer.highestOneBit(math.max(1, rows)) * 2)
+    heads = WindowChains.unlinked(capacity)
+    next = new Array[Int](capacity)
+    previous = new Array[Int](capacity)
+    linked = 0
+    var row = 0
+    while (row < rows) { link(row); row += 1 }
   }
 
   private def chain(row: Int): Unit = {
@@ -65,6 +76,8 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
 }
 
 object WindowChains {
+  private final val LeastCapacity = 64
+
   private def unlinked(capacity: Int): Array[Int] = {
     val heads = new Array[Int](capacity)
     java.util.Arrays.fill(heads, -1)
@@ -80,7 +93,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
   private val table = chains.table
   private val columns = chains.columns
   private val keyCells = chains.keyCells
-  private val cursor = new RowCursor(columns.length)
+  private val cursor = new IdRow(columns.length)
   private val wanted = new Array[Long](keyCells.length)
   private val iterator = new ChainIterator
 

@@ -8,10 +8,12 @@ import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
  *  the last sighting. Every index over the table follows each arrival and expiry; nothing is rebuilt per evaluation.
  */
 final class WindowTable(val arity: Int) {
-  private var cells = new Array[Long](64 * math.max(1, arity))
-  private var sightings = new Array[Int](64)
-  private var hashNext = new Array[Int](64)
-  private var heads = emptyHeads(64)
+  import WindowTable.LeastCapacity
+
+  private var cells = new Array[Long](LeastCapacity * math.max(1, arity))
+  private var sightings = new Array[Int](LeastCapacity)
+  private var hashNext = new Array[Int](LeastCapacity)
+  private var heads = emptyHeads(LeastCapacity)
   private var used = 0
   private var free = -1 // free rows are chained through hashNext
   private var present = 0
@@ -35,7 +37,7 @@ final class WindowTable(val arity: Int) {
     if (row >= 0) {
       sightings(row) += 1
     } else {
-      if (present >= heads.length) rehash()
+      if (present >= heads.length) rehash(heads.length * 2)
       val at = takeRow()
       System.arraycopy(values, 0, cells, at * arity, arity)
       sightings(at) = 1
@@ -62,12 +64,12 @@ final class WindowTable(val arity: Int) {
       free = row
       present -= 1
       expired += 1
-      if (present == 0) reset()
+      if (used > LeastCapacity && present < used / 4) compact()
     }
   }
 
   /** The index over `columns` keyed by positions `keys` among them; made once, then kept up. */
-  def index(columns: Array[Int], keys: Array[Int]): WindowIndex = {
+  def index(columns: Array[Int], keys: Array[Int]): WindowIndex = synchronized { // tasks of a job may all ask first
     val known = indexes.find(i => java.util.Arrays.equals(i.columns, columns) && java.util.Arrays.equals(i.keys, keys))
     val chains = known.getOrElse {
       val made = new WindowChains(this, columns, keys)
@@ -94,8 +96,27 @@ final class WindowTable(val arity: Int) {
     copy
   }
 
-  // Row numbers start again from 0 when a window runs empty, so that scans do not walk a past peak for ever.
-  private def reset(): Unit = { used = 0; free = -1 }
+  // After a peak: without this, scans would walk it and memory would keep it for as long as the window is never empty.
+  private def compact(): Unit = {
+    val (oldCells, oldSightings, oldUsed) = (cells, sightings, used)
+    val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 2)
+    cells = new Array[Long](capacity * math.max(1, arity))
+    sightings = new Array[Int](capacity)
+    hashNext = new Array[Int](capacity)
+    used = 0
+    free = -1
+    var row = 0
+    while (row < oldUsed) {
+      if (oldSightings(row) > 0) {
+        System.arraycopy(oldCells, row * arity, cells, used * arity, arity)
+        sightings(used) = oldSightings(row)
+        used += 1
+      }
+      row += 1
+    }
+    rehash(capacity)
+    indexes.foreach(_.relink(used))
+  }
 
   private def takeRow(): Int =
     if (free >= 0) {
@@ -104,6 +125,7 @@ final class WindowTable(val arity: Int) {
       row
     } else {
       if (used == sightings.length) {
+        if (used.toLong * 2 * arity > Int.MaxValue - 8) throw new IllegalStateException(s"more than $used rows of one pattern in one window")
         sightings = java.util.Arrays.copyOf(sightings, used * 2)
         hashNext = java.util.Arrays.copyOf(hashNext, used * 2)
         cells = java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity))
@@ -127,8 +149,8 @@ final class WindowTable(val arity: Int) {
     true
   }
 
-  private def rehash(): Unit = {
-    heads = emptyHeads(heads.length * 2)
+  private def rehash(capacity: Int): Unit = {
+    heads = emptyHeads(capacity)
     val row = new Array[Long](arity)
     var r = 0
     while (r < used) {
@@ -147,4 +169,8 @@ final class WindowTable(val arity: Int) {
     java.util.Arrays.fill(h, -1)
     h
   }
+}
+
+private object WindowTable {
+  final val LeastCapacity = 64
 }

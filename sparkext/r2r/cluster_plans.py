@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptive import (
@@ -22,16 +22,16 @@ from adaptive import (
     optimize,
 )
 from sparkext.language.algebra import Variable
-from sparkext.language.expressions import Comparison, Expression, VariableReference
+from sparkext.language.expressions import Comparison, Expression
 from sparkext.r2r.leaf_names import condition_name, leaf_name
 from sparkext.r2r.leaves import (
     Cluster,
     DerivedLeaf,
     Leaf,
-    NamedGraph,
     StaticLeaf,
     WindowLeaf,
 )
+from sparkext.r2r.local_names import rename
 from sparkext.r2r.solutions import Solutions, join
 
 if TYPE_CHECKING:
@@ -56,9 +56,12 @@ class ClusterPlanner:
     compatibility.
     """
 
-    def __init__(self, compiler: PatternCompiler, cluster: Cluster) -> None:
+    def __init__(
+        self, compiler: PatternCompiler, cluster: Cluster, needed: frozenset[Variable] | None
+    ) -> None:
         self._compiler = compiler
         self._cluster = cluster
+        self._needed = needed
         self._names = _unique(leaf_name(leaf) for leaf in cluster.leaves)
         self._conditions = dict(
             zip(
@@ -130,7 +133,22 @@ class ClusterPlanner:
             for name, condition in self._conditions.items()
             if condition.variables and {v.name for v in condition.variables} <= bound
         )
-        return QueryGraph(relations, filters)
+        return QueryGraph(relations, filters, self._output(relations, filters))
+
+    def _output(
+        self, relations: tuple[Relation, ...], filters: tuple[JoinFilter, ...]
+    ) -> frozenset[str] | None:
+        """The variables that are read after the join: above, by loose leaves, by conditions still to come."""
+        if self._needed is None:
+            return None
+        read = {v.name for v in self._needed}
+        read |= {v.name for leaf in self._loose.values() for v in leaf.variables}
+        for name, condition in self._conditions.items():
+            if name not in {f.name for f in filters}:
+                read |= {v.name for v in condition.variables}
+        bound = [v for relation in relations for v in relation.variables]
+        # A relation needs a column even where only its rows count.
+        return frozenset(read & set(bound)) or frozenset(bound[:1])
 
     def _relation(self, name: str, leaf: Leaf) -> Relation:
         variables = tuple(v.name for v in leaf.variables)
@@ -205,7 +223,7 @@ def canonical_part(
     """
 
     def shape(leaf: Leaf) -> str:
-        return repr(_renamed(leaf, dict.fromkeys(leaf.variables, Variable("x"))))
+        return repr(rename(leaf, dict.fromkeys(leaf.variables, Variable("x"))))
 
     shown = {v: place for place, v in enumerate(variables)}
     ordered = sorted(
@@ -215,29 +233,9 @@ def canonical_part(
     numbers: dict[Variable, Variable] = {}
     for variable in (*variables, *(v for leaf in ordered for v in leaf.variables)):
         numbers.setdefault(variable, Variable(f"v{len(numbers)}"))
-    leaves = tuple(_renamed(leaf, numbers) for leaf in ordered)
-    conditions = tuple(_renamed_condition(c, numbers) for c in cluster.conditions)
+    leaves = tuple(rename(leaf, numbers) for leaf in ordered)
+    conditions = tuple(rename(c, numbers) for c in cluster.conditions)
     return Cluster(leaves, conditions), tuple(numbers[v] for v in variables)
-
-
-def _renamed(leaf: Leaf, names: dict[Variable, Variable]) -> Leaf:
-    assert isinstance(leaf, StaticLeaf)
-    pattern = type(leaf.pattern)(
-        *(names.get(t, t) if isinstance(t, Variable) else t for t in leaf.pattern)
-    )
-    graph = leaf.graph
-    if isinstance(graph, NamedGraph) and isinstance(graph.name, Variable):
-        graph = NamedGraph(names[graph.name])
-    return StaticLeaf(graph, pattern)
-
-
-def _renamed_condition(condition: Expression, names: dict[Variable, Variable]) -> Expression:
-    def change(part: Expression) -> Expression:
-        if isinstance(part, VariableReference):
-            return replace(part, variable=names[part.variable])
-        return part
-
-    return condition.transform(change)
 
 
 def _kind(condition: Expression) -> FilterKind:

@@ -11,10 +11,13 @@ from pyspark.sql import functions as F
 from adaptive import PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
+    Bgp,
     Distinct,
     Extend,
     Filter,
+    Graph,
     Group,
+    Join,
     LeftJoin,
     Node,
     Project,
@@ -22,6 +25,8 @@ from sparkext.language.algebra import (
     ToMultiset,
     Union,
     Values,
+    Variable,
+    Window,
 )
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
 from sparkext.r2r.expressions import ExpressionCompiler, makes_terms
@@ -35,6 +40,7 @@ from sparkext.r2r.leaves import (
     StaticLeaf,
     WindowLeaf,
     flatten,
+    flatten_group,
 )
 from sparkext.r2r.restrict_groups import restrict_groups
 from sparkext.r2r.scope import certain_variables
@@ -65,54 +71,52 @@ class PatternCompiler:
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
 
-    def compile(self, node: Node, scope: Scope = DEFAULT_GRAPH) -> Solutions:
-        """The solutions of a pattern; the scope says where patterns outside WINDOW and GRAPH look."""
+    def compile(
+        self, node: Node, scope: Scope = DEFAULT_GRAPH, needed: frozenset[Variable] | None = None
+    ) -> Solutions:
+        """The solutions of a pattern; the scope says where patterns outside WINDOW and GRAPH look.
+
+        `needed` are the variables that are read above (None: all); others may be dropped, rows may not.
+        """
         match node:
             case Union():
-                return union(self.compile(node.left, scope), self.compile(node.right, scope))
+                left = self.compile(node.left, scope, needed)
+                return union(left, self.compile(node.right, scope, needed))
             case LeftJoin():
-                return self._left_join(node, scope)
+                return self._left_join(node, scope, needed)
             case Extend():
-                return self._extend(node, scope)
+                return self._extend(node, scope, needed)
             case Group():
                 return self._group(node, scope)
             case Project():
-                return self.compile(node.input, scope).select(node.names)
+                inner = frozenset(node.names)
+                return self.compile(node.input, scope, inner).select(node.names)
             case Distinct() | Reduced():
                 return self._distinct(node, scope)
             case Values():
                 return self._values(node)
             case ToMultiset():
-                return self.compile(node.input, scope)
+                return self.compile(node.input, scope, needed)
             case StageRows():
                 return self.frames.staged(node.stage)
-            case Filter() if not self._flattens(node, scope):
-                inner = self.compile(node.input, scope)
-                return inner.where(self.expressions.condition(node.condition, inner.columns))
-            case _ if not self._flattens(node, scope):
+            case Bgp() | Join() | Window() | Graph() | Filter():
+                return self.join(flatten_group(node, scope), needed)
+            case _:
                 where = node.position or (1, 1)
                 raise UnsupportedFeatureError(
                     f"{type(node).__name__} is not supported here", *where
                 )
-            case _:
-                return self.join(flatten(node, scope))
-
-    def _flattens(self, node: Node, scope: Scope) -> bool:
-        leaves = flatten(node, scope).leaves
-        return not (
-            len(leaves) == 1 and isinstance(leaves[0], DerivedLeaf) and leaves[0].node is node
-        )
 
     # -- joins ------------------------------------------------------------------------------------
 
-    def join(self, cluster: Cluster) -> Solutions:
+    def join(self, cluster: Cluster, needed: frozenset[Variable] | None = None) -> Solutions:
         """The natural join of a cluster's leaves under its conditions, in the chosen order."""
         if not cluster.leaves:
             return self._unit(cluster)
         if self.rules and self.frames.prepared:
-            cluster = self._share(cluster)
+            cluster = self._share(cluster, needed)
             cluster = self._restrict(cluster)
-        return ClusterPlanner(self, cluster).solutions()
+        return ClusterPlanner(self, cluster, needed).solutions()
 
     def _unit(self, cluster: Cluster) -> Solutions:
         """The one empty solution, under conditions on nothing."""
@@ -121,7 +125,7 @@ class PatternCompiler:
         tests = [self.expressions.condition(c, {}) for c in cluster.conditions]
         return unit.where(reduce(lambda a, b: a & b, tests)) if tests else unit
 
-    def _share(self, cluster: Cluster) -> Cluster:
+    def _share(self, cluster: Cluster, needed: frozenset[Variable] | None) -> Cluster:
         found = shared_cluster(cluster)
         if found is None:
             return cluster
@@ -129,7 +133,7 @@ class PatternCompiler:
         if any(v not in leaf.certain for leaf in inner.leaves for v in leaf.variables):
             return cluster  # a stage's rows have no unbound values
         name = f"stage {len(self.choices) + 1}"
-        solutions = self.frames.stage(name, self.join(inner))
+        solutions = self.frames.stage(name, self.join(inner, _read_outside(inner, rest, needed)))
         rows = StageRows(name, solutions.variables)
         leaves: list[Leaf] = [DerivedLeaf(rows, DEFAULT_GRAPH)]
         for leaf in rest.leaves:
@@ -190,8 +194,14 @@ class PatternCompiler:
 
     # -- the other operators ------------------------------------------------------------------------
 
-    def _left_join(self, node: LeftJoin, scope: Scope) -> Solutions:
-        left, right = self.compile(node.left, scope), self.compile(node.right, scope)
+    def _left_join(
+        self, node: LeftJoin, scope: Scope, needed: frozenset[Variable] | None
+    ) -> Solutions:
+        if needed is not None:
+            needed |= set(node.left.variables) & set(node.right.variables)
+            needed |= set(node.condition.variables if node.condition is not None else ())
+        left = self.compile(node.left, scope, needed)
+        right = self.compile(node.right, scope, needed)
         condition = None
         if node.condition is not None:
             columns = {v: column(v) for v in (*right.variables, *left.variables)}
@@ -204,8 +214,10 @@ class PatternCompiler:
         rows = max(left.estimated_rows, 1.0)
         return left_join(left, right, condition, rows, broadcast=self.frames.prepared)
 
-    def _extend(self, node: Extend, scope: Scope) -> Solutions:
-        inner = self.compile(node.input, scope)
+    def _extend(self, node: Extend, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
+        if needed is not None:
+            needed |= set(node.expression.variables)
+        inner = self.compile(node.input, scope, needed)
         self.makes_terms |= makes_terms(node.expression)
         value = self.expressions.term(node.expression, inner.columns).alias(
             column_name(node.variable)
@@ -244,7 +256,9 @@ class PatternCompiler:
         return Solutions(frame, node.names, certain_variables(node), float(len(rows)))
 
     def _group(self, node: Group, scope: Scope) -> Solutions:
-        inner = self.compile(node.input, scope)
+        read = frozenset(v for _, e in (*node.keys, *node.aggregates) for v in e.variables)
+        counts_rows = any(a.argument is None and a.distinct for _, a in node.aggregates)
+        inner = self.compile(node.input, scope, None if counts_rows else read)
         columns = inner.columns
         for _, expression in (*node.keys, *node.aggregates):
             self.makes_terms |= makes_terms(expression)
@@ -258,10 +272,8 @@ class PatternCompiler:
             )
             for name, aggregate in node.aggregates
         ]
-        if aggregates:
-            frame = inner.frame.groupBy(*keys).agg(*aggregates)
-        else:
-            frame = inner.frame.select(*keys).distinct()
+        grouped = inner.frame.groupBy(*keys)
+        frame = grouped.agg(*aggregates) if aggregates else inner.frame.select(*keys).distinct()
         variables = tuple(
             dict.fromkeys([k for k, _ in node.keys] + [n for n, _ in node.aggregates])
         )
@@ -269,6 +281,22 @@ class PatternCompiler:
         return Solutions(
             frame.select(*(column(v) for v in variables)), variables, certain_variables(node), rows
         )
+
+
+def _read_outside(
+    part: Cluster, rest: Cluster, needed: frozenset[Variable] | None
+) -> frozenset[Variable] | None:
+    """The variables of a shared part that something outside it reads."""
+    if needed is None:
+        return None
+    read = {v for leaf in rest.leaves for v in leaf.variables}
+    read |= {v for condition in rest.conditions for v in condition.variables}
+    for leaf in rest.leaves:
+        if isinstance(leaf, DerivedLeaf):
+            for node in leaf.node.walk():
+                if isinstance(node, Group):
+                    read |= {v for _, e in (*node.keys, *node.aggregates) for v in e.variables}
+    return frozenset((read | needed) & set(part.variables))
 
 
 def _over(node: Node, rows: StageRows) -> Node:

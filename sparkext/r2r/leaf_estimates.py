@@ -11,7 +11,15 @@ from adaptive.query_graph import ColumnStatistics
 from sparkext.language.algebra import Node, Union, Values, Variable
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.leaf_statistics import table_statistics, window_statistics
-from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, Scope, StaticLeaf, WindowLeaf, flatten
+from sparkext.r2r.leaves import (
+    Cluster,
+    DerivedLeaf,
+    Leaf,
+    Scope,
+    StaticLeaf,
+    WindowLeaf,
+    flatten_group,
+)
 
 if TYPE_CHECKING:
     from static_data.catalogue import Catalogue as StaticCatalogue
@@ -90,7 +98,7 @@ class LeafEstimates:
         if isinstance(node, Union):
             left, right = self.largest_step(node.left, scope), self.largest_step(node.right, scope)
             return left[0] + right[0], left[1] + right[1]
-        cluster = flatten(node, scope)
+        cluster = flatten_group(node, scope)
         if len(cluster.leaves) == 1 and isinstance(cluster.leaves[0], DerivedLeaf):
             parts = [self.largest_step(child, scope) for child in node.children]
             return max((p[0] for p in parts), default=1.0), sum(p[1] for p in parts)

@@ -177,6 +177,17 @@ def flatten(node: Node, scope: Scope) -> Cluster:
             return Cluster((DerivedLeaf(node, scope),))
 
 
+def flatten_group(node: Node, scope: Scope) -> Cluster:
+    """As `flatten`, for a group that is joined with nothing else: every condition on it is one on the cluster.
+
+    A variable that may stay unbound is final when the group's leaves are joined, so conditions may read it.
+    """
+    if isinstance(node, Filter):
+        inner = flatten_group(node.input, scope)
+        return Cluster(inner.leaves, inner.conditions + conjuncts(node.condition))
+    return flatten(node, scope)
+
+
 def _leaf(pattern: TriplePattern, scope: Scope) -> Leaf:
     if isinstance(scope, InWindow):
         return WindowLeaf(scope.name, pattern)

@@ -19,6 +19,7 @@ from sparkext.language.algebra import (
 from sparkext.language.expressions import VariableReference
 from sparkext.r2r.expressions import makes_terms
 from sparkext.r2r.leaves import DEFAULT_GRAPH
+from sparkext.r2r.local_names import number_hidden
 from sparkext.r2r.solutions import Solutions, column
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def compile_query(
     compiler: PatternCompiler, pattern: Node, variables: tuple[Variable, ...]
 ) -> QueryFrames:
     """Compile a query's algebra with all its solution modifiers."""
-    pattern, modifiers, project = _peel(pattern)
+    pattern, modifiers, project = _peel(number_hidden(pattern))
     for node in pattern.walk():
         if isinstance(node, OrderBy | Slice):
             # A bag has no order, so only a sub-select that is cut would notice.
@@ -67,10 +68,12 @@ def compile_query(
     if project is None:
         solutions = compiler.compile(pattern, DEFAULT_GRAPH)
         return _ordered(compiler, solutions.select(variables), solutions, modifiers)
+    sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):
         solutions = compiler.compile(project, DEFAULT_GRAPH)
         return _ordered(compiler, solutions.select(variables), None, modifiers)
-    solutions = compiler.compile(project.input, DEFAULT_GRAPH)
+    needed = frozenset(variables) | sorting
+    solutions = compiler.compile(project.input, DEFAULT_GRAPH, needed)
     return _ordered(compiler, solutions.select(variables), solutions, modifiers)
 
 

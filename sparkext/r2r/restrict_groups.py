@@ -7,6 +7,7 @@ import dataclasses
 from sparkext.language.algebra import (
     Bgp,
     Distinct,
+    Extend,
     Filter,
     Group,
     Join,
@@ -44,8 +45,8 @@ def restrict_groups(cluster: Cluster) -> Cluster:
 
 
 def _restrict(node: Node, windows: list[WindowLeaf]) -> Node:
-    if isinstance(node, Project | ToMultiset | Filter):
-        # A HAVING filter looks at whole groups, and a projection at columns: both let the restriction through.
+    if isinstance(node, Project | ToMultiset | Filter | Extend):
+        # HAVING looks at whole groups, a projection or an expression at columns: all let the restriction through.
         inner = node.children[0]
         visible = set(node.names) if isinstance(node, Project) else None
         usable = [w for w in windows if visible is None or visible & set(w.variables)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sparkext.language.algebra import Group, Node, Project, ToMultiset
-from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, flatten
+from sparkext.language.algebra import Extend, Group, Node, Project, ToMultiset
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, flatten_group
 
 
 def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLeaf, ...]] | None:
@@ -19,7 +19,7 @@ def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLea
         group = _group_below(leaf.node)
         if group is None:
             continue
-        inner = flatten(group.input, leaf.scope)
+        inner = flatten_group(group.input, leaf.scope)
         if (
             len(inner.leaves) > 1
             and _contains(cluster, inner)
@@ -39,7 +39,7 @@ def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLea
 
 
 def _group_below(node: Node) -> Group | None:
-    while isinstance(node, Project | ToMultiset):
+    while isinstance(node, Project | Extend | ToMultiset):
         node = node.input
     return node if isinstance(node, Group) else None
 
@@ -48,7 +48,7 @@ def _reads(leaf: DerivedLeaf, part: Cluster) -> bool:
     group = _group_below(leaf.node)
     if group is None:
         return False
-    inner = flatten(group.input, leaf.scope)
+    inner = flatten_group(group.input, leaf.scope)
     return _same(inner.leaves, part.leaves) and set(inner.conditions) == set(part.conditions)
 
 

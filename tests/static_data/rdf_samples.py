@@ -66,9 +66,9 @@ def graph_text(graph: Any) -> str | None:
 def write_as(folder: Path, name: str, content: bytes) -> Path:
     """Write content, packed as the name says."""
     path = folder / name
-    if name.endswith(".gz"):
+    if name.lower().endswith(".gz"):
         path.write_bytes(gzip.compress(content))
-    elif name.endswith(".bz2"):
+    elif name.lower().endswith(".bz2"):
         path.write_bytes(bz2.compress(content))
     else:
         path.write_bytes(content)

@@ -76,7 +76,10 @@ def test_relative_iris_resolve_against_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("turtle", "expected"),
     [
-        ("<< :s :p :o >> :q 1 .", [f'<< <s> <p> <o> >> <q> "1"^^<{ox.Literal(1).datatype.value}> .']),
+        (
+            "<< :s :p :o >> :q 1 .",
+            [f'<< <s> <p> <o> >> <q> "1"^^<{ox.Literal(1).datatype.value}> .'],
+        ),
         (":a :b << :s :p :o >> .", ["<a> <b> << <s> <p> <o> >> ."]),
         (":a :b << :s :p :o >>, :c .", ["<a> <b> << <s> <p> <o> >> .", "<a> <b> <c> ."]),
         (":a :b <<( :s :p :o )>> .", ["<a> <b> << <s> <p> <o> >> ."]),
@@ -192,7 +195,9 @@ def test_nested_quoted_triples_come_back_as_written(
 
 
 def test_blank_nodes_have_the_same_labels_each_time(tmp_path: Path) -> None:
-    path = write_as(tmp_path, "a.ttl", (PREFIX + ":a :p [ :q [] ], [] . _:x :p ( 1 [] ) .").encode())
+    path = write_as(
+        tmp_path, "a.ttl", (PREFIX + ":a :p [ :q [] ], [] . _:x :p ( 1 [] ) .").encode()
+    )
     first = list(read_lines(path))
     assert first == list(read_lines(path))
     assert len({word for line in first for word in line.split() if word.startswith("_:")}) == 7
@@ -205,7 +210,12 @@ def test_blank_nodes_have_the_same_labels_each_time(tmp_path: Path) -> None:
         ("a.ttl.gz", ":a :b :c .", 1, 1),
         ("a.trig", "<http://e/g> { <http://e/a> <http://e/p> }", 1, 42),
         ("a.jsonld", '{"@id": "http://e/a",\n "http://e/p": [1,,]}', 2, 19),
-        ("a.rdf", "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\n<a", None, None),
+        (
+            "a.rdf",
+            "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\n<a",
+            None,
+            None,
+        ),
     ],
 )
 def test_syntax_errors_name_the_place(

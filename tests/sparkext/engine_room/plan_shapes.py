@@ -95,9 +95,7 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
     "scan": lambda t: t.now,
     "scan of a static table": lambda t: t.pairs,
     "filter and projection": lambda t: t.now.where("p > 2").selectExpr("l + 1 as x", "p"),
-    "constant parameter": lambda t: t.sql("select l from {now} where p = cqels_term(3L)")
-    if _ours(t)
-    else t.sql("select l from {now} where p = 3"),
+    "constant parameter": lambda t: t.sql("select l from {now} where p = cqels_term(3L)"),
     "inner, static": lambda t: t.now.join(F.broadcast(t.names), "p"),
     "inner, window": lambda t: t.now.join(F.broadcast(t.w30.toDF("q", "l")), "l"),
     "inner, two keys": lambda t: t.now.join(F.broadcast(t.w30), ["p", "l"]),
@@ -167,8 +165,9 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
         " (select /*+ BROADCAST(w) */ * from {w30} w where w.p = n.p)"
     ),
     "build left": lambda t: F.broadcast(t.now).join(t.pairs, "p"),
-    "right outer, build left": lambda t: F.broadcast(t.now).join(t.w30, ["p"], "right").select(
-        "p", t.sql("select 1 as one").one if False else "p"
+    "right outer, build left": lambda t: F.broadcast(t.now).join(t.w30.toDF("p", "m"), "p", "right"),
+    "nested loop, right outer, build left": lambda t: F.broadcast(t.now).join(
+        t.w30.toDF("q", "m"), F.col("l") > F.col("m") + 4, "right"
     ),
     "build of a computed column": lambda t: t.now.join(
         F.broadcast(t.w30.selectExpr("p as q", "l + 1 as l")), "l"
@@ -221,13 +220,16 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
     "nested loop, anti": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.col("l") > F.col("m") + 4, "anti"
     ),
-    "semi without a condition": lambda t: t.sql(
-        "select p from {now} where exists (select * from {w30})"
-    )
-    if False
-    else t.now.join(F.broadcast(t.w30.select("p").toDF("q")), F.lit(True), "semi"),
+    "exists": lambda t: t.sql("select p from {now} where exists (select * from {w30})"),
+    "not exists": lambda t: t.sql("select p from {now} where not exists (select * from {w30})"),
+    "semi without a condition": lambda t: t.now.join(
+        F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "semi"
+    ),
     "anti without a condition": lambda t: t.now.join(
-        F.broadcast(t.w30.select("p").toDF("q")), F.lit(True), "anti"
+        F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "anti"
+    ),
+    "exists or, without a condition": lambda t: t.sql(
+        "select p, l from {now} where l = 3 or exists (select * from {w30} where l = 7)"
     ),
     "left outer without a condition": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "left"
@@ -259,6 +261,17 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
     .select("p", "n")
     .union(t.w30.join(F.broadcast(t.rooms), "l").select("p", "r"))
     .union(t.pairs),
+    "aggregate of a union": lambda t: t.now.union(t.w30).groupBy("l").agg(F.count("*")),
+    "distinct union": lambda t: t.now.union(t.w30).distinct(),
+    "count distinct of a union": lambda t: t.now.union(t.w30).agg(F.countDistinct("l")),
+    "aggregate of a static table": lambda t: t.now.join(
+        F.broadcast(t.pairs.groupBy("p").agg(F.count("*").alias("n"))), "p"
+    ),
+    "correlated subquery": lambda t: t.sql(
+        "select p, (select max(w.l) from {w30} w where w.p = n.p) as m from {now} n"
+    ),
+    "intersect": lambda t: t.now.intersect(t.w30),
+    "except": lambda t: t.now.select("p").exceptAll(t.w30.select("l")),
     "generate": lambda t: t.now.select("p", F.explode(F.array("p", "l", F.lit(9))).alias("x")),
     "generate outer": lambda t: t.now.select(
         "p", F.explode_outer(F.expr("sequence(1L, l % 3)")).alias("x")
@@ -349,16 +362,7 @@ AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
         "select /*+ BROADCAST(w) */ n.p, w.p as q from {now} n join"
         " (select * from {w30} where l > (select min(l) from {now})) w using (l)"
     ),
-    "correlated subquery": lambda t: t.sql(
-        "select p, (select max(w.l) from {w30} w where w.p = n.p) as m from {now} n"
-    ),
-    "except": lambda t: t.now.exceptAll(t.w30),
-    "intersect": lambda t: t.now.intersectAll(t.w30),
-    "aggregate of a union": lambda t: t.now.union(t.w30).groupBy("l").agg(F.count("*")),
     "the same shuffled part twice": lambda t: _twice(t.now.repartition("l").groupBy("l").count()),
-    "python function": lambda t: t.now.select(
-        F.udf(lambda p: p * 2, "bigint")("p").alias("d"), "l"
-    ),
     "static aggregate with a shuffle": lambda t: t.now.join(
         F.broadcast(t.pairs.repartition(2).groupBy("p").agg(F.count("*").alias("n"))), "p"
     ),
@@ -368,10 +372,6 @@ AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
 def _twice(part: DataFrame) -> DataFrame:
     other = part.toDF("l", "n")
     return part.join(other.hint("merge"), "l")
-
-
-def _ours(t: Tables) -> bool:
-    return "IdRelation" in t.now._jdf.queryExecution().analyzed().toString()
 
 
 def rows_of(name: str, content: dict[str, Rows], static: dict[str, Rows]) -> Sequence[tuple[int, ...]]:

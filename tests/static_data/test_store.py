@@ -1,0 +1,234 @@
+"""The store: saving and opening, what is refused, versions and listeners."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from static_data.errors import StoreConflictError, StoreFormatError
+from static_data.store import StaticStore, StoreChange
+from tests.static_data.rdf_samples import EX, store_quads, write_as
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DATA = f"""
+<{EX}a> <{EX}p> <{EX}b> .
+<{EX}a> <{EX}p> "1" .
+<{EX}b> <{EX}q> << <{EX}a> <{EX}p> _:x >> <{EX}g> .
+_:x <{EX}q> "chat"@fr <{EX}g> .
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with DATA saved in it; tests copy it before they change it."""
+    folder = tmp_path_factory.mktemp("store")
+    store = StaticStore(spark)
+    store.load(write_as(folder, "a.nq", DATA.encode()))
+    store.load(write_as(folder, "b.nt", b""), graph=EX + "empty")
+    store.save(folder / "saved")
+    store.close()
+    return folder / "saved"
+
+
+def test_opening_gives_what_was_saved(spark: SparkSession, saved: Path, tmp_path: Path) -> None:
+    loaded = StaticStore(spark)
+    loaded.load(write_as(tmp_path, "a.nq", DATA.encode()))
+    store = StaticStore(spark)
+    store.open(saved)
+    assert store_quads(store) == store_quads(loaded)
+    assert {g.text for g in store.graphs()} == {None, f"<{EX}g>", f"<{EX}empty>"}
+    assert store.catalogue() == loaded.catalogue()
+    assert store.dictionary.staticSize() == loaded.dictionary.staticSize()
+    p = store.lookup(f"<{EX}p>")
+    assert store.row_count(0, p) == store.table(0, p).count() == 2
+    assert store.version == 1
+    # Blank nodes of later files stay apart from those that were saved.
+    store.load(write_as(tmp_path, "a.nq", DATA.encode()))
+    assert sum(store_quads(store).values()) == 4 + 2
+
+
+def test_the_manifest_says_what_is_there(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    assert manifest["version"] == 1
+    assert manifest["hashBits"] == 58
+    assert manifest["quads"] == 4
+    assert manifest["exceptions"] == {}
+    folders = {f"graph={g}/predicate={p}" for g, p, _ in manifest["tables"]}
+    assert folders == {
+        str(path.relative_to(saved / "quads")) for path in (saved / "quads").glob("*/*")
+    }
+
+
+def test_saving_does_not_replace_by_accident(
+    spark: SparkSession, saved: Path, tmp_path: Path
+) -> None:
+    store = StaticStore(spark)
+    store.open(saved)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    store.save(mine)  # An empty folder is free to use.
+    with pytest.raises(StoreFormatError, match="overwrite"):
+        store.save(mine)
+    store.load(write_as(tmp_path, "a.nt", f"<{EX}n> <{EX}p> <{EX}m> .".encode()))
+    store.save(mine, overwrite=True)
+    again = StaticStore(spark)
+    again.open(mine)
+    assert sum(store_quads(again).values()) == 5
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "letter.txt").write_text("dear")
+    with pytest.raises(StoreFormatError):
+        store.save(foreign, overwrite=True)
+    assert (foreign / "letter.txt").read_text() == "dear"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nt", "foreign", "mine"]
+
+
+def _no_manifest(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+
+
+def _no_json(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{")
+
+
+def _other_version(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
+
+
+def _foreign_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_text('{"name": "an app"}')
+
+
+def _lost_table(folder: Path) -> None:
+    shutil.rmtree(next((folder / "quads").glob("*/*")))
+
+
+def _lost_dictionary(folder: Path) -> None:
+    shutil.rmtree(folder / "dictionary")
+
+
+def _cut_file(folder: Path) -> None:
+    file = next((folder / "dictionary").glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:-10])
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (_no_manifest, r"no manifest\.json"),
+        (_no_json, "not JSON"),
+        (_other_version, "99"),
+        (_foreign_manifest, "not that of a saved store"),
+        (_lost_table, "not a whole store"),
+        (_lost_dictionary, "not a whole store"),
+        (_cut_file, "not a whole store"),
+    ],
+)
+def test_damaged_folders_are_refused(
+    spark: SparkSession,
+    saved: Path,
+    tmp_path: Path,
+    damage: Callable[[Path], None],
+    words: str,
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(saved, folder)
+    damage(folder)
+    store = StaticStore(spark)
+    with pytest.raises(StoreFormatError, match=words) as caught:
+        store.open(folder)
+    assert str(folder) in str(caught.value)
+    assert store.version == 0
+    assert store.dictionary.staticSize() == 0
+
+
+def test_missing_folder_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(StoreFormatError, match="no such folder"):
+        StaticStore(spark).open(tmp_path / "nothing")
+
+
+def test_opening_over_other_data_is_refused(
+    spark: SparkSession, saved: Path, tmp_path: Path
+) -> None:
+    store = StaticStore(spark)
+    store.load(write_as(tmp_path, "a.nt", f"<{EX}n> <{EX}p> <{EX}m> .".encode()))
+    with pytest.raises(StoreConflictError, match="before anything is loaded"):
+        store.open(saved)
+
+
+def test_ids_of_other_widths_are_refused(spark: SparkSession, saved: Path) -> None:
+    store = StaticStore(spark)
+    store.dictionary.setHashBits(20)
+    with pytest.raises(StoreConflictError, match="58"):
+        store.open(saved)
+
+
+def test_ids_that_contradict_those_given_out_are_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lines = "".join(f"<{EX}s{i}> <{EX}p> <{EX}o{i}> .\n" for i in range(60))
+    store = StaticStore(spark)
+    store.dictionary.setHashBits(8)
+    store.load(write_as(tmp_path, "a.nt", lines.encode()))
+    store.save(tmp_path / "saved")
+    other = StaticStore(spark)
+    other.dictionary.setHashBits(8)
+    # Terms that came in another order took the ids that the saved ones have.
+    for i in range(59, -1, -1):
+        other.dictionary.encodeRetained(f"<{EX}x{i}>")
+    with pytest.raises(StoreConflictError, match="open it before"):
+        other.open(tmp_path / "saved")
+    assert other.dictionary.staticSize() == 0
+
+
+def test_versions_and_listeners_follow_changes(spark: SparkSession, tmp_path: Path) -> None:
+    store = StaticStore(spark)
+    heard: list[StoreChange] = []
+    stop = store.listen(heard.append)
+    one = write_as(tmp_path, "a.nt", f"<{EX}a> <{EX}p> <{EX}b> .\n".encode())
+    more = write_as(
+        tmp_path, "b.nt", f"<{EX}a> <{EX}p> <{EX}b> .\n<{EX}a> <{EX}q> <{EX}c> .\n".encode()
+    )
+    store.load(one)
+    p = store.lookup(f"<{EX}p>")
+    assert heard == [StoreChange(1, frozenset({(0, p)}))]
+    assert store.load(one).quads_added == 0
+    assert store.version == 1
+    before = store.quads()
+    assert store.load(more).quads_added == 1
+    q = store.lookup(f"<{EX}q>")
+    assert heard[1:] == [StoreChange(2, frozenset({(0, q)}))]
+    assert before.count() == 1
+    store.load(more, graph=EX + "g")
+    assert heard[2] == StoreChange(3, frozenset((store.graph_id(EX + "g"), x) for x in (p, q)))
+    stop()
+    store.load(write_as(tmp_path, "c.nt", f"<{EX}z> <{EX}p> <{EX}b> .\n".encode()), graph=EX + "g")
+    assert len(heard) == 3
+    assert store.version == 4
+    counts = Counter(g for *_, g in store_quads(store).elements())
+    assert counts == {None: 2, f"<{EX}g>": 3}
+
+
+def test_a_failing_listener_keeps_none_from_hearing(spark: SparkSession, tmp_path: Path) -> None:
+    store = StaticStore(spark)
+    heard: list[StoreChange] = []
+
+    def fail(change: StoreChange) -> None:
+        raise RuntimeError("I am out of order")
+
+    store.listen(fail)
+    store.listen(heard.append)
+    path = write_as(tmp_path, "a.nt", f"<{EX}a> <{EX}p> <{EX}b> .\n".encode())
+    with pytest.raises(RuntimeError, match="out of order"):
+        store.load(path)
+    assert len(heard) == 1
+    assert store.row_count(0) == 1
