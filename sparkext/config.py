@@ -171,15 +171,15 @@ class Settings:
     prejoin_max_rows: int = _key(
         "prejoin.maxRows",
         _whole(0),
-        20_000_000,
+        40_000_000,
         "A static sub-pattern whose estimated number of rows is larger is not pre-joined.",
     )
     prejoin_max_growth: float = _key(
         "prejoin.maxGrowth",
         _FACTOR,
-        8.0,
-        "A static sub-pattern is not pre-joined when its estimated number of rows exceeds that of"
-        " its largest table by more than this factor.",
+        3.0,
+        "A static sub-pattern is not pre-joined when its estimated number of rows exceeds those of"
+        " all its tables together by more than this factor (up to 100,000 rows it always is).",
     )
     driver_execution_enabled: bool = _key(
         "driverExecution.enabled",

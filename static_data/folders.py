@@ -17,6 +17,8 @@ class Folder:
         text = os.fspath(path)
         self.name = text
         self.path = text if "://" in text else f"file://{Path(text).absolute()}"
+        scheme, separator, rest = self.path.partition("://")
+        self._local = Path(rest) if separator and scheme == "file" else None
         self._spark = spark
         self._jvm: Any = spark.sparkContext._jvm
         self._configuration = spark.sparkContext._jsc.hadoopConfiguration()
@@ -71,6 +73,8 @@ class Folder:
 
     def read_text(self, inner: str) -> str:
         """The text of a UTF-8 file in it."""
+        if self._local is not None:
+            return (self._local / inner).read_text(encoding="utf-8")
         stream = self._system.open(self._at(inner))
         try:
             return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode(
@@ -81,6 +85,10 @@ class Folder:
 
     def write_text(self, inner: str, text: str) -> None:
         """Write a UTF-8 file in it, replacing what was there."""
+        if self._local is not None:
+            # Not by Hadoop, which would lay a checksum file beside it.
+            (self._local / inner).write_text(text, encoding="utf-8")
+            return
         stream = self._system.create(self._at(inner), True)
         try:
             stream.write(bytearray(text.encode("utf-8")))

@@ -16,8 +16,8 @@ final class ContinuousQuery(
   private var order: Array[Int] = Array.emptyIntArray // column, negated minus one when descending
   private var offset = 0
   private var limit = -1
-  private var evaluations = 0L
   private var makesTerms = false
+  private val texts = new StaticTexts(dictionary)
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
 
@@ -50,7 +50,7 @@ final class ContinuousQuery(
   /** Why the query cannot run on the driver, or null. */
   def driverRefusal: String = (stages.map(_._2) :+ main).map(_.driverRefusal).find(_ != null).orNull
 
-  /** Moves the query's windows, evaluates over their content and leaves the answers as an Arrow file.
+  /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
    *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the
    *  file ("" when there is none), and nanoseconds of moving windows, running and decoding.
@@ -63,14 +63,10 @@ final class ContinuousQuery(
     val all = run(main, slices)
     val rows = arrange(stream(all))
     val ran = System.nanoTime()
-    val path = if (rows.rowCount == 0) "" else {
-      val file = scratch.resolve(s"answers-${ContinuousQuery.next()}.arrow").toString
-      ArrowAnswers.write(rows, columns.take(visible), dictionary, file)
-      file
-    }
+    val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
+    val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, visible, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    evaluations += 1
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"window_ns":${started - begun},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${started - begun},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
   }
 
   private def run(plan: ExecutablePlan, slices: Int): LongTable =

@@ -43,6 +43,9 @@ class Dictionary {
 
   def staticSize: Long = layers.iterator.map(_.size.toLong).sum
 
+  /** Whether the term with this id is part of static data, and so stays. */
+  def isStatic(id: Long): Boolean = layers.exists(_.find(id) >= 0)
+
   def streamSize: Long = lock.synchronized(stream.size.toLong)
 
   def exceptionCount: Int = lock.synchronized(exceptions.size)

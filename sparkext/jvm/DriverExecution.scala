@@ -50,7 +50,6 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.DriverTask
   import org.apache.spark.rdd.RDD
   import org.apache.spark.sql.catalyst.InternalRow
-  import org.apache.spark.sql.catalyst.expressions.Literal
   import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
   import org.apache.spark.sql.catalyst.plans._
   import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
@@ -67,9 +66,7 @@ package org.apache.spark.sql.cqels {
       // Where Spark only wants equal keys together, one partition with everything in it will do.
       case s: ShuffleExchangeExec if s.shuffleOrigin == ENSURE_REQUIREMENTS && !s.outputPartitioning.isInstanceOf[RangePartitioning] =>
         CoalesceExec(1, s.child)
-      // Without a condition, whether the build side is empty gets compiled in, and that changes from run to run.
-      case j: BroadcastNestedLoopJoinExec if j.condition.isEmpty && isExistence(j.joinType) =>
-        j.copy(condition = Some(Literal.TrueLiteral))
+      case w: WholeStageCodegenExec if compilesEmptinessIn(w.child) => w.child
     }
 
     /** Why a plan may not be iterated on the driver; None when it may.
@@ -94,9 +91,12 @@ package org.apache.spark.sql.cqels {
       case _ => false
     }
 
-    private def isExistence(joinType: JoinType): Boolean = joinType match {
-      case LeftSemi | LeftAnti => true
-      case _ => false
+    /** Whether generated code would depend on the build side being empty or not, which changes from run to run. */
+    private def compilesEmptinessIn(node: SparkPlan): Boolean = node match {
+      case _: InputAdapter => false // another stage's code
+      case BroadcastNestedLoopJoinExec(_, _, _, LeftOuter | RightOuter, _) => true
+      case BroadcastNestedLoopJoinExec(_, _, _, LeftSemi | LeftAnti, None) => true
+      case other => other.children.exists(compilesEmptinessIn)
     }
 
     /** The other combinations run a job while the plan is being executed, and would keep what it found then. */

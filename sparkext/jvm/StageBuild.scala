@@ -62,7 +62,7 @@ package org.apache.spark.sql.cqels {
     override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
     // Which class it is gets compiled into the join, so the choice depends on the types only.
-    private lazy val builder: StageBuilder = mode match {
+    @transient private lazy val builder: StageBuilder = mode match {
       case HashedRelationBroadcastMode(keys, _) =>
         val bound = keys.collect { case BoundReference(i, LongType, false) => i }
         if (bound.size == keys.size && output.forall(a => a.dataType == LongType && !a.nullable)) new IdStage(output.size, bound.toArray)
@@ -73,7 +73,7 @@ package org.apache.spark.sql.cqels {
     @transient private lazy val kept: RDD[InternalRow] = child.execute()
     @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-    private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case _ => false }
+    @transient private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case _ => false }
     @transient private var built = false
 
     /** Runs the sub-plan and replaces the build side; once is enough where all it reads is static. */
@@ -136,8 +136,7 @@ package org.apache.spark.sql.cqels {
   private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
     private lazy val unsafe = UnsafeProjection.create(output, output)
     private val held = new java.util.ArrayList[InternalRow]()
-    // Spark's join compiles in whether the build side is empty, and it is compiled before the first rows are there.
-    private var array = Array[InternalRow](new UnsafeRow(output.size))
+    private var array = Array.empty[InternalRow]
     override def current: Any = array
     override def begin(): Unit = held.clear()
     override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })

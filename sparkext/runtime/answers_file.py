@@ -1,22 +1,34 @@
-"""Answers as the JVM leaves them: an Arrow file, mapped into this process and removed at once."""
+"""Answers as the JVM leaves them: a file of string columns, mapped into this process and removed at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 
-def take(path: str, names: Sequence[str]) -> pa.Table:
-    """The table in an answers file, columns of N-Triples texts (null: unbound); the file is gone afterwards.
+def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
+    """The table of an evaluation, columns of N-Triples texts (null: unbound); its file is gone afterwards.
 
-    An empty `path` stands for no answers. The mapping outlives the file's name, so nothing is copied.
+    `outcome` is what ContinuousQuery.evaluate reports. The mapping outlives the file's name, and the table points into
+    it: nothing is copied.
     """
+    path, rows = outcome["path"], outcome["answers"]
     if not path:
         return pa.table({name: pa.array([], pa.string()) for name in names})
     try:
-        with pa.memory_map(path) as mapped, pa.ipc.open_stream(mapped) as reader:
-            return reader.read_all()
+        with pa.memory_map(path) as mapped:
+            content = mapped.read_buffer()
     finally:
         Path(path).unlink()
+    columns = []
+    for nulls, validity, offsets, text, length in outcome["columns"]:
+        buffers = [
+            content.slice(validity, offsets - validity) if nulls else None,
+            content.slice(offsets, text - offsets),
+            content.slice(text, length),
+        ]
+        columns.append(pa.Array.from_buffers(pa.string(), rows, buffers, nulls))
+    return pa.Table.from_arrays(columns, names=list(names))

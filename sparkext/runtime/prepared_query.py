@@ -134,7 +134,7 @@ class PreparedQuery:
             self._jvm.replacePlans(self._main_plan())
             outcome = json.loads(self._jvm.evaluate("", 1))
         self._executed = True
-        return answers_file.take(outcome["path"], self.variables), outcome
+        return answers_file.take(outcome, self.variables), outcome
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""

@@ -220,16 +220,11 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
     "nested loop, anti": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.col("l") > F.col("m") + 4, "anti"
     ),
-    "exists": lambda t: t.sql("select p from {now} where exists (select * from {w30})"),
-    "not exists": lambda t: t.sql("select p from {now} where not exists (select * from {w30})"),
     "semi without a condition": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "semi"
     ),
     "anti without a condition": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "anti"
-    ),
-    "exists or, without a condition": lambda t: t.sql(
-        "select p, l from {now} where l = 3 or exists (select * from {w30} where l = 7)"
     ),
     "left outer without a condition": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "left"
@@ -327,15 +322,20 @@ AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
     .orderBy(F.desc("n"), "p", "l")
     .limit(4),
     "sort": lambda t: t.now.orderBy("l"),
-    "static sort under a join": lambda t: t.names.sortWithinPartitions("n").join(
-        F.broadcast(t.now), "p"
-    ),
     "limit": lambda t: t.now.limit(3).agg(F.count("*")),
     "offset": lambda t: t.now.offset(2).agg(F.count("*")),
     "repartition": lambda t: t.now.repartition(3, "l"),
     "sort-merge join": lambda t: t.now.join(t.w30.toDF("q", "l").hint("merge"), "l"),
     "shuffle-hash join": lambda t: t.now.join(t.w30.toDF("q", "l").hint("shuffle_hash"), "l"),
     "cartesian product": lambda t: t.now.crossJoin(t.w30.toDF("q", "m").hint("shuffle_replicate_nl")),
+    "static sort-merge join": lambda t: t.names.join(t.pairs.hint("merge"), "p").join(
+        F.broadcast(t.now), "p"
+    ),
+    "exists": lambda t: t.sql("select p from {now} where exists (select * from {w30})"),
+    "not exists": lambda t: t.sql("select p from {now} where not exists (select * from {w30})"),
+    "exists or, without a condition": lambda t: t.sql(
+        "select p, l from {now} where l = 3 or exists (select * from {w30} where l = 7)"
+    ),
     "full outer": lambda t: t.now.join(t.w30.toDF("q", "l"), "l", "full"),
     "nested loop, full outer": lambda t: t.now.join(
         F.broadcast(t.w30.toDF("q", "m")), F.col("l") < F.col("m"), "full"

@@ -1,0 +1,104 @@
+package org.apache.spark.sql.cqels
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.channels.FileChannel
+import java.nio.file.{Paths, StandardOpenOption}
+
+/** Answers as columns of N-Triples texts, null where unbound: the one place where ids become terms.
+ *
+ *  A whole column is decoded at once into one buffer, laid out as Arrow lays out strings: a validity bitmap, 32-bit end
+ *  offsets, the UTF-8 bytes. The file holds the buffers of all columns one after the other; Python maps it and wraps
+ *  them without a copy.
+ */
+object AnswerColumns {
+  /** Writes the file; returns JSON: for each column `[nulls, validity at, offsets at, bytes at, number of bytes]`. */
+  def write(rows: LongTable, columns: Int, texts: StaticTexts, path: String): String = {
+    val out = FileChannel.open(Paths.get(path), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
+    try {
+      var at = 0L
+      val described = (0 until columns).map { c =>
+        val column = new TermColumn(rows, c, texts)
+        val buffers = column.buffers
+        val places = buffers.scanLeft(at)((place, b) => place + b.remaining)
+        at = places.last
+        while (buffers.exists(_.hasRemaining)) out.write(buffers)
+        s"[${column.nulls},${places(0)},${places(1)},${places(2)},${column.byteCount}]"
+      }
+      described.mkString("[", ",", "]")
+    } finally out.close()
+  }
+}
+
+/** One column's texts. A term seen lately is copied from where it stands in the column, not looked up again. */
+private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
+  private val n = rows.rowCount
+  private val sink = new ByteSink(n * 24)
+  private val ends = new Array[Int](n + 1)
+  private val validity = new Array[Byte]((n + 63) / 64 * 8) // padded, so that what follows is aligned
+  var nulls = 0
+
+  fill()
+
+  private def fill(): Unit = {
+    var row = 0
+    var last = 0L
+    var from = 0
+    var until = 0
+    while (row < n) {
+      val id = rows(row, c)
+      if (id == 0L) nulls += 1
+      else {
+        validity(row >> 3) = (validity(row >> 3) | (1 << (row & 7))).toByte
+        if (id == last) sink.append(sink.array, from, until - from)
+        else {
+          from = sink.length
+          texts.append(id, sink)
+          until = sink.length
+          last = id
+        }
+      }
+      ends(row + 1) = sink.length
+      row += 1
+    }
+  }
+
+  def byteCount: Int = sink.length
+
+  def buffers: Array[ByteBuffer] = {
+    val offsets = ByteBuffer.allocate((4 * (n + 1) + 7) / 8 * 8).order(ByteOrder.LITTLE_ENDIAN)
+    offsets.asIntBuffer().put(ends)
+    val padding = ByteBuffer.allocate((8 - sink.length % 8) % 8)
+    Array(ByteBuffer.wrap(validity), offsets, ByteBuffer.wrap(sink.array, 0, sink.length), padding)
+  }
+}
+
+/** Texts of terms, those of static data through a small cache of the ones answered lately.
+ *
+ *  A look-up in a dictionary of millions costs several cache misses, and a query answers the same people again and
+ *  again. Only static terms are kept: they never leave, so what is kept is never out of date.
+ */
+final class StaticTexts(dictionary: Dictionary) {
+  private val ids = new Array[Long](StaticTexts.Slots)
+  private val texts = new Array[Array[Byte]](StaticTexts.Slots)
+
+  def append(id: Long, sink: ByteSink): Unit = {
+    val slot = (LongTable.mix(0L, id) >>> 32).toInt & (StaticTexts.Slots - 1)
+    if (ids(slot) == id) {
+      val text = texts(slot)
+      sink.append(text, 0, text.length)
+    } else if (TermCodec.isInline(id)) TermCodec.appendInline(id, sink)
+    else {
+      val from = sink.length
+      dictionary.appendText(id, sink)
+      if (sink.length - from <= StaticTexts.LongestKept && dictionary.isStatic(id)) {
+        texts(slot) = java.util.Arrays.copyOfRange(sink.array, from, sink.length)
+        ids(slot) = id
+      }
+    }
+  }
+}
+
+private object StaticTexts {
+  val Slots: Int = 1 << 15
+  val LongestKept = 256
+}
