@@ -1,0 +1,107 @@
+"""`make demo`: a small world is generated, loaded and streamed through; answers, plans and times are printed."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from bench.data.rdf_files import QUERIES, write_world
+from bench.data.vocabulary import LOCALIZATION_GRAPH, STREAM
+from bench.data.world import generate_world
+
+NAMES = ("q1", "q2", "q3", "q4")
+TITLES = {
+    "q1": "where is everybody?",
+    "q2": "which co-authors are in the same room?",
+    "q3": "who shares a room with someone who cites them?",
+    "q4": "whom, of the people met, does everybody cite most?",
+}
+SAMPLE_EVERY = 10
+SHOWN = 3
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the demo; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.demo", description=__doc__)
+    parser.add_argument("--scale", type=float, default=0.1, help="size of the world (default 0.1)")
+    parser.add_argument("--rate", type=int, default=500, help="sightings a second (default 500)")
+    parser.add_argument("--seconds", type=int, default=45, help="length of the stream (default 45)")
+    parser.add_argument("--out", type=Path, default=Path("demo-data"), help="folder for the files")
+    args = parser.parse_args(argv)
+    folder: Path = args.out
+    _title(f"1. A world of DBLP shape at scale {args.scale:g}, as RDF files in {folder}/")
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    write_world(generate_world(args.scale, seed=7), folder, args.rate, args.seconds)
+    for file in sorted(f for f in folder.iterdir() if f.is_file()):
+        print(f"   {file.name:20} {file.stat().st_size / 1e6:8.2f} MB")
+    return _stream_through(folder)
+
+
+def _stream_through(folder: Path) -> int:
+    # Imported late: the files are there before Spark starts.
+    from pyspark.sql import SparkSession
+
+    import sparkext
+    from sparkext.recorded_streams import read_recorded_stream
+    from sparkext.runtime.answers import Answers
+
+    _title("2. Spark with the extension; static data in parallel into encoded tables")
+    builder = SparkSession.builder.master("local[2]").appName("demo")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2")
+    spark = sparkext.configure(builder.config("spark.driver.memory", "3g")).getOrCreate()
+    engine = sparkext.Engine(spark)
+    print("  ", engine.load_static(sorted(folder.glob("dblp-*.nt.gz"))))
+    print("  ", engine.load_static(folder / "localization.ttl", graph=LOCALIZATION_GRAPH))
+
+    _title("3. Four continuous queries, their static parts joined once and indexed")
+    stream = engine.register_stream(STREAM)
+    evaluations: dict[str, list[Answers]] = {name: [] for name in NAMES}
+    queries = {}
+    for name in NAMES:
+        started = time.perf_counter()
+        queries[name] = engine.register_query((QUERIES / f"{name}.rspql").read_text(), name=name)
+        queries[name].subscribe(evaluations[name].append)
+        print(f"   {name}  {TITLES[name]:52} prepared in {time.perf_counter() - started:4.1f} s")
+
+    _title("4. The sightings, one evaluation a second: number of answers and milliseconds")
+    recorded = read_recorded_stream(folder / "sightings.nq")
+    seconds = itertools.groupby(recorded.elements, key=lambda element: element.time_ms)
+    for place, (instant, elements) in enumerate(seconds, 1):
+        stream.push_elements(list(elements))
+        stream.advance_to(instant)
+        now = {name: answers[-1] for name, answers in evaluations.items()}
+        cells = (f"{n} {len(a):6,} in {a.seconds * 1e3:6.1f} ms" for n, a in now.items())
+        print(f"   {str(now['q1']).split()[0]}   " + "   ".join(cells))
+        if place % SAMPLE_EVERY == 0:
+            for name, answers in now.items():
+                for solution in itertools.islice(answers, SHOWN):
+                    print(f"      {name}: " + "  ".join(f"?{v} {t}" for v, t in solution.items()))
+
+    _title("5. The plan of q2, with estimated and counted rows")
+    print("\n".join("   " + line for line in str(queries["q2"].explain()).splitlines()))
+
+    _title("6. Milliseconds an evaluation, the second half of the stream")
+    for name, answers in evaluations.items():
+        half = sorted(a.seconds * 1e3 for a in answers[len(answers) // 2 :])
+        middle, last = half[len(half) // 2], half[-1]
+        print(f"   {name}  median {middle:7.2f}   slowest {last:7.2f}   {queries[name].progress}")
+    print(f"   {stream}, {stream.malformed_count} set aside, {stream.late_count} late")
+    engine.close()
+    spark.stop()
+    return 0
+
+
+def _title(text: str) -> None:
+    print(f"\n{text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
