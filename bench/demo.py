@@ -89,8 +89,8 @@ def _stream_through(folder: Path) -> int:
     print("\n".join("   " + line for line in str(queries["q2"].explain()).splitlines()))
 
     _title("6. Milliseconds an evaluation, the second half of the stream")
-    for name, answers in evaluations.items():
-        half = sorted(a.seconds * 1e3 for a in answers[len(answers) // 2 :])
+    for name, all_answers in evaluations.items():
+        half = sorted(a.seconds * 1e3 for a in all_answers[len(all_answers) // 2 :])
         middle, last = half[len(half) // 2], half[-1]
         print(f"   {name}  median {middle:7.2f}   slowest {last:7.2f}   {queries[name].progress}")
     print(f"   {stream}, {stream.malformed_count} set aside, {stream.late_count} late")

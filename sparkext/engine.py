@@ -35,6 +35,10 @@ class DuplicateNameError(CqelsError):
     """A query name that is already in use."""
 
 
+class EvaluationError(CqelsError):
+    """Evaluations that failed; everything else that was due has been evaluated."""
+
+
 class Engine:
     """Joins live RDF streams with static Linked Data, in the Spark session `spark`.
 
@@ -57,6 +61,7 @@ class Engine:
         self._windows = WindowRegistry(self.room, self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False
+        self._failures: list[str] = []
         self.store.listen(self._static_data_changed)
 
     # -- static data ------------------------------------------------------------------------------------
@@ -70,8 +75,8 @@ class Engine:
     ) -> LoadReport:
         """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain, .gz or .bz2) in parallel.
 
-        `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. Queries that
-        are registered see the new data from their next evaluation on. See `StaticStore.load` for errors.
+        `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. Queries
+        that are registered see the new data from their next evaluation on. See `StaticStore.load` for errors.
         """
         return self.store.load(files, graph=graph, format=format, progress=progress)
 
@@ -211,7 +216,10 @@ class Engine:
                 query.scheduler.add(iri, times)
 
     def evaluate_due(self) -> None:
-        """Evaluate every query at every instant that is due, in order of time."""
+        """Evaluate every query at every instant that is due, in order of time.
+
+        Raises EvaluationError when some failed, after all others have been evaluated.
+        """
         if self._evaluating:
             return  # A subscriber pushed: the loop below takes it up.
         self._evaluating = True
@@ -221,6 +229,9 @@ class Engine:
             self._let_panes_go()
         finally:
             self._evaluating = False
+        if self._failures:
+            failures, self._failures = self._failures, []
+            raise EvaluationError("; ".join(failures))
 
     def _evaluate_round(self) -> bool:
         instants = heapq.merge(
@@ -234,12 +245,11 @@ class Engine:
                 continue
             try:
                 query.evaluate(instant)
-            except Exception:
-                # The stream goes on, and so do the other queries; the instant is reported, not lost silently.
+            except Exception as error:
+                # The other queries and instants come first; whoever pushed hears of it afterwards.
                 query.progress.failures += 1
                 logger.exception("%s failed at %d ms", query.name, instant)
-                if query.progress.failures == 1 and len(self._queries) == 1:
-                    raise
+                self._failures.append(f"{query.name} at {instant} ms: {error}")
         return worked
 
     def _let_panes_go(self) -> None:
@@ -247,7 +257,7 @@ class Engine:
             complete = min(stream.watermark.complete_up_to, 1 << 53)
             if complete <= NEVER:
                 continue
-            lines = {}
+            lines: dict[str, tuple[int, int]] = {}
             for query in self._queries.values():
                 settled = min(query.scheduler.settled_up_to, complete)
                 for window in query.windows.values():

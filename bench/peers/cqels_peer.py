@@ -18,7 +18,7 @@ from bench.peers.spark_stock import launch_settings
 from bench.windows import RANGE_SECONDS, WindowContent
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery
-from static_data.terms import parse_term
+from static_data.terms import XSD_INTEGER, Iri, Literal, parse_term
 
 _AT = f"<{LOC}at>"
 # Beyond every window of the element before.
@@ -105,9 +105,9 @@ def _plain(table: pa.Table) -> pa.Table:
 
 def _value(text: str) -> str | int:
     term = parse_term(text)
-    if hasattr(term, "lexical"):
-        return int(term.lexical) if term.datatype.value.endswith("#integer") else str(term.lexical)
-    return str(getattr(term, "value", text))
+    if isinstance(term, Literal):
+        return int(term.lexical) if term.datatype == XSD_INTEGER else term.lexical
+    return term.value if isinstance(term, Iri) else text
 
 
 if __name__ == "__main__":

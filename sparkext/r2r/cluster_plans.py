@@ -21,6 +21,7 @@ from adaptive import (
     Scan,
     optimize,
 )
+from adaptive.plan import JoinMethod
 from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Expression
 from sparkext.r2r.leaf_names import condition_name, leaf_name
@@ -47,6 +48,19 @@ class ClusterChoice:
     label: str
     plan: PlanNode
     optimized: OptimizedPlan | None
+
+
+def largest_step(plan: PlanNode) -> float:
+    """Estimated rows of the largest thing that executing a plan computes; what is only probed does not count.
+
+    >>> largest_step(Join(Scan("a", estimated_rows=5.0), Scan("b", estimated_rows=9.0), ("x",), "index",
+    ...     estimated_rows=7.0))
+    7.0
+    """
+    if not isinstance(plan, Join):
+        return plan.estimated_rows
+    computed = [plan.left] if plan.method == "index" else [plan.left, plan.right]
+    return max(plan.estimated_rows, *(largest_step(side) for side in computed))
 
 
 class ClusterPlanner:
@@ -264,7 +278,9 @@ def _as_written(graph: QueryGraph) -> PlanNode:
         left.remove(name)
         on = graph.shared_variables(covered, graph.mask([name]))
         relation = next(r for r in graph.relations if r.name == name)
-        method = ("index" if relation.indexable else "hash") if on else "cross"
+        method: JoinMethod = "cross"
+        if on:
+            method = "index" if relation.indexable else "hash"
         bound = graph.variables(graph.mask([*plan.relations, name]))
         ready = tuple(f for f, needs in pending.items() if needs <= bound)
         for f in ready:

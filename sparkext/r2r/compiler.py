@@ -1,4 +1,4 @@
-"""From algebra to DataFrames of ids: joins in the order that `adaptive` chooses, everything else operator by operator."""
+"""From algebra to DataFrames of ids: joins in the order that `adaptive` chooses, the rest as written."""
 
 from __future__ import annotations
 

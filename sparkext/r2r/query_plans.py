@@ -20,10 +20,10 @@ from sparkext.language.expressions import VariableReference
 from sparkext.r2r.expressions import makes_terms
 from sparkext.r2r.leaves import DEFAULT_GRAPH
 from sparkext.r2r.local_names import number_hidden
-from sparkext.r2r.solutions import Solutions, column
+from sparkext.r2r.solutions import Solutions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from sparkext.r2r.compiler import PatternCompiler
 
@@ -101,12 +101,11 @@ def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced 
 def _ordered(
     compiler: PatternCompiler, shown: Solutions, source: Solutions | None, modifiers: Modifiers
 ) -> QueryFrames:
-    """Add the values of sort keys as columns; after DISTINCT only answered variables can sort."""
+    """Add the values of sort keys as columns; after DISTINCT (no `source`) only answered variables can sort."""
     variables = shown.variables
-    columns = [column(v) for v in variables]
+    readable = shown if source is None else source
     order: list[int] = []
-    extra = []
-    from_all = source.columns if source is not None else shown.columns
+    extra: list[Column] = []
     for key in modifiers.keys:
         expression = key.expression
         if isinstance(expression, VariableReference) and expression.variable in variables:
@@ -118,21 +117,13 @@ def _ordered(
                     *(expression.position or (1, 1)),
                 )
             place = len(variables) + len(extra)
-            value = compiler.expressions.term(expression, from_all)
+            value = compiler.expressions.term(expression, readable.columns)
             compiler.makes_terms |= makes_terms(expression)
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)
     frame = shown.frame
     if extra:
-        base = source.frame if source is not None else shown.frame
-        available = source.variables if source is not None else shown.variables
-        from pyspark.sql import functions as F
-
-        columns = [
-            column(v) if v in available else F.lit(None).cast("bigint").alias(f"unbound_{place}")
-            for place, v in enumerate(variables)
-        ]
-        frame = base.select(*columns, *extra)
+        frame = readable.frame.select(*readable.aligned(variables), *extra)
     return QueryFrames(
         frame,
         variables,

@@ -59,13 +59,14 @@ class Solutions:
         """Only these variables, in this order; one that is not in scope is unbound in every row."""
         chosen = tuple(dict.fromkeys(variables))
         return Solutions(
-            self.frame.select(*self._aligned(chosen)),
+            self.frame.select(*self.aligned(chosen)),
             chosen,
             self.certain & set(chosen),
             self.estimated_rows,
         )
 
-    def _aligned(self, variables: Iterable[Variable]) -> list[Column]:
+    def aligned(self, variables: Iterable[Variable]) -> list[Column]:
+        """The columns of these variables, unbound for those not in scope."""
         return [
             column(v) if v in self.variables else unbound().alias(column_name(v)) for v in variables
         ]

@@ -15,6 +15,6 @@ class StageRows(Node):
     names: tuple[Variable, ...]
 
     @property
-    def variables(self) -> tuple[Variable, ...]:  # type: ignore[override]
+    def variables(self) -> tuple[Variable, ...]:
         """The stage's columns."""
         return self.names

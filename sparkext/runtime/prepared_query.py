@@ -13,6 +13,7 @@ import pyarrow as pa
 from adaptive import PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.query import Query
+from sparkext.r2r.cluster_plans import largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler
@@ -52,6 +53,7 @@ class PreparedQuery:
         self._patterns = WindowPatterns(engine.room, windows)
         self._compiled = self._compile()
         self._jvm = self._prepare()
+        self._slices = self._decide_slices()
         self._executed = False
 
     def _compile(self) -> _Compiled:
@@ -123,11 +125,12 @@ class PreparedQuery:
         self._add_stages(self._jvm)
         if self._engine.settings.enabled:
             self._jvm.warm()
+            self._slices = self._decide_slices()
 
     def run(self, bounds: str) -> tuple[pa.Table, dict[str, Any]]:
         """Execute with the windows moved to `bounds`: the answers, and what the JVM says of the evaluation."""
         if self._engine.settings.enabled:
-            outcome = json.loads(self._jvm.evaluate(bounds, self._slices()))
+            outcome = json.loads(self._jvm.evaluate(bounds, self._slices))
         else:
             self._jvm.moveWindows(bounds)
             self._compiled = self._compile()
@@ -154,12 +157,14 @@ class PreparedQuery:
         """Whether the answers come in an order that the query asks for."""
         return bool(self._compiled.frames.order)
 
-    def _slices(self) -> int:
+    def _decide_slices(self) -> int:
         """0 to run on the driver, else the number of slices of a Spark job."""
         settings = self._engine.settings
-        largest = max((c.plan.estimated_rows for c in self._compiled.compiler.choices), default=0.0)
+        steps = (largest_step(choice.plan) for choice in self._compiled.compiler.choices)
+        largest = max(steps, default=0.0)
         on_driver = (
-            settings.driver_execution_enabled
+            settings.enabled
+            and settings.driver_execution_enabled
             and largest <= settings.driver_execution_max_rows
             and self._jvm.driverRefusal() is None
         )
@@ -175,7 +180,7 @@ class PreparedQuery:
         """Where evaluations run, and why."""
         if not self._engine.settings.enabled:
             return "stock Spark (spark.cqels.enabled=false)"
-        slices = self._slices()
+        slices = self._slices
         if not slices:
             return "driver"
         refusal = self._jvm.driverRefusal()

@@ -14,8 +14,8 @@ logger = logging.getLogger(__name__)
 class QueryProgress:
     """Counts since registration; times are seconds.
 
-    `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes beyond the step to it, and
-    shrinks by what is left over. Nothing is skipped when it grows; it is logged when it first exceeds a step.
+    `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes beyond the step to it,
+    and shrinks by what is left over. Nothing is skipped when it grows; it is logged when it first exceeds a step.
     """
 
     evaluations: int = 0
@@ -30,7 +30,7 @@ class QueryProgress:
     subscriber_failures: int = 0
 
     def note(self, outcome: Mapping[str, Any], seconds: float, step: int | None, name: str) -> None:
-        """Add one evaluation: the JVM's report, its seconds, and the milliseconds of event time since the one before."""
+        """Add one evaluation: the JVM's report, its seconds, the milliseconds of event time since the last."""
         self.evaluations += 1
         self.answers += outcome["answers"]
         self.seconds += seconds

@@ -26,7 +26,8 @@ Subscriber = Callable[[Answers], object]
 class RegisteredQuery(PreparedQuery):
     """A continuous query of an engine; made by `Engine.register_query`.
 
-    `name` is the IRI it is registered under, or query-1, query-2 ...; `progress` counts evaluations, answers, time and lag.
+    `name` is the IRI it is registered under, or query-1, query-2 ...; `progress` counts evaluations,
+    answers, time and lag.
     """
 
     def __init__(

@@ -163,7 +163,7 @@ def _lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
     if isinstance(triples, str):
         return [line for line in triples.splitlines() if line.strip()]
     if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
-        triples = [triples]  # type: ignore[list-item]
+        triples = [triples]
     lines = []
     for triple in triples:
         if not isinstance(triple, tuple) or len(triple) != 3:

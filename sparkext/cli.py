@@ -1,0 +1,90 @@
+"""The command `cqels`: what to do with its arguments, and how its failures read."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from sparkext.command_line.arguments import build_parser, parse_arguments
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# Loaded when asked for: `cqels --help` needs neither Spark nor the parser of queries.
+_COMMANDS = {
+    "run": "sparkext.command_line.run",
+    "explain": "sparkext.command_line.explain",
+    "sparql": "sparkext.command_line.sparql",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `cqels` with these arguments (those of the process without any); gives the exit status.
+
+    0: done; 1: bad input or a failure, with one message on standard error; 2: wrong usage. A Spark
+    session that is already active in the process is used and left running.
+    """
+    try:
+        arguments = parse_arguments(list(sys.argv[1:] if argv is None else argv))
+    except SystemExit as end:  # argparse has said what there is to say
+        return end.code if isinstance(end.code, int) else WRONG_USAGE
+    if arguments.command is None:
+        build_parser().print_help(sys.stderr)
+        return WRONG_USAGE
+    quiet = logging.NullHandler()
+    loggers = [logging.getLogger(name) for name in ("sparkext", "static_data", "adaptive", "py4j")]
+    for logger in loggers:
+        logger.addHandler(quiet)
+    try:
+        with warnings.catch_warnings():
+            if arguments.debug:
+                logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+            else:
+                warnings.simplefilter("ignore")
+            return _run(arguments)
+    finally:
+        for logger in loggers:
+            logger.removeHandler(quiet)
+
+
+def _run(arguments: Namespace) -> int:
+    try:
+        command: Callable[[Namespace], None] = import_module(_COMMANDS[arguments.command]).execute
+        command(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("cqels: interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has left; nothing more may be written there, also not at exit.
+        _silence_stdout()
+        return FAILED
+    except Exception as error:
+        if arguments.debug:
+            raise
+        from sparkext.command_line.messages import message_of
+
+        sys.stderr.write(f"cqels: {message_of(error)}\n")
+        return FAILED
+    return DONE
+
+
+def _silence_stdout() -> None:
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # Not a file: nothing is left in a buffer that could fail at exit.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The commands of `cqels`, one module each, and what they share."""

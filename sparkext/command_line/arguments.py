@@ -1,0 +1,186 @@
+"""The arguments of `cqels`: wrong usage ends here, with exit status 2."""
+
+from __future__ import annotations
+
+import re
+from argparse import (
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from sparkext import __version__
+
+_ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
+_QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
+RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt")
+
+_RUN = """\
+Replay recorded streams through a continuous query and print its answers: JSON Lines, one object
+for each evaluation instant, in time order. Files are replayed in the order of their elements'
+times; at the end every window that holds an element closes."""
+_RUN_EXAMPLE = """\
+example:
+  cqels run q1.rspql --static people.ttl --static-graph http://deri.org/localization/=rooms.ttl \\
+                     --stream http://deri.org/locstreams=sightings.trig --out answers.jsonl"""
+_EXPLAIN = """\
+Show the plan of a continuous query: the order of its joins with estimated rows, and why. When
+streams are given, they are replayed, and the plan is shown again with the rows it had."""
+_SPARQL = """\
+Answer an ordinary SPARQL query over RDF files."""
+_FILES = "RDF file (.nt .nq .ttl .trig .rdf .jsonld, each also .gz or .bz2)"
+
+
+def named_file(text: str) -> tuple[str, str]:
+    """IRI and file of an argument ``IRI=FILE``, split at the last ``=``.
+
+    >>> named_file("http://example.org/s?x=1=readings.trig")
+    ('http://example.org/s?x=1', 'readings.trig')
+    """
+    iri, sign, file = text.rpartition("=")
+    if not sign or not iri or not file:
+        raise ArgumentTypeError(f"{text!r} is not IRI=FILE")
+    return absolute_iri(iri), file
+
+
+def absolute_iri(text: str) -> str:
+    """An absolute IRI, with or without angle brackets."""
+    match = _ABSOLUTE_IRI.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not an absolute IRI")
+    return match.group(1)
+
+
+def setting(text: str) -> tuple[str, str]:
+    """Key and value of an argument ``KEY=VALUE``, split at the first ``=``."""
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip():
+        raise ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+def build_parser() -> ArgumentParser:
+    """The parser of all commands."""
+    parser = ArgumentParser(
+        "cqels",
+        description="Continuous queries over RDF streams and Linked Data, on Apache Spark.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"cqels {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    run = _command(commands, "run", "replay recorded streams through a query", _RUN, _RUN_EXAMPLE)
+    _continuous_inputs(run)
+    run.add_argument("--out", metavar="FILE", help="write here, when all is done (not to stdout)")
+    run.add_argument(
+        "--skip-empty", action="store_true", help="leave out instants without an answer"
+    )
+    _spark_arguments(run)
+
+    explain = _command(commands, "explain", "show the plan of a query", _EXPLAIN, None)
+    _continuous_inputs(explain)
+    explain.add_argument("--json", action="store_true", help="plain data instead of text")
+    _spark_arguments(explain)
+
+    sparql = _command(commands, "sparql", "answer a SPARQL query over files", _SPARQL, None)
+    sparql.add_argument("query", metavar="QUERY.rq", nargs="?", help="file with the query")
+    _files_argument(sparql, "--data", f"{_FILES} of the default graph")
+    _named_files(sparql, "--named", "RDF file of a named graph")
+    sparql.add_argument(
+        "--results", choices=RESULT_FORMATS, default="json", help="form of the answers (json)"
+    )
+    sparql.add_argument("--out", metavar="FILE", help="write here instead of to stdout")
+    _spark_arguments(sparql)
+    return parser
+
+
+def parse_arguments(argv: Sequence[str]) -> Namespace:
+    """Read the arguments; ends with SystemExit(2) and a message when they are wrong."""
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        return arguments
+    files: list[str] = arguments.data if arguments.command == "sparql" else arguments.static
+    if arguments.query is None:
+        # `--static FILE QUERY.rspql` gives the option both: the ending tells which is the query.
+        queries = [file for file in files if PurePath(file).suffix.lower() in _QUERY_ENDINGS]
+        if len(queries) != 1:
+            parser.error(f"{arguments.command}: the query file is missing; put it first")
+        arguments.query = queries[0]
+        files.remove(queries[0])
+    return arguments
+
+
+def _command(commands, name, summary, text, example):  # type: ignore[no-untyped-def]
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=text,
+        epilog=example,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _continuous_inputs(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "query", metavar="QUERY.rspql", nargs="?", help="file with the query, in RSP-QL"
+    )
+    _files_argument(parser, "--static", f"{_FILES} of the default graph")
+    _named_files(parser, "--static-graph", "RDF file of a named graph")
+    parser.add_argument(
+        "--open-static", metavar="DIR", help="static data that Engine.save_static has written"
+    )
+    _named_files(
+        parser,
+        "--stream",
+        "recorded stream (.trig .nq, each also .gz or .bz2); several files of one IRI are one stream",
+    )
+    parser.add_argument(
+        "--time-property",
+        metavar="IRI",
+        type=absolute_iri,
+        action="append",
+        default=[],
+        help="a predicate that gives an element its time, beside prov:generatedAtTime and"
+        " sosa:resultTime",
+    )
+    parser.add_argument(
+        "--arrival-order",
+        action="store_true",
+        help="replay in the order of the files; what is later than spark.cqels.allowedLateness"
+        " is counted, not answered",
+    )
+    parser.add_argument("--semantics", metavar="NAME", help="profile of windows and reports")
+
+
+def _spark_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        metavar="spark.cqels.KEY=VALUE",
+        dest="settings",
+        type=setting,
+        action="append",
+        default=[],
+        help="a configuration key, see docs/configuration.md",
+    )
+    parser.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
+    parser.add_argument(
+        "--driver-memory",
+        metavar="SIZE",
+        help="memory of the Java process, such as 4g (a quarter of the machine's)",
+    )
+    parser.add_argument("--debug", action="store_true", help="Spark's log, and tracebacks")
+
+
+def _files_argument(parser: ArgumentParser, name: str, text: str) -> None:
+    parser.add_argument(name, metavar="FILE", nargs="+", action="extend", default=[], help=text)
+
+
+def _named_files(parser: ArgumentParser, name: str, text: str) -> None:
+    parser.add_argument(
+        name, metavar="IRI=FILE", type=named_file, action="append", default=[], help=text
+    )

@@ -1,0 +1,32 @@
+"""`cqels explain`: the plan of a continuous query, before and after its streams are replayed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+
+from sparkext.command_line.inputs import prepared
+from sparkext.command_line.output import opened_output
+from sparkext.command_line.replay import replay, report_lines
+
+
+def execute(arguments: Namespace) -> None:
+    """Run the command; raises what `sparkext.command_line.messages` can put into words."""
+    with prepared(arguments, streams_needed=False) as inputs:
+        before = inputs.query.explain()
+        after = None
+        if inputs.recordings:
+            replay(inputs.engine, inputs.recordings, arguments.arrival_order)
+            after = inputs.query.explain()
+        with opened_output(None) as file:
+            if arguments.json:
+                plans = {"before": before.data, "after": None if after is None else after.data}
+                file.write(json.dumps(plans, indent=2, ensure_ascii=False) + "\n")
+            elif after is None:
+                file.write(f"{before}\n")
+            else:
+                file.write(f"before the replay\n{before}\n\nafter the replay\n{after}\n")
+                file.write(f"{inputs.query.progress}\n")
+        for line in report_lines(inputs.engine, inputs.recordings):
+            sys.stderr.write(f"cqels: {line}\n")

@@ -1,0 +1,163 @@
+"""The inputs of `cqels run` and `cqels explain`: all that can be found wrong without Spark is found
+here.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkext.command_line.query_file import (
+    check_graphs,
+    check_windows,
+    locate_graph,
+    read_query,
+)
+from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.errors import InputFileError, UnknownGraphError
+from sparkext.language.query import Query
+from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
+from static_data.errors import MissingFileError
+from static_data.rdf_formats import RdfFormat, format_of
+
+if TYPE_CHECKING:
+    from sparkext.engine import Engine
+    from sparkext.runtime.registered_query import RegisteredQuery
+
+# A small recording is read in this time, and then what is wrong with it is said without Spark.
+_PATIENCE_SECONDS = 0.5
+_WITH_GRAPHS = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)
+
+
+@dataclass(frozen=True)
+class StaticFiles:
+    """Files of the default graph, files by named graph, and a folder of saved static data."""
+
+    default: Sequence[str] = ()
+    named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    saved: str | None = None
+
+    def check(self) -> None:
+        """Raises MissingFileError or UnsupportedFormatError for the first file that is no use."""
+        for file in (*self.default, *(f for files in self.named.values() for f in files)):
+            format_of(file)
+            check_file(file)
+        if self.saved is not None and "://" not in self.saved and not Path(self.saved).is_dir():
+            raise MissingFileError(self.saved, "no such folder")
+
+    @property
+    def may_name_others(self) -> bool:
+        """Whether the files can hold graphs that the arguments do not name."""
+        files = (*self.default, *(f for files in self.named.values() for f in files))
+        return self.saved is not None or any(format_of(f).rdf in _WITH_GRAPHS for f in files)
+
+    def load(self, engine: Engine) -> None:
+        """Load everything; progress is shown when standard error is a terminal."""
+        if self.saved is not None:
+            engine.open_static(self.saved)
+        if self.default:
+            engine.load_static(list(self.default))
+        for graph, files in self.named.items():
+            engine.load_static(list(files), graph=graph)
+
+
+def check_file(file: str) -> None:
+    """Raises MissingFileError unless a local file is there to be read; other URIs are Spark's."""
+    if "://" in file:
+        return
+    path = Path(file)
+    if not path.is_file():
+        raise MissingFileError(file, "is a folder" if path.is_dir() else "no such file")
+
+
+def grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Files by IRI, both in the order given.
+
+    >>> grouped([("b", "1"), ("a", "2"), ("b", "3")])
+    {'b': ['1', '3'], 'a': ['2']}
+    """
+    files: dict[str, list[str]] = {}
+    for iri, file in pairs:
+        files.setdefault(iri, []).append(file)
+    return files
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An engine with static data, streams and the registered query, and the recordings to replay."""
+
+    engine: Engine
+    query: RegisteredQuery
+    recordings: Mapping[str, RecordedStream]
+
+
+@contextmanager
+def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prepared]:
+    """Check the inputs, start Spark, load, register; on leaving, the engine and Spark end.
+
+    Without `streams_needed`, a query may also be prepared with no recording at all.
+    """
+    settings = checked_settings(arguments.settings, arguments.semantics)
+    query = read_query(arguments.query)
+    files = grouped(arguments.stream)
+    named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
+    known = files if files or streams_needed else named_in_query
+    check_windows(arguments.query, query, known)
+    static = StaticFiles(arguments.static, grouped(arguments.static_graph), arguments.open_static)
+    static.check()
+    if not static.may_name_others:
+        check_graphs(arguments.query, query, static.named)
+    for file in (file for named in files.values() for file in named):
+        if not Path(file).is_file():
+            what = "is a folder" if Path(file).is_dir() else "no such file"
+            raise InputFileError(file, None, None, what)
+    for iri in files:
+        if iri not in named_in_query:
+            sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
+    used = {iri: files[iri] for iri in files if iri in named_in_query}
+    with ThreadPoolExecutor(1) as readers:
+        reading = readers.submit(_read_recordings, used, arguments)
+        _raise_early(reading)
+        with spark_session(arguments, settings) as spark:
+            from sparkext.engine import Engine
+
+            engine = Engine(spark)
+            try:
+                static.load(engine)
+                for iri in named_in_query:
+                    engine.register_stream(iri)
+                registered = _register(engine, arguments.query, query)
+                yield Prepared(engine, registered, reading.result())
+            finally:
+                engine.close()
+
+
+def _register(engine: Engine, file: str, query: Query) -> RegisteredQuery:
+    try:
+        return engine.register_query(query)
+    except UnknownGraphError as error:
+        raise locate_graph(file, query, error) from error
+
+
+def _read_recordings(
+    files: Mapping[str, Sequence[str]], arguments: Namespace
+) -> dict[str, RecordedStream]:
+    properties = (*TIME_PROPERTIES, *arguments.time_property)
+    return {
+        iri: read_recorded_stream(
+            named, properties, in_time_order=not arguments.arrival_order, scope=f"r{place}"
+        )
+        for place, (iri, named) in enumerate(files.items())
+    }
+
+
+def _raise_early(reading: Future[dict[str, RecordedStream]]) -> None:
+    wait([reading], timeout=_PATIENCE_SECONDS)
+    if reading.done():
+        reading.result()

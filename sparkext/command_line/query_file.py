@@ -1,0 +1,85 @@
+"""The query of a command, read and checked against the other arguments before Spark is started."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkext.command_line.messages import in_query_file
+from sparkext.errors import (
+    CqelsError,
+    InputFileError,
+    QuerySyntaxError,
+    UnknownGraphError,
+    UnknownStreamError,
+    UnknownWindowError,
+    UnsupportedFeatureError,
+)
+from sparkext.language import check_supported, parse_query
+from sparkext.language.algebra import Graph, Node
+from static_data.terms import Iri
+
+if TYPE_CHECKING:
+    from sparkext.language.query import Query
+
+
+def read_query(file: str) -> Query:
+    """The query in a file, refused when it is malformed or not supported; warnings go to stderr.
+
+    Raises InputFileError with file, line and column.
+    """
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputFileError(file, None, None, "no such file") from None
+    except UnicodeDecodeError as error:
+        raise InputFileError(file, None, None, f"not UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise InputFileError(file, None, None, error.strerror or str(error)) from error
+    try:
+        query = parse_query(text)
+        check_supported(query)
+    except (QuerySyntaxError, UnsupportedFeatureError, UnknownWindowError) as error:
+        raise in_query_file(file, error, None) from error
+    for warning in query.warnings:
+        place = f"{file}:{warning.line}:{warning.column}"
+        sys.stderr.write(f"cqels: {place}: warning: {warning.message}\n")
+    return query
+
+
+def check_windows(file: str, query: Query, streams: Collection[str]) -> None:
+    """Refuse a query without windows, or with one over a stream that is not among `streams`."""
+    if not query.windows:
+        message = (
+            "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
+            " (for an ordinary query there is `cqels sparql`)"
+        )
+        raise in_query_file(file, CqelsError(message), query.position)
+    for window in query.windows:
+        if window.stream.value not in streams:
+            error = UnknownStreamError(window.stream.value, sorted(streams))
+            raise in_query_file(file, error, window.position)
+
+
+def check_graphs(file: str, query: Query, graphs: Collection[str]) -> None:
+    """Refuse a query that names a graph which is not among `graphs`."""
+    for graph in _named_graphs(query.pattern):
+        assert isinstance(graph.name, Iri)
+        if graph.name.value not in graphs:
+            error = UnknownGraphError(graph.name.value, sorted(graphs))
+            raise in_query_file(file, error, graph.position)
+
+
+def locate_graph(file: str, query: Query, error: UnknownGraphError) -> InputFileError:
+    """The error with the place where the query names the graph."""
+    places = [g.position for g in _named_graphs(query.pattern) if g.name == Iri(error.iri)]
+    return in_query_file(file, error, places[0] if places else None)
+
+
+def _named_graphs(node: Node) -> Iterator[Graph]:
+    if isinstance(node, Graph) and isinstance(node.name, Iri):
+        yield node
+    for child in node.children:
+        yield from _named_graphs(child)

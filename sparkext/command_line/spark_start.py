@@ -1,0 +1,138 @@
+"""A Spark session for one command: started quietly and quickly, or the one that is there already."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from sparkext.config import PREFIX, Settings
+from sparkext.errors import ConfigurationError, SessionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SEMANTICS = f"{PREFIX}semantics"
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def checked_settings(given: Sequence[tuple[str, str]], semantics: str | None) -> dict[str, str]:
+    """The ``spark.cqels.*`` settings of the command; the last value of a key counts.
+
+    Raises ConfigurationError for a key or a value that does not exist.
+
+    >>> checked_settings([("spark.cqels.allowedLateness", "5s")], "rspql")
+    {'spark.cqels.allowedLateness': '5s', 'spark.cqels.semantics': 'rspql'}
+    """
+    settings = dict(given)
+    for key in settings:
+        if not key.startswith(PREFIX):
+            raise ConfigurationError(key, f"there is no such key; keys begin with {PREFIX}")
+    if semantics is not None:
+        if settings.get(_SEMANTICS, semantics) != semantics:
+            other = settings[_SEMANTICS]
+            raise ConfigurationError(
+                _SEMANTICS, f"{other!r} by --set, {semantics!r} by --semantics"
+            )
+        settings[_SEMANTICS] = semantics
+    Settings.from_mapping(settings)
+    return settings
+
+
+@contextmanager
+def spark_session(arguments: Namespace, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session with the extension and these settings.
+
+    An application that runs in this process already is used, in a session of its own, and left
+    running; else one is started, and stopped on leaving. Raises SessionError.
+    """
+    from pyspark.sql import SparkSession
+
+    from sparkext.session import require_extension
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        require_extension(running)
+        session = running.newSession()
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        yield session
+        return
+    session = _start(arguments, settings)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    from sparkext.session import configure
+
+    builder = SparkSession.builder.master(arguments.master).appName("cqels")
+    if not arguments.debug:
+        for key, value in _QUIET.items():
+            builder.config(key, value)
+    memory = arguments.driver_memory or _default_memory()
+    if memory is not None:
+        builder.config("spark.driver.memory", memory)
+    for key, value in settings.items():
+        builder.config(key, value)
+    # What the JVM writes before Spark's log level holds must not mix with answers and messages.
+    with tempfile.TemporaryFile() as chatter:
+        try:
+            configure(builder)
+            if not arguments.debug:
+                _launch(builder, chatter)
+            return builder.getOrCreate()
+        except SessionError:
+            raise
+        except Exception as error:
+            if arguments.debug:
+                raise
+            reason = _reason(error, chatter)
+            raise SessionError(
+                f"Spark cannot be started on {arguments.master}: {reason}"
+            ) from error
+
+
+def _launch(builder: SparkSession.Builder, chatter: IO[bytes]) -> None:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    options = {key: str(value) for key, value in builder._options.items()}
+    conf = SparkConf(loadDefaults=False).setAll(list(options.items()))
+    gateway = launch_gateway(conf, {"stdout": chatter, "stderr": chatter})
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def _reason(error: Exception, chatter: IO[bytes]) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(error) if java is None else str(java.getMessage() or java)
+    if "JAVA_GATEWAY_EXITED" in text:
+        chatter.seek(0)
+        lines = chatter.read().decode("utf-8", "replace").splitlines()
+        told = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
+        text = told[0] if told else "the Java process ended at once"
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+def _default_memory() -> str | None:
+    """A quarter of the machine's memory, which is Java's own rule; Spark's is a fixed gigabyte."""
+    if "SPARK_DRIVER_MEMORY" in os.environ:
+        return None
+    try:
+        bytes_ = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+    return f"{max(bytes_ // 4, 1 << 30) >> 20}m"

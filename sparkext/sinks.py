@@ -1,0 +1,91 @@
+"""Ready-made subscribers: answers into a JSON Lines file, or collected into one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkext.runtime.answers import Answers
+
+
+class JsonLinesSink:
+    """Writes one line of JSON for each evaluation; ``query.subscribe(JsonLinesSink("answers.jsonl"))``.
+
+    `target` is a path, whose file is then written anew and flushed after each line, or an open text
+    file, which stays its owner's to flush and close. With `skip_empty`, evaluations without an
+    answer leave no line.
+    """
+
+    def __init__(self, target: str | Path | TextIO, skip_empty: bool = False) -> None:
+        self._owned = isinstance(target, str | Path)
+        self._file: TextIO = (
+            Path(target).open("w", encoding="utf-8", newline="")  # noqa: SIM115 - closed by close()
+            if isinstance(target, str | Path)
+            else target
+        )
+        self._skip_empty = skip_empty
+
+    def __call__(self, answers: Answers) -> None:
+        """Write the answers of one evaluation."""
+        if self._skip_empty and not len(answers):
+            return
+        self._file.write(answers.to_json() + "\n")
+        if self._owned:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        if self._owned:
+            self._file.close()
+
+    def __enter__(self) -> JsonLinesSink:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class TableSink:
+    """Keeps the answers of all evaluations; ``query.subscribe(sink)``, then `to_arrow`.
+
+    The table grows with every answer: for queries that are looked at, not for those that run on.
+    """
+
+    def __init__(self) -> None:
+        self._evaluations: list[Answers] = []
+
+    def __call__(self, answers: Answers) -> None:
+        """Take in the answers of one evaluation."""
+        self._evaluations.append(answers)
+
+    def to_arrow(self) -> pa.Table:
+        """All answers so far: the instant in `time` (UTC), then a column of N-Triples texts for
+        each variable.
+
+        A variable called ``time`` is in the column ``?time``. There is no column but `time` before
+        the first evaluation.
+        """
+        import pyarrow as pa
+
+        moment = pa.timestamp("ms", tz="UTC")
+        tables = []
+        for answers in self._evaluations:
+            times = pa.array([answers.time] * len(answers), pa.int64()).cast(moment)
+            names = [f"?{v}" if v == "time" else v for v in answers.variables]
+            columns = dict(zip(names, answers.table.columns, strict=True))
+            tables.append(pa.table({"time": times, **columns}))
+        return pa.concat_tables(tables) if tables else pa.table({"time": pa.array([], moment)})
+
+    def to_dataframe(self, spark: SparkSession) -> DataFrame:
+        """The same as a Spark DataFrame."""
+        return spark.createDataFrame(self.to_arrow())
