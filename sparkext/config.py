@@ -193,12 +193,6 @@ class Settings:
         1_000_000,
         "An evaluation runs on the driver when no step of its plan is estimated to have more rows.",
     )
-    plan_cache_size: int = _key(
-        "planCache.size",
-        _whole(1),
-        100,
-        "Prepared plans that are kept; the one not used for longest leaves first.",
-    )
     sharing_enabled: bool = _key(
         "sharing.enabled",
         _BOOLEAN,
@@ -224,12 +218,6 @@ class Settings:
         0,
         "A stream that is silent for this long no longer holds back the others; 0 means that every"
         " stream is waited for.",
-    )
-    duplicates: str = _key(
-        "duplicates",
-        _choice("set", "bag"),
-        "set",
-        "Whether a triple that occurs several times in a window counts once or each time.",
     )
     dictionary_hash_bits: int = _key(
         "dictionary.hashBits",

@@ -58,7 +58,7 @@ class Engine:
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
-        self._windows = WindowRegistry(self.room, self.settings.sharing_enabled)
+        self.windows = WindowRegistry(self.room, self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False
         self._failures: list[str] = []
@@ -163,12 +163,12 @@ class Engine:
             chosen = given or f"query-{len(self._queries) + 1}"
             if chosen in self._queries:
                 raise DuplicateNameError(f"a query named {chosen} is already registered")
-            windows = self._windows.open(query, self.streams)
+            windows = self.windows.open(query, self.streams)
             try:
                 registered = RegisteredQuery(self, chosen, query, windows)
             except Exception:
                 for window in windows.values():
-                    self._windows.close(window, self.streams)
+                    self.windows.close(window, self.streams)
                 raise
             self._queries[chosen] = registered
         return registered
@@ -185,7 +185,7 @@ class Engine:
             query.active = False
             query.close()
             for window in query.windows.values():
-                self._windows.close(window, self.streams)
+                self.windows.close(window, self.streams)
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL SELECT query over the static data; `answer()` on it runs it."""

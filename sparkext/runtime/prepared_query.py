@@ -50,7 +50,7 @@ class PreparedQuery:
         self.windows = windows
         self._engine = engine
         self._window_order = list(windows.values())
-        self._patterns = WindowPatterns(engine.room, windows)
+        self._patterns = WindowPatterns(engine.room, engine.windows, windows)
         self._compiled = self._compile()
         self._jvm = self._prepare()
         self._slices = self._decide_slices()
@@ -189,6 +189,7 @@ class PreparedQuery:
     def close(self) -> None:
         """Give back what the query holds."""
         self._jvm.close()
+        self._patterns.close()
 
 
 def _width(window: QueryWindow) -> int | None:

@@ -14,8 +14,9 @@ logger = logging.getLogger(__name__)
 class QueryProgress:
     """Counts since registration; times are seconds.
 
-    `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes beyond the step to it,
-    and shrinks by what is left over. Nothing is skipped when it grows; it is logged when it first exceeds a step.
+    `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
+    beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is
+    logged when it first exceeds a step.
     """
 
     evaluations: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,10 @@ def window_spec(declaration: WindowDeclaration) -> WindowSpec:
     return SlidingWindow(declaration.width_ms, declaration.slide_ms, declaration.start_ms or 0)
 
 
+PatternPlace = tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Stream, window key and the numbers that describe a pattern to the JVM."""
+
+
 class WindowRegistry:
     """Windows by stream and specification, with the patterns matched in each, counted by user."""
 
@@ -53,7 +58,7 @@ class WindowRegistry:
         self._room = room
         self._sharing = sharing
         self._window_users: dict[tuple[str, str], int] = {}
-        self._pattern_users: dict[tuple[str, str, object], int] = {}
+        self._pattern_users: Counter[PatternPlace] = Counter()
         self._unshared = 0
 
     def open(self, query: Query, streams: Mapping[str, Stream]) -> dict[str, QueryWindow]:
@@ -88,42 +93,65 @@ class WindowRegistry:
             del self._window_users[place]
             streams[window.stream].log.dropWindow(window.key)
 
-    def specs(self, stream: str) -> list[str]:
-        """The keys of a stream's open windows."""
-        return [key for name, key in self._window_users if name == stream]
+    def use_pattern(self, place: PatternPlace) -> None:
+        """Count one more query that matches a pattern in a window."""
+        self._pattern_users[place] += 1
+
+    def leave_pattern(self, place: PatternPlace) -> bool:
+        """Count one query less; whether it was the last."""
+        self._pattern_users[place] -= 1
+        return not +self._pattern_users[place]
 
 
 class WindowPatterns:
     """The pattern contents that one query keeps in its windows."""
 
-    def __init__(self, room: EngineRoom, windows: Mapping[str, QueryWindow]) -> None:
+    def __init__(
+        self, room: EngineRoom, registry: WindowRegistry, windows: Mapping[str, QueryWindow]
+    ) -> None:
         self._room = room
+        self._registry = registry
         self._windows = windows
         self._contents: dict[WindowLeaf, Any] = {}
+        self._places: dict[PatternPlace, QueryWindow] = {}
 
     def content(self, leaf: WindowLeaf) -> Any:
         """The JVM's content of a pattern: shared with every query that matches the same in the same window."""
         if leaf not in self._contents:
             window = self._windows[leaf.window.value]
-            constants, columns, equal = self._numbers(leaf)
+            numbers = self._numbers(leaf)
+            place = (window.stream, window.key, *numbers)
+            if place not in self._places:
+                self._places[place] = window
+                self._registry.use_pattern(place)
             name = f"{window.name} {leaf.pattern.predicate.n3()}"
-            self._contents[leaf] = self._room.window_pattern(
-                window.window, name, constants, columns, equal
-            )
+            self._contents[leaf] = self._room.window_pattern(window.window, name, *numbers)
         return self._contents[leaf]
 
     def present_rows(self, leaf: WindowLeaf) -> int:
         """How many rows the pattern finds now; 0 before it was first asked for."""
         return int(self.content(leaf).rowCount())
 
-    def _numbers(self, leaf: WindowLeaf) -> tuple[list[int], list[int], list[int]]:
+    def close(self) -> None:
+        """Give the patterns back; those that no other query matches are no longer kept up."""
+        for place, window in self._places.items():
+            if self._registry.leave_pattern(place):
+                self._room.drop_window_pattern(window.window, *place[2:])
+        self._places.clear()
+        self._contents.clear()
+
+    def _numbers(
+        self, leaf: WindowLeaf
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         terms = list(leaf.pattern)
         # Constants of a query stay in the dictionary with it: a stream may bring them at any time.
-        constants = [
+        constants = tuple(
             0 if isinstance(t, Variable) else int(self._room.dictionary.encodeRetained(t.n3()))
             for t in terms
-        ]
+        )
         places = {v: [p for p, t in enumerate(terms) if t == v] for v in leaf.pattern.variables}
-        columns = [places[v][0] for v in leaf.variables] or [0]
-        equal = [n for found in places.values() for other in found[1:] for n in (found[0], other)]
+        columns = tuple(places[v][0] for v in leaf.variables) or (0,)
+        equal = tuple(
+            n for found in places.values() for other in found[1:] for n in (found[0], other)
+        )
         return constants, columns, equal

@@ -63,10 +63,10 @@ def test_no_entry_gives_the_defaults() -> None:
     ("name", "text", "attribute", "value"),
     [
         ("spark.cqels.enabled", "FALSE", "enabled", False),
-        ("spark.cqels.planCache.size", " 7 ", "plan_cache_size", 7),
+        ("spark.cqels.prejoin.maxRows", " 7 ", "prejoin_max_rows", 7),
         ("spark.cqels.prejoin.maxGrowth", "2.5", "prejoin_max_growth", 2.5),
         ("spark.cqels.allowedLateness", "PT1M0.5S", "allowed_lateness", 60_500),
-        ("spark.cqels.duplicates", "bag", "duplicates", "bag"),
+        ("spark.cqels.semantics", "rspql", "semantics", "rspql"),
     ],
 )
 def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value: object) -> None:
@@ -77,8 +77,8 @@ def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value
     ("name", "text", "wanted"),
     [
         ("spark.cqels.enabled", "yes", "true or false"),
-        ("spark.cqels.planCache.size", "0", "at least 1"),
-        ("spark.cqels.planCache.size", "1e3", "whole number"),
+        ("spark.cqels.dictionary.hashBits", "0", "from 1 to 58"),
+        ("spark.cqels.prejoin.maxRows", "1e3", "whole number"),
         ("spark.cqels.prejoin.maxGrowth", "-1", "above 0"),
         ("spark.cqels.prejoin.maxGrowth", "nan", "above 0"),
         ("spark.cqels.allowedLateness", "soon", "PT30S"),
@@ -86,7 +86,7 @@ def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value
         ("spark.cqels.allowedLateness", "P", "PT30S"),
         ("spark.cqels.allowedLateness", "PT", "PT30S"),
         ("spark.cqels.allowedLateness", "P1DT", "PT30S"),
-        ("spark.cqels.duplicates", "list", "set or bag"),
+        ("spark.cqels.semantics", "cql", "rspql"),
         ("spark.cqels.dictionary.hashBits", "59", "from 1 to 58"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_wrong_value_names_the_key_and_what_is_wanted(name: str, text: str, wa
     [
         ("spark.cqels.prejoins.enabled", "spark.cqels.prejoin.enabled"),
         ("spark.cqels.allowedlateness", "spark.cqels.allowedLateness"),
-        ("spark.cqels.plancache.Size", "spark.cqels.planCache.size"),
+        ("spark.cqels.prejoin.MaxRow", "spark.cqels.prejoin.maxRows"),
     ],
 )
 def test_an_unknown_key_names_the_nearest_one(written: str, meant: str) -> None:
