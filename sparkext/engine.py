@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import logging
 import threading
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.streams import Stream
 from sparkext.runtime.window_registry import WindowRegistry
-from sparkext.s2r.watermark import NEVER, StreamWatermark
+from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
 from sparkext.session import require_extension
 from static_data.store import StaticStore, StoreChange
 
@@ -61,6 +62,9 @@ class Engine:
         self.windows = WindowRegistry(self.room, self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False
+        self._news = False  # whether something has arrived since the queries were asked what is due
+        self._now: int | None = None
+        self._registrations = itertools.count()
         self._failures: list[str] = []
         self.store.listen(self._static_data_changed)
 
@@ -110,7 +114,7 @@ class Engine:
         with self.lock:
             if iri not in self.streams:
                 idle = self.settings.idle_timeout or None
-                watermark = StreamWatermark(self.settings.allowed_lateness, idle)
+                watermark = StreamWatermark(self.settings.allowed_lateness, idle, self._clock)
                 self.streams[iri] = Stream(self, iri, watermark)
             stream = self.streams[iri]
         if source is not None:
@@ -170,6 +174,7 @@ class Engine:
                 for window in windows.values():
                     self.windows.close(window, self.streams)
                 raise
+            registered.number = next(self._registrations)
             self._queries[chosen] = registered
         return registered
 
@@ -220,37 +225,57 @@ class Engine:
 
         Raises EvaluationError when some failed, after all others have been evaluated.
         """
+        self._news = True
         if self._evaluating:
             return  # A subscriber pushed: the loop below takes it up.
         self._evaluating = True
         try:
-            while self._evaluate_round():
-                pass
+            self._evaluate_in_order()
             self._let_panes_go()
         finally:
             self._evaluating = False
+            self._now = None
         if self._failures:
             failures, self._failures = self._failures, []
             raise EvaluationError("; ".join(failures))
 
-    def _evaluate_round(self) -> bool:
-        instants = heapq.merge(
-            *(_due(place, query) for place, query in enumerate(self._queries.values())),
-            key=lambda due: due[:2],
-        )
-        worked = False
-        for instant, _, query in instants:
-            worked = True
-            if not query.active:
-                continue
-            try:
-                query.evaluate(instant)
-            except Exception as error:
-                # The other queries and instants come first; whoever pushed hears of it afterwards.
-                query.progress.failures += 1
-                logger.exception("%s failed at %d ms", query.name, instant)
-                self._failures.append(f"{query.name} at {instant} ms: {error}")
-        return worked
+    def _evaluate_in_order(self) -> None:
+        """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
+
+        Windows are shared and move forwards only, so all queries must be asked again before any goes on after news.
+        """
+        waiting: list[tuple[int, int, RegisteredQuery]] = []
+        while self._news or waiting:
+            if self._news:
+                self._news = False
+                self._now = milliseconds_now()
+                asked = {query for _, _, query in waiting}
+                for query in self._queries.values():
+                    if query not in asked:
+                        self._wait(query, waiting)
+            if waiting:
+                instant, _, query = heapq.heappop(waiting)
+                if query.active:
+                    self._evaluate(query, instant)
+                    self._wait(query, waiting)
+
+    def _clock(self) -> int:
+        # While queries are asked, time stands still: all must find the same streams idle.
+        return milliseconds_now() if self._now is None else self._now
+
+    def _wait(self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]) -> None:
+        instant = next(query.scheduler.due(), None)
+        if instant is not None:
+            heapq.heappush(waiting, (instant, query.number, query))
+
+    def _evaluate(self, query: RegisteredQuery, instant: int) -> None:
+        try:
+            query.evaluate(instant)
+        except Exception as error:
+            # The other queries and instants come first; whoever pushed hears of it afterwards.
+            query.progress.failures += 1
+            logger.exception("%s failed at %d ms", query.name, instant)
+            self._failures.append(f"{query.name} at {instant} ms: {error}")
 
     def _let_panes_go(self) -> None:
         for iri, stream in self.streams.items():
@@ -270,13 +295,11 @@ class Engine:
             stream.log.dropExpired(complete)
 
     def close(self) -> None:
-        """Stop all queries and give back what the engine holds."""
+        """Stop all queries and sources and give back what the engine holds."""
+        for stream in self.streams.values():
+            stream.stop_sources()  # without the lock: a batch under way needs it to end
         with self.lock:
             for name in list(self._queries):
                 self.stop_query(name)
             self.room.close()
 
-
-def _due(place: int, query: RegisteredQuery):  # type: ignore[no-untyped-def]
-    for instant in query.scheduler.due():
-        yield instant, place, query

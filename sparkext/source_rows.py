@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from sparkext.recorded_streams import StreamElement
+from sparkext.recorded_streams.nquads_lines import MalformedLineError, canonical_term
 from sparkext.recorded_streams.reader import read_document
 from static_data.rdf_formats import RdfFormat
-from static_data.terms import BlankNode, Iri, Literal, TermSyntaxError, parse_term
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|\\^`]*")
 # Strings, IRIs and comments: braces in them open no graph.
@@ -60,7 +60,11 @@ def elements_of_rows(table: pa.Table) -> BatchElements:
     rows = zip(subjects, predicates, objects, graphs, times, strict=True)
     for row, (subject, predicate, object_, graph, time) in enumerate(rows):
         unplaced = graph.flaw or (
-            "no time" if time is None else "time out of range" if abs(time) > _GREATEST_TIME else None
+            "no time"
+            if time is None
+            else "time out of range"
+            if abs(time) > _GREATEST_TIME
+            else None
         )
         if unplaced is not None or time is None:
             found.set_aside.append(unplaced or "no time")
@@ -90,7 +94,9 @@ def elements_of_documents(
         if document is None:
             found.set_aside.append("no document (null)")
             continue
-        content = document.encode("utf-8", "surrogateescape") if isinstance(document, str) else document
+        content = (
+            document.encode("utf-8", "surrogateescape") if isinstance(document, str) else document
+        )
         kind = document_format(content) if format is None else _FORMATS[format]
         elements, set_aside = read_document(content, kind, "document")
         found.elements += elements
@@ -120,13 +126,19 @@ class _Cell:
 
 
 _NO_TERM = _Cell(None)
-_ALLOWED = {"subject": (Literal,), "predicate": (Literal, BlankNode), "object": (), "graph": (Literal,)}
+# What a column's canonical texts look like.
+_ALLOWED = {
+    "subject": re.compile(r"<|_:"),
+    "predicate": re.compile(r"<(?!<)"),
+    "object": re.compile(r""),
+    "graph": re.compile(r"<(?!<)|_:"),
+}
 
 
 def _terms(table: pa.Table, column: str) -> Sequence[_Cell]:
     """The cells of a column; each distinct text is looked at once."""
     missing = _NO_TERM if column == "graph" else _Cell(None, f"no {column}")
-    encoded = table.column(column).combine_chunks().dictionary_encode()
+    encoded = table.column(column).cast(pa.string()).combine_chunks().dictionary_encode()
     known = [_cell(column, text) for text in encoded.dictionary.to_pylist()]
     return [missing if i is None else known[i] for i in encoded.indices.to_pylist()]
 
@@ -135,10 +147,12 @@ def _cell(column: str, text: str) -> _Cell:
     if column != "object" and _ABSOLUTE_IRI.fullmatch(text) and not text.startswith("_:"):
         return _Cell(f"<{text}>")
     try:
-        term = parse_term(text)
-    except TermSyntaxError:
+        term = canonical_term(text)
+    except MalformedLineError:
         return _Cell(None, f"{column} {text!r} is not an RDF term in N-Triples syntax")
-    return _Cell(term.n3())
+    if _ALLOWED[column].match(term) is None:
+        return _Cell(None, f"{term} cannot be a {column}")
+    return _Cell(term)
 
 
 def _milliseconds(column: pa.ChunkedArray) -> list[int | None]:

@@ -11,6 +11,7 @@ from argparse import (
 )
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any
 
 from sparkext import __version__
 
@@ -114,8 +115,10 @@ def parse_arguments(argv: Sequence[str]) -> Namespace:
     return arguments
 
 
-def _command(commands, name, summary, text, example):  # type: ignore[no-untyped-def]
-    return commands.add_parser(
+def _command(
+    commands: Any, name: str, summary: str, text: str, example: str | None
+) -> ArgumentParser:
+    parser: ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=text,
@@ -123,6 +126,7 @@ def _command(commands, name, summary, text, example):  # type: ignore[no-untyped
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    return parser
 
 
 def _continuous_inputs(parser: ArgumentParser) -> None:

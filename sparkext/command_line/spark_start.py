@@ -7,7 +7,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from sparkext.config import PREFIX, Settings
 from sparkext.errors import ConfigurationError, SessionError
@@ -108,14 +108,14 @@ def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
 
 
 def _launch(builder: SparkSession.Builder, chatter: IO[bytes]) -> None:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
+    from pyspark import SparkConf, SparkContext, java_gateway
 
     if SparkContext._gateway is not None:
         return
     options = {key: str(value) for key, value in builder._options.items()}
     conf = SparkConf(loadDefaults=False).setAll(list(options.items()))
-    gateway = launch_gateway(conf, {"stdout": chatter, "stderr": chatter})
+    launch: Any = java_gateway.launch_gateway
+    gateway = launch(conf, {"stdout": chatter, "stderr": chatter})
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 

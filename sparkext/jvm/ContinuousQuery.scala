@@ -61,7 +61,7 @@ final class ContinuousQuery(
     val started = System.nanoTime()
     stages.foreach { case (content, plan) => content.replace(run(plan, slices)) }
     val all = run(main, slices)
-    val rows = arrange(stream(all))
+    val rows = stream(arrange(all))
     val ran = System.nanoTime()
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, visible, texts, path)
@@ -72,7 +72,9 @@ final class ContinuousQuery(
   private def run(plan: ExecutablePlan, slices: Int): LongTable =
     if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
 
-  /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count. */
+  /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count, and
+   *  what entered or left is told once.
+   */
   private def stream(now: LongTable): LongTable = operator match {
     case "RSTREAM" => now
     case "ISTREAM" =>
@@ -87,6 +89,7 @@ final class ContinuousQuery(
 
   private def without(rows: LongTable, others: LongTable): LongTable = {
     val width = rows.arity
+    val told = mutable.HashSet[Seq[Long]]()
     val index = StaticIndex.build(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
     val key = new IdRow(visible)
     val kept = new LongTable(width)
@@ -95,7 +98,7 @@ final class ContinuousQuery(
       var c = 0
       while (c < visible) { key.set(c, rows(r, c)); c += 1 }
       val found = if (visible == 1) index.get(key.row.getLong(0)) else index.get(key.row)
-      if (found == null) kept.appendAll(rows.data, r, 1)
+      if (found == null && told.add(Seq.tabulate(visible)(rows(r, _)))) kept.appendAll(rows.data, r, 1)
       r += 1
     }
     kept

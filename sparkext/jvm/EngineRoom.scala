@@ -53,7 +53,11 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       rows.foreach { r =>
         val at = table.appendRow()
         var c = 0
-        while (c < width) { table.set(at + c, r.getLong(c)); c += 1 }
+        while (c < width) {
+          if (r.isNullAt(c)) throw new IllegalArgumentException(s"$name has no id in column ${c + 1} of a row")
+          table.set(at + c, r.getLong(c))
+          c += 1
+        }
       }
       Iterator.single(table.toArray)
     }.collect())

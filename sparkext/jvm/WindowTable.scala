@@ -30,6 +30,9 @@ final class WindowTable(val arity: Int) {
   def arrivals: Long = arrived
   def expiries: Long = expired
 
+  def memoryBytes: Long =
+    8L * cells.length + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum
+
   def insert(values: Array[Long]): Unit = {
     val hash = hashOf(values)
     var row = heads(slot(hash))

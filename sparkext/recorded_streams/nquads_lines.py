@@ -75,6 +75,17 @@ def parse_line(line: str) -> Statement | None:
     return _Reader(line).statement()
 
 
+def canonical_term(text: str) -> str:
+    r"""The canonical text of one term in N-Triples syntax.
+
+    Raises MalformedLineError, also for text beside the term.
+
+    >>> canonical_term('"a\\u0062"@EN')
+    '"ab"@en'
+    """
+    return _Reader(text).term()
+
+
 class _Reader:
     """A cursor over one line."""
 
@@ -82,11 +93,15 @@ class _Reader:
         self.line = line
         self.at = 0
 
+    def term(self) -> str:
+        self._begin()
+        term = self._quoted() or self._literal() or self._node("an RDF term")
+        if self.at != len(self.line):
+            raise self._expected("the end of the term")
+        return term
+
     def statement(self) -> Statement:
-        broken = _SURROGATE.search(self.line)
-        if broken is not None:
-            raise MalformedLineError("not UTF-8", broken.start() + 1)
-        self._skip_space()
+        self._begin()
         subject, predicate, object_ = self._triple()
         graph = None
         if not self.line.startswith(".", self.at):
@@ -94,6 +109,12 @@ class _Reader:
         if _END.fullmatch(self.line, self.at) is None:
             raise self._expected("'.' and the end of the line")
         return subject, predicate, object_, graph
+
+    def _begin(self) -> None:
+        broken = _SURROGATE.search(self.line)
+        if broken is not None:
+            raise MalformedLineError("not UTF-8", broken.start() + 1)
+        self._skip_space()
 
     def _triple(self) -> tuple[str, str, str]:
         subject = self._quoted() or self._node("an IRI, a blank node or a quoted triple")

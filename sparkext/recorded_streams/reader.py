@@ -77,10 +77,7 @@ def read_recorded_stream(
         )
         kind, content = _load(Path(file))
         with _no_garbage_collection():
-            if kind is RdfFormat.N_QUADS:
-                _read_nquads(content, assembler)
-            else:
-                _read_trig(content, Path(file).absolute().as_uri(), assembler)
+            _read(content, kind, Path(file).absolute().as_uri(), assembler)
             elements, set_aside = assembler.finish()
         stream.elements += elements
         stream.set_aside += set_aside
@@ -88,6 +85,21 @@ def read_recorded_stream(
     if in_time_order:
         stream.elements.sort(key=attrgetter("time_ms"))
     return stream
+
+
+def read_document(
+    content: bytes,
+    kind: RdfFormat,
+    name: str,
+    time_properties: Collection[str] = TIME_PROPERTIES,
+) -> tuple[list[StreamElement], list[SetAside]]:
+    """The elements of one document of N-Quads(-star) or TriG(-star), and what was set aside.
+
+    `name` stands for the document in the reasons.
+    """
+    assembler = ElementAssembler(name, time_properties)
+    _read(content, kind, "urn:document", assembler)
+    return assembler.finish()
 
 
 def merge_streams(
@@ -141,6 +153,13 @@ def _load(path: Path) -> tuple[RdfFormat, bytes]:
             raise InputFileError(str(path), None, None, message) from error
     kind = RdfFormat.TRIG if extension in _TRIG else RdfFormat.N_QUADS
     return kind, content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _read(content: bytes, kind: RdfFormat, base: str, assembler: ElementAssembler) -> None:
+    if kind is RdfFormat.N_QUADS:
+        _read_nquads(content, assembler)
+    else:
+        _read_trig(content, base, assembler)
 
 
 def _read_nquads(content: bytes, assembler: ElementAssembler) -> None:

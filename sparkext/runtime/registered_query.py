@@ -36,6 +36,7 @@ class RegisteredQuery(PreparedQuery):
         self.progress = QueryProgress()
         self.last_answers: Answers | None = None
         self.active = True
+        self.number = 0  # queries with the same instant are evaluated in this order
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
         super().__init__(engine, name, query, windows)

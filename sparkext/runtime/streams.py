@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class Stream:
     """One registered stream; made by `Engine.register_stream`.
 
     Counts since the start: `accepted_count`, `malformed_count` (set aside, the newest reasons in `set_aside`) and
-    `late_count` (older than the watermark: counted, not answered).
+    `late_count` (older than the watermark: counted, not answered). `sources` are the streaming queries that feed it.
     """
 
     def __init__(self, engine: Engine, iri: str, watermark: StreamWatermark) -> None:
@@ -56,6 +56,8 @@ class Stream:
         self.malformed_count = 0
         self.late_count = 0
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
+        self.sources: list[StreamingQuery] = []
+        self._applied: dict[Hashable, int] = {}
 
     def push(
         self,
@@ -84,19 +86,48 @@ class Stream:
             self._engine.evaluate_due()
         return report
 
+    def apply_batch(
+        self,
+        source: Hashable,
+        batch_id: int,
+        elements: Sequence[StreamElement],
+        set_aside: Sequence[str] = (),
+    ) -> bool:
+        """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which.
+
+        `set_aside` are the reasons of elements of the batch that are malformed already. An evaluation that fails does
+        not undo the batch: its elements are in.
+        """
+        with self._engine.lock:
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                if set_aside:
+                    logger.warning("stream <%s>: set aside %d element(s)", self.iri, len(set_aside))
+                self._append(elements)
+                self.malformed_count += len(set_aside)
+                self.set_aside.extend(set_aside)
+                self._applied[source] = batch_id
+            self._engine.evaluate_due()
+        return fresh
+
+    def is_applied(self, source: Hashable, batch_id: int) -> bool:
+        """Whether this batch of a numbered source, or a later one, has been pushed."""
+        return batch_id <= self._applied.get(source, -1)
+
+    def stop_sources(self) -> None:
+        """Stop the streaming queries that feed the stream; must not be called under the engine's lock."""
+        while self.sources:
+            self.sources.pop().stop()
+
     def _append(self, elements: Sequence[StreamElement]) -> PushReport:
         in_order = sorted(elements, key=lambda element: element.time_ms)
-        floor = self._engine.settled_up_to(self.iri)
-        arrivals = self.watermark.observe([e.time_ms for e in in_order], settled=floor)
-        late = arrivals.late_elements
+        # A sorted batch is judged by the watermark before it; what is malformed must not move it.
+        floor = max(self._engine.settled_up_to(self.iri), self.watermark.complete_up_to)
+        late = sum(element.time_ms <= floor for element in in_order)
         if late:
-            # The watermark judges times, not elements: with a sorted batch the late ones stand first.
-            oldest_on_time = min(arrivals.on_time, default=None)
-            in_order = [
-                e for e in in_order if oldest_on_time is not None and e.time_ms >= oldest_on_time
-            ]
             self.late_count += late
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
+        too_late, in_order = in_order[:late], in_order[late:]
         outcome = json.loads(self.log.append(block_of(in_order)))
         refused = {number for number, _, _ in outcome["rejected"]}
         for number, place, message in outcome["rejected"]:
@@ -104,6 +135,7 @@ class Stream:
             self.set_aside.append(reason)
             logger.warning("stream <%s>: set aside %s", self.iri, reason)
         taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
+        self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         self.accepted_count += len(taken)
         self.malformed_count += len(refused)
         self._engine.note_arrivals(self.iri, sorted(set(taken)))

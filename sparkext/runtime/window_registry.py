@@ -71,7 +71,8 @@ class WindowRegistry:
             if iri not in streams:
                 raise UnknownStreamError(iri, list(streams))
             spec = window_spec(declaration)
-            key = repr(spec) if self._sharing else f"{spec!r} of query {self._unshared}"
+            pace = _pace(query) if self._sharing else f" of query {self._unshared}"
+            key = f"{spec!r}{pace}"
             assert declaration.name is not None  # unnamed windows are refused by check_supported
             name = declaration.name.value
             opened[name] = QueryWindow(name, iri, spec, key, None)
@@ -101,6 +102,20 @@ class WindowRegistry:
         """Count one query less; whether it was the last."""
         self._pattern_users[place] -= 1
         return not +self._pattern_users[place]
+
+
+def _pace(query: Query) -> str:
+    """What decides when the query's instants fall due, as part of the keys of its windows.
+
+    A shared window only moves forwards, so queries share it only if none of them can fall behind the others: if they
+    wait for the same streams and, under COMPUTED EVERY, for elements of the same windows.
+    """
+    registration = query.registration
+    if registration is not None and registration.every_ms is not None:
+        windows = sorted(f"{w.stream.value} {window_spec(w)!r}" for w in query.windows)
+        return f" periodically with {windows}"
+    streams = sorted({w.stream.value for w in query.windows})
+    return f" with {streams}" if len(streams) > 1 else ""
 
 
 class WindowPatterns:

@@ -52,6 +52,4 @@ def shown(
     windows: Mapping[str, tuple[str, Window]], streams: Streams, t: int
 ) -> dict[str, list[Element]]:
     """What every window shows at t."""
-    return {
-        name: content(window, t, streams[stream]) for name, (stream, window) in windows.items()
-    }
+    return {name: content(window, t, streams[stream]) for name, (stream, window) in windows.items()}

@@ -78,8 +78,6 @@ def last_instant_of(window: Window, elements: Sequence[Element]) -> int | None:
             return latest + window.width - 1
         case Sliding():
             closings = [
-                c
-                for o, c in window.windows(latest)
-                if any(o < e.time <= c for e in elements)
+                c for o, c in window.windows(latest) if any(o < e.time <= c for e in elements)
             ]
             return max(closings, default=None)

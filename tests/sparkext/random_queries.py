@@ -9,9 +9,9 @@ from tests.oracle.recorded import Element
 
 BASE = "http://e/"
 XSD_INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
-NODES = ("a", "b", "c", "d")
-PREDICATES = ("p", "q", "r")
-NUMBERS = (1, 2, 3)
+NODES = ("a", "b", "g1")
+PREDICATES = ("p", "q")
+NUMBERS = (1, 2)
 STATIC_GRAPHS = (f"{BASE}g1", f"{BASE}g2")
 VARIABLES = ("x", "y", "z")
 LATEST = 20
@@ -33,7 +33,7 @@ def random_stream(random: Random, size: int) -> list[Element]:
 
 def _triple(random: Random) -> str:
     subject, predicate = random.choice(NODES), random.choice(PREDICATES)
-    if random.random() < 0.25:
+    if random.random() < 0.2:
         object_ = f'"{random.choice(NUMBERS)}"^^<{XSD_INTEGER}>'
     else:
         object_ = f"<{BASE}{random.choice(NODES)}>"
@@ -75,7 +75,7 @@ class _QueryWriter:
         random = self._random
         operator = random.choice(("RSTREAM", "RSTREAM", "ISTREAM", "DSTREAM"))
         second = random.choice(("STREAM-1", "STREAM-2"))
-        modifier = random.choice(("", "", "DISTINCT "))
+        modifier = random.choice(("", "", "", "DISTINCT "))
         if random.random() < 0.25:
             select, pattern, tail = self._aggregated(2)
         else:
@@ -113,10 +113,10 @@ class _QueryWriter:
     def _group(self, depth: int, windows: bool = False) -> str:
         random = self._random
         parts = [self._window_block() if windows else self._block()]
-        for _ in range(random.randint(0, 2)):
+        for _ in range(random.choice((0, 1, 1, 2))):
             parts.append(self._part(depth))
         random.shuffle(parts)
-        if random.random() < 0.4:
+        if random.random() < 0.3:
             parts.append(f"FILTER({self._condition()})")
         if random.random() < 0.15:
             parts.append(f"BIND({self._value()} AS ?{self._name()})")
@@ -163,17 +163,17 @@ class _QueryWriter:
             return self._window_block()
         if kind < 0.7:
             return f"{self._triples()} ."
-        graph = random.choice((":g1", ":g2", "?g", f"?{random.choice(VARIABLES)}"))
+        graph = random.choice((":g1", ":g2", "?g", "?g", f"?{random.choice(VARIABLES)}"))
         return f"GRAPH {graph} {{ {self._triples()} }}"
 
     def _triples(self) -> str:
-        return " . ".join(self._pattern() for _ in range(self._random.choice((1, 1, 2))))
+        return " . ".join(self._pattern() for _ in range(self._random.choice((1, 1, 1, 2))))
 
     def _pattern(self) -> str:
         random = self._random
-        subject = self._variable() if random.random() < 0.85 else f":{random.choice(NODES)}"
+        subject = self._variable() if random.random() < 0.9 else f":{random.choice(NODES)}"
         predicate = f":{random.choice(PREDICATES)}" if random.random() < 0.85 else self._variable()
-        object_ = self._variable() if random.random() < 0.75 else self._constant()
+        object_ = self._variable() if random.random() < 0.85 else self._constant()
         return f"{subject} {predicate} {object_}"
 
     def _variable(self) -> str:

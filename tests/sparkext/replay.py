@@ -99,9 +99,7 @@ def assert_same(
     assert list(answered) == list(expected), f"instants of {text}"
     order = [list(variables).index(name) for name in names]
     for t, rows in answered.items():
-        arranged = bag(
-            tuple(row[place] for place in order) for row in rows.elements()
-        )
+        arranged = bag(tuple(row[place] for place in order) for row in rows.elements())
         assert arranged == expected[t], f"at {t}: {text}"
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 SCALE, RATE, SECONDS = 0.005, 25, 40
 STREAM = "http://deri.org/locstreams"
 ROOMS = "http://deri.org/localization/"
-QUERY_FILES = sorted(
-    (Path(__file__).resolve().parents[2] / "bench" / "queries").glob("*.rspql")
-)
+QUERY_FILES = sorted((Path(__file__).resolve().parents[2] / "bench" / "queries").glob("*.rspql"))
 
 
 def sightings_of(world: World, rate: int, seconds: int) -> list[Element]:
@@ -35,9 +33,7 @@ def sightings_of(world: World, rate: int, seconds: int) -> list[Element]:
     return [
         Element(
             int(second) * 1000,
-            (
-                f"<{vocabulary.PERSON}{person}> <{vocabulary.LOC}at> <{vocabulary.ROOM}{room}> .",
-            ),
+            (f"<{vocabulary.PERSON}{person}> <{vocabulary.LOC}at> <{vocabulary.ROOM}{room}> .",),
         )
         for second, person, room in zip(
             seen.time.tolist(), seen.person.tolist(), seen.room.tolist(), strict=True

@@ -59,6 +59,10 @@ class LiveRoom:
         schema = ", ".join(f"{column} bigint not null" for column in columns)
         return self.spark.createDataFrame([tuple(row) for row in rows], schema)
 
+    def stock_copy(self, content: Any, *columns: str) -> DataFrame:
+        """An ordinary DataFrame of the rows that the content holds now."""
+        return DataFrame(self.room.stockFrame(content, self.names(*columns)), self.spark)
+
     def prepare(self, frame: DataFrame, label: str = "plan") -> Any:
         """The frame's plan, prepared."""
         return self.room.prepare(frame._jdf, label)
@@ -91,12 +95,11 @@ class LiveRoom:
         return str(self.dictionary.text(term))
 
     @contextmanager
-    def settings(self, **values: str) -> Iterator[None]:
-        """Session settings for the time of a block; `_` in a name stands for a point."""
+    def settings(self, values: dict[str, str]) -> Iterator[None]:
+        """Session settings for the time of a block."""
         conf = self.spark.conf
-        keys = {key.replace("_", "."): value for key, value in values.items()}
-        before = {key: conf.get(key, None) for key in keys}
-        for key, value in keys.items():
+        before = {key: conf.get(key, None) for key in values}
+        for key, value in values.items():
             conf.set(key, value)
         try:
             yield

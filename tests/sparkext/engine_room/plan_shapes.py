@@ -7,7 +7,7 @@ same rows, it must give the same answers.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyspark.sql.functions as F
@@ -372,8 +372,3 @@ AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
 def _twice(part: DataFrame) -> DataFrame:
     other = part.toDF("l", "n")
     return part.join(other.hint("merge"), "l")
-
-
-def rows_of(name: str, content: dict[str, Rows], static: dict[str, Rows]) -> Sequence[tuple[int, ...]]:
-    """The rows of a table, live or static."""
-    return content[name] if name in LIVE else static[name]

@@ -1,0 +1,91 @@
+"""Indexes over static rows: what a join finds by one to three keys, against plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import reduce
+from itertools import product
+
+import pyspark.sql.functions as F
+import pytest
+
+from tests.sparkext.engine_room.live_room import LiveRoom, Row
+
+# Ids of all sorts: inline numbers, dictionary terms, quoted triples (negative), the extremes.
+EXTREMES = [1, -1, 2**62, -(2**62), 2**63 - 1, -(2**63), 8 << 58, (8 << 58) + 1, 3 << 58]
+
+
+def look_up(live: LiveRoom, content: object, keys: tuple[int, ...], probes: list[Row]) -> list[Row]:
+    """The rows found by the values of `probes` in the columns `keys`, with their repetitions."""
+    names = ["c0", "c1", "c2"]
+    asked = [f"k{place}" for place in range(len(keys))]
+    probe = live.frame(live.static("probe", probes, len(keys)), *asked)
+    on = [F.col(k) == F.col(names[column]) for k, column in zip(asked, keys, strict=True)]
+    joined = probe.join(F.broadcast(live.frame(content, *names)), reduce(lambda a, b: a & b, on))
+    plan = live.prepare(joined.select(*names))
+    assert "IndexedRelation" in plan.treeString() or plan.driverRefusal() is None
+    return live.on_driver(plan)
+
+
+def expected(rows: Counter[Row], keys: tuple[int, ...], probes: list[Row]) -> list[Row]:
+    asked = Counter(probes)
+    return sorted(
+        row
+        for row, count in rows.items()
+        for _ in range(count * asked[tuple(row[k] for k in keys)])
+    )
+
+
+@pytest.mark.parametrize("keys", [(0,), (2,), (0, 1), (2, 0), (0, 1, 2), (2, 1, 0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_look_ups_find_all_rows_and_their_multiplicities(
+    live: LiveRoom, keys: tuple[int, ...], seed: int
+) -> None:
+    rng = random.Random(f"{seed}{keys}")
+    universe = EXTREMES + [rng.randrange(1, 2**60) for _ in range([3, 30, 300][seed])]
+    rows: Counter[Row] = Counter()
+    for _ in range([10, 500, 4000][seed]):
+        rows[tuple(rng.choice(universe) for _ in range(3))] += rng.choice([1, 1, 2, 7])
+    content = live.counted("rows", [(*row, count) for row, count in rows.items()], 3)
+    assert content.rowCount() == sum(rows.values())
+    there = [tuple(row[k] for k in keys) for row in rng.choices(sorted(rows), k=40)]
+    anywhere = [tuple(rng.choice(universe) for _ in keys) for _ in range(40)]
+    probes = there + anywhere
+    assert look_up(live, content, keys, probes) == expected(rows, keys, probes)
+
+
+def test_many_rows_with_one_key_and_many_keys_with_one_row(live: LiveRoom) -> None:
+    # Keys that differ only in the bits that hold the kind of a term, or only in low ones.
+    rows = Counter({(7, i << 46, i): 1 for i in range(1, 3000)})
+    rows.update({(i, i << 46, i): 1 for i in range(8, 3000)})
+    content = live.static("rows", rows.elements(), 3)
+    for keys in ((0,), (1,), (0, 1)):
+        probes = [tuple((7, 1234 << 46, 1234)[k] for k in keys), tuple((9,) * len(keys))]
+        assert look_up(live, content, keys, probes) == expected(rows, keys, probes)
+
+
+def test_an_empty_relation_finds_nothing(live: LiveRoom) -> None:
+    content = live.static("empty", [], 3)
+    for keys in ((0,), (0, 1), (0, 1, 2)):
+        assert look_up(live, content, keys, list(product((0, 1), repeat=len(keys)))) == []
+
+
+def test_an_index_is_built_once_for_all_plans(live: LiveRoom) -> None:
+    content = live.static("rows", [(1, 2, 3)], 3)
+    for _ in range(3):
+        look_up(live, content, (0, 1), [(1, 2)])
+    assert content.indexCount() == 1
+    look_up(live, content, (1, 0), [(2, 1)])
+    assert content.indexCount() == 2
+
+
+def test_a_multiplicity_below_one_is_refused(live: LiveRoom) -> None:
+    with pytest.raises(Exception, match="multiplicity below 1"):
+        live.counted("rows", [(1, 2, 1), (3, 4, 0)])
+
+
+def test_a_missing_id_is_refused(live: LiveRoom) -> None:
+    frame = live.spark.createDataFrame([(1, 2), (3, None)], "a bigint, b bigint")
+    with pytest.raises(Exception, match="rows has no id in column 2"):
+        live.room.staticContent("rows", frame._jdf, False)

@@ -1,0 +1,65 @@
+"""A night on the stream in short: millions of ever-new terms pass through, and memory stays where it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sparkext
+from sparkext.recorded_streams import StreamElement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STREAM = "http://example.org/s"
+QUERY = """
+REGISTER RSTREAM <http://example.org/new> COMPUTED EVERY PT20S AS
+SELECT ?badge ?room
+FROM NAMED WINDOW <http://example.org/w> ON <http://example.org/s> [RANGE PT1S]
+WHERE { WINDOW <http://example.org/w> { ?badge <http://example.org/at> ?room } }
+"""
+PER_SECOND = 10_000
+
+
+def _pass_through(spark: SparkSession, sightings: int) -> None:
+    """One element a second with `PER_SECOND` badges that nobody has seen before or will see again."""
+    engine = sparkext.Engine(spark)
+    runtime = spark._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
+    try:
+        stream = engine.register_stream(STREAM)
+        query = engine.register_query(QUERY)
+        answers: list[int] = []
+        query.subscribe(lambda answered: answers.append(len(answered)))
+        terms, memory, heap = [], [], []
+        seconds = sightings // PER_SECOND
+        for second in range(seconds):
+            first = second * PER_SECOND
+            triples = tuple(
+                f"<http://example.org/badge/{n}> <http://example.org/at> <http://example.org/room/{n % 97}> ."
+                for n in range(first, first + PER_SECOND)
+            )
+            stream.push_elements([StreamElement(second * 1000, None, triples)])
+            if second in (seconds // 4, seconds // 2, seconds - 1):
+                spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]
+                terms.append(engine.store.dictionary.streamSize())
+                memory.append(engine.store.dictionary.memoryBytes())
+                heap.append(runtime.totalMemory() - runtime.freeMemory())
+        # Between two seconds, (t - 1 s, t] holds one element: its badges, the rooms and the query's terms.
+        assert max(terms) <= 3 * PER_SECOND
+        assert memory[2] <= memory[0] * 1.01
+        assert heap[2] <= heap[0] + 32_000_000
+        assert stream.log.paneCount() <= 3
+        assert len(answers) == (seconds - 1) // 20 + 1
+        assert set(answers) == {PER_SECOND}
+    finally:
+        engine.close()
+
+
+def test_terms_of_a_stream_leave_with_its_windows(spark: SparkSession) -> None:
+    _pass_through(spark, 600_000)
+
+
+@pytest.mark.soak
+def test_ten_million_sightings_of_new_terms_leave_memory_flat(spark: SparkSession) -> None:
+    _pass_through(spark, 10_000_000)

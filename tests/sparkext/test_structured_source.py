@@ -1,0 +1,293 @@
+"""Streams fed from streaming DataFrames: columns of terms, documents of RDF, replayed batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from sparkext.source_rows import elements_of_documents, elements_of_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkext.engine import Engine
+
+STREAM = "http://example.org/s"
+QUERY = f"""
+PREFIX : <http://example.org/>
+REGISTER RSTREAM :q AS SELECT ?who ?where
+FROM NAMED WINDOW :w ON <{STREAM}> [RANGE PT30S] WHERE {{ WINDOW :w {{ ?who :at ?where }} }}
+"""
+AT = "http://example.org/at"
+PROV = "<http://www.w3.org/ns/prov#generatedAtTime>"
+INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
+
+
+@pytest.fixture
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    from sparkext.engine import Engine
+
+    made = Engine(spark)
+    yield made
+    made.close()
+
+
+def rows_source(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
+    """A streaming DataFrame over JSON files; each file dropped into the folder is read once."""
+    folder.mkdir(exist_ok=True)
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(folder))
+
+
+def drop(folder: Path, name: str, rows: list[dict[str, object]]) -> None:
+    """Put a file into a watched folder, whole at once."""
+    beside = folder.parent / f"{name}.part"
+    beside.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    beside.replace(folder / name)
+
+
+def row(who: str, where: str, time: object, **more: object) -> dict[str, object]:
+    return {"subject": who, "predicate": AT, "object": where, "time": time, **more}
+
+
+def collected(engine: Engine) -> list[tuple[int, list[tuple[str | None, ...]]]]:
+    answers: list[tuple[int, list[tuple[str | None, ...]]]] = []
+    query = engine.register_query(QUERY)
+    query.subscribe(lambda found: answers.append((found.time, sorted(found.rows()))))
+    return answers
+
+
+def test_columns_answer_as_pushed_elements_do(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    folder = tmp_path / "rows"
+    source = rows_source(
+        spark, folder, "subject STRING, predicate STRING, object STRING, time LONG"
+    )
+    drop(
+        folder,
+        "1.json",
+        [
+            row("http://example.org/ann", '"Room \\"1\\" Ä"@DE', 1000),
+            row("<http://example.org/bob>", "<http://example.org/r2>", 2000),
+            row("http://example.org/bad", "no term", 2000),
+        ],
+    )
+    query = stream.read(source, str(tmp_path / "checkpoint"))
+    query.processAllAvailable()
+    drop(folder, "2.json", [row("_:x", '"5"^^' + INTEGER, 40_000)])
+    query.processAllAvailable()
+    engine.finish()
+    query.stop()
+    ann = ("<http://example.org/ann>", '"Room \\"1\\" Ä"@de')
+    bob = ("<http://example.org/bob>", "<http://example.org/r2>")
+    assert answers[:2] == [(1000, [ann]), (2000, [ann, bob])]
+    assert [time for time, _ in answers] == [1000, 2000, 40_000]
+    (late,) = answers[2][1]
+    assert late[0] is not None and late[0].startswith("_:")
+    assert late[1] == '"5"^^' + INTEGER
+    assert (stream.accepted_count, stream.malformed_count) == (3, 1)
+    assert list(stream.set_aside) == ["object 'no term' is not an RDF term in N-Triples syntax"]
+
+
+def test_a_batch_replayed_with_its_id_changes_nothing(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    folder, checkpoint = tmp_path / "rows", tmp_path / "checkpoint"
+    schema = "subject STRING, predicate STRING, object STRING, time TIMESTAMP"
+    source = rows_source(spark, folder, schema)
+    drop(folder, "1.json", [row("http://e/a", "<http://e/r>", "1970-01-01T00:00:01Z")])
+    query = stream.read(source, str(checkpoint))
+    query.processAllAvailable()
+    drop(folder, "2.json", [row("http://e/b", "nothing", "1970-01-01T00:00:02Z")])
+    query.processAllAvailable()
+    query.stop()
+    before = (stream.accepted_count, stream.malformed_count, stream.late_count)
+    assert before == (1, 1, 0)
+    # Spark forgets that it has finished batch 1, as if the process had died just before it noted it.
+    for commit in (checkpoint / "commits").glob("*1*"):
+        commit.unlink()
+    again = stream.read(source, str(checkpoint))
+    again.processAllAvailable()
+    assert (stream.accepted_count, stream.malformed_count, stream.late_count) == before
+    drop(folder, "3.json", [row("http://e/c", "<http://e/r>", "1970-01-01T00:00:03Z")])
+    again.processAllAvailable()
+    again.stop()
+    engine.finish()
+    assert [(time, len(rows)) for time, rows in answers] == [(1000, 1), (3000, 2)]
+
+
+def test_documents_of_both_formats(spark: SparkSession, engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    answers_of: list[tuple[int, list[tuple[str | None, ...]]]]
+    frame = spark.readStream.text(str(folder), wholetext=True)
+    stream = engine.register_stream(STREAM, source=frame, checkpoint=str(tmp_path / "c"))
+    answers_of = collected(engine)
+    trig = f"""
+    @prefix : <http://example.org/> .
+    :g1 {PROV} 1000 . :g1 {{ :ann :at "{{" . << :ann :at "{{" >> :certainty 0.9 }}
+    :g2 {{ :bob :at :r2 }}
+    """
+    nquads = (
+        f'<http://example.org/g1> {PROV} "2000"^^{INTEGER} .\n'
+        f'<http://example.org/cat> <{AT}> "a{{b\\nc" <http://example.org/g1> .\nrubbish\n'
+    )
+    (folder / "1.txt").write_text(trig, encoding="utf-8")
+    (folder / "2.txt").write_text(nquads, encoding="utf-8")
+    (query,) = stream.sources
+    query.processAllAvailable()
+    engine.finish()
+    ann, cat = ("<http://example.org/ann>", '"{"'), ("<http://example.org/cat>", '"a{b\\nc"')
+    assert answers_of == [(1000, [ann]), (2000, [ann, cat])]
+    assert stream.malformed_count == 2
+    assert any("no time" in reason for reason in stream.set_aside)
+    engine.close()
+    assert not query.isActive
+
+
+def test_an_error_in_the_source_ends_the_streaming_query(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    from pyspark.errors import StreamingQueryException
+    from pyspark.sql import functions as F
+
+    folder = tmp_path / "rows"
+    source = rows_source(
+        spark, folder, "subject STRING, predicate STRING, object STRING, time LONG"
+    )
+    drop(folder, "1.json", [row("http://e/a", "<http://e/r>", 1)])
+    failing = source.withColumn("object", F.raise_error(F.lit("the source broke")).cast("string"))
+    stream = engine.register_stream(STREAM)
+    query = stream.read(failing)
+    with pytest.raises(StreamingQueryException, match="the source broke"):
+        query.processAllAvailable()
+    assert stream.accepted_count == 0
+    stream.push((f"<{AT}>", f"<{AT}>", 1), 5)
+    assert stream.accepted_count == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "format", "message"),
+    [
+        ("subject STRING, object STRING, time LONG", "auto", "no column predicate; "),
+        ("subject STRING, predicate STRING, object INT, time LONG", "auto", "column object must"),
+        (
+            "subject STRING, predicate STRING, object STRING, time STRING",
+            "auto",
+            "column time must",
+        ),
+        ("value INT", "auto", "column value must be text or binary, not int"),
+        ("subject STRING", "trig", "format trig needs a column value"),
+        ("value STRING", "turtle", "unknown format 'turtle'; known: auto, columns, nquads, trig"),
+    ],
+)
+def test_a_frame_that_does_not_fit_is_refused(
+    spark: SparkSession, engine: Engine, tmp_path: Path, schema: str, format: str, message: str
+) -> None:
+    from sparkext.structured_source import StreamSourceError
+
+    stream = engine.register_stream(STREAM)
+    with pytest.raises(StreamSourceError) as refused:
+        stream.read(rows_source(spark, tmp_path / "rows", schema), format=format)
+    assert message in str(refused.value)
+    assert stream.sources == []
+
+
+def test_a_frame_that_does_not_stream_is_refused(spark: SparkSession, engine: Engine) -> None:
+    from sparkext.structured_source import StreamSourceError
+
+    with pytest.raises(StreamSourceError, match="not streaming"):
+        engine.register_stream(STREAM).read(spark.range(1))
+
+
+def table(**columns: list[object]) -> pa.Table:
+    rows = len(next(iter(columns.values())))
+    filled = {
+        "subject": ["http://e/s"] * rows,
+        "predicate": ["http://e/p"] * rows,
+        "object": [f'"{n}"' for n in range(rows)],
+        "time": [7] * rows,
+    }
+    return pa.table({**filled, **columns})
+
+
+def test_rows_of_one_graph_and_time_are_one_element() -> None:
+    graphs = ["http://e/g", None, "<http://e/g>", "http://e/g", None]
+    found = elements_of_rows(table(graph=graphs, time=[7, 7, 7, 8, 7]))
+    shape = [(element.graph, element.time_ms, len(element.triples)) for element in found.elements]
+    assert shape == [
+        ("<http://e/g>", 7, 2),
+        (None, 7, 1),
+        ("<http://e/g>", 8, 1),
+        (None, 7, 1),
+    ]
+    assert found.set_aside == []
+
+
+def test_a_malformed_row_costs_its_element_and_no_other() -> None:
+    graphs = ["http://e/g", "http://e/g", "http://e/h", "not an iri", None]
+    found = elements_of_rows(table(graph=graphs, object=['"1"', "?", '"3"', '"4"', None]))
+    assert [element.graph for element in found.elements] == ["<http://e/h>"]
+    assert found.set_aside == [
+        "graph 'not an iri' is not an RDF term in N-Triples syntax",
+        "<http://e/g>: object '?' is not an RDF term in N-Triples syntax",
+        "no object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "reason"),
+    [
+        ("subject", '"a"', '"a" cannot be a subject'),
+        ("subject", None, "no subject"),
+        ("predicate", "_:b", "_:b cannot be a predicate"),
+        ("predicate", "<a> <b>", "predicate '<a> <b>' is not an RDF term in N-Triples syntax"),
+        ("object", '"a" <http://e/g> . #', "object '\"a\" <http://e/g> . #' is not an RDF term"),
+        ("object", "http://e/bare", "object 'http://e/bare' is not an RDF term"),
+        ("graph", "<< <http://e/a> <http://e/b> <http://e/c> >>", "cannot be a graph"),
+        ("time", None, "no time"),
+        ("time", 1 << 60, "time out of range"),
+    ],
+)
+def test_what_is_no_term_is_set_aside(column: str, text: object, reason: str) -> None:
+    found = elements_of_rows(table(**{column: [text]}))
+    assert found.elements == []
+    assert len(found.set_aside) == 1 and reason in found.set_aside[0]
+
+
+def test_terms_are_made_canonical_and_quoted_triples_read() -> None:
+    quoted = '<<( <http://e/a> <http://e/b> "\\u0063"@EN )>>'
+    found = elements_of_rows(table(subject=[quoted], object=['"x"^^<http://e/%C3>']))
+    assert found.elements[0].triples == (
+        '<< <http://e/a> <http://e/b> "c"@en >> <http://e/p> "x"^^<http://e/%C3> .',
+    )
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_any_unit_become_milliseconds(unit: str) -> None:
+    ticks = {"s": -2, "ms": -2000, "us": -2_000_000, "ns": -2_000_000_000}[unit]
+    times = pa.array([ticks], pa.int64()).cast(pa.timestamp(unit, tz="Europe/Berlin"))
+    found = elements_of_rows(_timed(times))
+    assert [element.time_ms for element in found.elements] == [-2000]
+
+
+def _timed(times: pa.Array) -> pa.Table:
+    return pa.table(
+        {"subject": ["http://e/s"], "predicate": ["http://e/p"], "object": ['"1"'], "time": times}
+    )
+
+
+def test_a_graph_name_is_its_documents_own() -> None:
+    document = f'<http://e/g> {PROV} "1"^^{INTEGER} .\n<http://e/s> <http://e/p> "1" <http://e/g> .'
+    found = elements_of_documents([document, document.encode(), None])
+    assert [element.graph for element in found.elements] == ["<http://e/g>"] * 2
+    assert found.set_aside == ["no document (null)"]
