@@ -49,7 +49,8 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
   private def add(header: ElementHeader, lines: LineCursor): Unit = {
     sequence += 1
     lines.beginElement()
-    val reader = new NQuadsReader(s"s${sequence}_")
+    val scope = s"s${sequence}_"
+    val reader = new NQuadsReader(scope)
     val texts = new Array[String](3 * header.size)
     var n = 0
     var i = 0
@@ -64,7 +65,10 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
       }
       i += 1
     }
-    val graph = if (header.graph == "-") 0L else dictionary.encode(header.graph)
+    val graph =
+      if (header.graph == "-") 0L
+      else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
+      else dictionary.encode(header.graph)
     val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
     ids.reset()
     i = 0
@@ -242,10 +246,11 @@ private final class ElementHeader(val time: Long, val graph: String, val graphTr
 }
 
 private object ElementHeader {
-  def parse(line: String): ElementHeader = {
-    val parts = line.split(' ')
-    if (parts.length != 4 || !parts(0).startsWith("@")) throw new IllegalArgumentException(s"not an element header: $line")
-    new ElementHeader(parts(0).substring(1).toLong, parts(1), parts(2).toInt, parts(2).toInt + parts(3).toInt)
+  private val Form = "@(-?[0-9]{1,18}) (\\S+) ([0-9]{1,9}) ([0-9]{1,9})".r
+
+  def parse(line: String): ElementHeader = line match {
+    case Form(time, graph, triples, times) => new ElementHeader(time.toLong, graph, triples.toInt, triples.toInt + times.toInt)
+    case _ => throw new IllegalArgumentException(s"not an element header: $line")
   }
 }
 

@@ -32,7 +32,7 @@ from sparkext.r2r.leaves import (
     StaticLeaf,
     WindowLeaf,
 )
-from sparkext.r2r.local_names import rename
+from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.solutions import Solutions, join
 
 if TYPE_CHECKING:
@@ -213,43 +213,14 @@ class ClusterPlanner:
 
     def _prejoined(self, plan: Prejoined) -> Solutions:
         leaves = tuple(leaf for name, leaf in self._leaves.items() if name in plan.relations)
-        conditions = tuple(self._conditions[name] for name in plan.filters)
-        by_name = {v.name: v for leaf in leaves for v in leaf.variables}
-        variables = tuple(by_name[name] for name in plan.variables)
+        cluster = Cluster(leaves, tuple(self._conditions[name] for name in plan.filters))
+        shown = [v for v in cluster.variables if v.name in plan.variables]
         compiler = self._compiler
-        part, shown = canonical_part(Cluster(leaves, conditions), variables)
+        key, columns = join_key(cluster, shown, compiler.estimates.dataset)
         make = compiler.stock()
         return compiler.frames.kept(
-            (part, shown, compiler.estimates.dataset.identity),
-            plan.name,
-            variables,
-            lambda: make.join(Cluster(leaves, conditions)).select(variables).frame,
+            key, plan.name, columns, lambda: make.join(cluster).select(columns).frame
         )
-
-
-def canonical_part(
-    cluster: Cluster, variables: tuple[Variable, ...]
-) -> tuple[Cluster, tuple[Variable, ...]]:
-    """A static join with variables renamed by a rule, so that equal joins of different queries are equal.
-
-    Leaves are ordered by what they look like without names, and variables numbered in that order. Joins that look
-    the same from several sides may get different numbers and are then kept twice: never a wrong answer.
-    """
-
-    def shape(leaf: Leaf) -> str:
-        return repr(rename(leaf, dict.fromkeys(leaf.variables, Variable("x"))))
-
-    shown = {v: place for place, v in enumerate(variables)}
-    ordered = sorted(
-        cluster.leaves,
-        key=lambda leaf: (shape(leaf), sorted(shown.get(v, len(shown)) for v in leaf.variables)),
-    )
-    numbers: dict[Variable, Variable] = {}
-    for variable in (*variables, *(v for leaf in ordered for v in leaf.variables)):
-        numbers.setdefault(variable, Variable(f"v{len(numbers)}"))
-    leaves = tuple(rename(leaf, numbers) for leaf in ordered)
-    conditions = tuple(rename(c, numbers) for c in cluster.conditions)
-    return Cluster(leaves, conditions), tuple(numbers[v] for v in variables)
 
 
 def _kind(condition: Expression) -> FilterKind:

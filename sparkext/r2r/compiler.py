@@ -42,6 +42,7 @@ from sparkext.r2r.leaves import (
     flatten,
     flatten_group,
 )
+from sparkext.r2r.part_keys import leaf_key
 from sparkext.r2r.restrict_groups import restrict_groups
 from sparkext.r2r.scope import certain_variables
 from sparkext.r2r.share_clusters import shared_cluster
@@ -171,13 +172,13 @@ class PatternCompiler:
             case StaticLeaf():
                 return self.frames.static(leaf, rows)
             case DerivedLeaf() if self.keeps(leaf):
-                # A static part has no windows, so its text, with its scope, says what it holds.
+                key, columns = leaf_key(leaf, self.estimates.dataset)
                 make = self.stock()
                 return self.frames.kept(
-                    (leaf, self.estimates.dataset.identity),
+                    key,
                     name,
-                    leaf.variables,
-                    lambda: make.compile(leaf.node, leaf.scope).select(leaf.variables).frame,
+                    columns,
+                    lambda: make.compile(leaf.node, leaf.scope).select(columns).frame,
                 )
             case _:
                 return self.compile(leaf.node, leaf.scope)

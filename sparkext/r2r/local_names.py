@@ -36,6 +36,18 @@ def _map(value: Any, change: Callable[[Variable], Variable], stop: type | None) 
     return dataclasses.replace(value, **changed)  # type: ignore[type-var]
 
 
+def variables_of(value: object) -> tuple[Variable, ...]:
+    """All variables mentioned anywhere in a pattern, in order of first appearance."""
+    found: dict[Variable, None] = {}
+
+    def note(variable: Variable) -> Variable:
+        found[variable] = None
+        return variable
+
+    _map(value, note, None)
+    return tuple(found)
+
+
 def number_hidden(node: Node) -> Node:
     """Number the hidden variables of each sub-select by themselves.
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.leaves import StaticLeaf
+from static_data.progress import progress_bar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,7 +51,8 @@ class StaticRelations:
         def count() -> Any:
             frame = make()
             counted = frame.groupBy(*frame.columns).agg(F.count(F.lit(1)).alias("multiplicity"))
-            return self._room.static_content(name, counted, counted=True)
+            with progress_bar(self._room.spark, f"pre-join {name}", None):
+                return self._room.static_content(name, counted, counted=True)
 
         return self._content(("kept", key), count)
 

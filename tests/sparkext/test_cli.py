@@ -93,11 +93,11 @@ def test_out_holds_the_same_bytes_at_every_run(cqels: Command, world: World) -> 
 def test_a_failure_leaves_the_old_output_and_nothing_else(cqels: Command, world: World) -> None:
     old = world.write("answers.jsonl", "old\n")
     world.write("people.ttl", "this is not Turtle")
-    before = sorted(os.listdir(world.folder))
+    before = {file.name for file in world.folder.iterdir()}
     done = cqels(*world.run_arguments(), "--out", old)
     assert done.status == 1
     assert (world.folder / "answers.jsonl").read_text() == "old\n"
-    assert sorted(os.listdir(world.folder)) == sorted({*before, "query.rspql"})
+    assert {file.name for file in world.folder.iterdir()} == {*before, "query.rspql"}
 
 
 def test_skip_empty_leaves_out_instants_without_an_answer(cqels: Command, world: World) -> None:
@@ -288,8 +288,7 @@ def test_a_process_of_its_own_prints_answers_and_nothing_else(
     inside = tmp_path / "cwd"
     inside.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "sparkext.cli", *arguments, "--master", "local[2]"]
-        + ["--driver-memory", "1g"],
+        [sys.executable, "-m", "sparkext.cli", *arguments, "--driver-memory", "1g"],
         cwd=inside,
         env=environment,
         capture_output=True,
@@ -297,7 +296,7 @@ def test_a_process_of_its_own_prints_answers_and_nothing_else(
     )
     assert (done.returncode, done.stderr.decode()) == (0, "")
     assert done.stdout.decode() == cqels(*arguments).out
-    assert os.listdir(inside) == []
+    assert list(inside.iterdir()) == []
 
 
 def test_arrival_order_keeps_each_streams_own_order() -> None:

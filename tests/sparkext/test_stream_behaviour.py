@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -418,7 +418,8 @@ def test_pushing_at_once_or_one_by_one_gives_the_same(engine: Engine) -> None:
     for n, size in enumerate((1, 2, 50)):
         iri = f"{S}{n}"
         elements = [element(t, triple(f"x{t % 4}", "at", "r")) for t in (1, 1, 3, 4, 9, 17, 18)]
-        on_it: Callable[[str], str] = lambda s, iri=iri: s.replace("ON :s", f"ON <{iri}>")
-        ((_, answered),) = replay(engine, [on_it(text)], {iri: elements}, size)
+        ((_, answered),) = replay(
+            engine, [text.replace("ON :s", f"ON <{iri}>")], {iri: elements}, size
+        )
         answers.append(answered)
     assert answers[0] == answers[1] == answers[2]

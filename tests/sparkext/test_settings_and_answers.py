@@ -1,0 +1,76 @@
+"""Every optimisation switched off by itself: the answers stay the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.oracle.evaluation import static_store
+from tests.sparkext.cqels_world import (
+    DEFAULT_GRAPH,
+    LOCALIZATION,
+    QUERIES,
+    ROOMS,
+    STREAM,
+    query,
+    shortened,
+    sightings,
+    table_of,
+)
+from tests.sparkext.replay import check, replay, write_graphs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+NAMES = ("Q2", "Q3", "Q4")
+# Optional parts, sums, and inline data, which the report's queries do without.
+MORE = [
+    query(
+        "?person ?locName ?paper ?cited",
+        f"WINDOW :w30 {{ ?person loc:at ?loc }} OPTIONAL {{ GRAPH <{ROOMS}> {{ ?loc loc:name ?locName }} }}"
+        " OPTIONAL { ?paper dc:creator ?person OPTIONAL { ?paper dcterms:references ?cited } }",
+        "w30",
+    ).replace("RSTREAM", "ISTREAM"),
+    query(
+        "?person (COUNT(DISTINCT ?paper) AS ?n) (SUM(?k) AS ?sum)",
+        "WINDOW :w30 { ?person loc:at ?loc } ?paper dc:creator ?person"
+        " VALUES (?paper ?k) { (:pA 1) (:pC 2.5) (UNDEF 10) }",
+        "w30",
+        "GROUP BY ?person",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "enabled",
+        "adaptive.enabled",
+        "prejoin.enabled",
+        "driverExecution.enabled",
+        "sharing.enabled",
+    ],
+)
+def test_answers_do_not_depend_on(spark: SparkSession, tmp_path: Path, key: str) -> None:
+    from sparkext import Engine
+
+    spark.conf.set(f"spark.cqels.{key}", "false")
+    try:
+        engine = Engine(spark)
+    finally:
+        spark.conf.unset(f"spark.cqels.{key}")
+    engine.load_static(write_graphs(tmp_path, DEFAULT_GRAPH, {ROOMS: LOCALIZATION}), progress=False)
+    # Stock Spark plans every evaluation anew: fewer instants will do.
+    seen = [e for e in sightings() if key != "enabled" or e.time <= 30_000]
+    results = replay(engine, [QUERIES[name] for name in NAMES], {STREAM: seen}, batch=2)
+    for name, (_, answered) in zip(NAMES, results, strict=True):
+        expected = {t: rows for t, rows in table_of(name).items() if t <= seen[-1].time}
+        assert shortened(answered) == expected, name
+    store = static_store(DEFAULT_GRAPH, {ROOMS: LOCALIZATION})
+    other = f"{STREAM}/other"
+    more = [text.replace(f"<{STREAM}>", f"<{other}>") for text in MORE]
+    check(engine, more, {other: seen[:5]}, store, batch=2)
+    engine.close()
