@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SEMANTICS = f"{PREFIX}semantics"
+_THROWN = re.compile(r"Exception in thread \"\w+\" [\w.]+: ")
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -125,8 +127,9 @@ def _reason(error: Exception, chatter: IO[bytes]) -> str:
     if "JAVA_GATEWAY_EXITED" in text:
         chatter.seek(0)
         lines = chatter.read().decode("utf-8", "replace").splitlines()
-        told = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
-        text = told[0] if told else "the Java process ended at once"
+        # A virtual machine that cannot begin says so in one line, and why in the next.
+        lines = [line for line in lines if line.strip() and "initialization of VM" not in line]
+        text = _THROWN.sub("", lines[0]) if lines else "the Java process ended at once"
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
 

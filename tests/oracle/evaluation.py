@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,7 +18,9 @@ from tests.oracle.recorded import Element, Streams
 Row: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = Counter[Row]
 
-_BLANK = re.compile(r"_:\S+")
+_FRACTIONAL = re.compile(
+    r'"([^"]*)"\^\^<http://www\.w3\.org/2001/XMLSchema#(decimal|double|float)>'
+)
 
 
 def static_store(default: str = "", named: Mapping[str, str] | None = None) -> ox.Store:
@@ -84,14 +87,26 @@ def select(store: ox.Store, sparql: str) -> tuple[tuple[str, ...], Bag]:
 
 
 def bag(rows: Iterable[Row]) -> Bag:
-    """Answers as a multiset of N-Triples texts; blank nodes are all alike, as their labels mean nothing.
+    """Answers as a multiset of N-Triples texts, written so that equal answers are equal texts.
+
+    Blank nodes are all alike, as their labels mean nothing, and so are the lexical forms of a fractional number:
+    XSD 1.0 and 1.1 have different canonical ones.
 
     >>> bag([("_:a", '"_:a"'), ("_:b", '"_:a"')])
     Counter({('_:', '"_:a"'): 2})
     """
-    return Counter(
-        tuple("_:" if t is not None and _BLANK.fullmatch(t) else t for t in row) for row in rows
-    )
+    return Counter(tuple(t if t is None else _comparable(t) for t in row) for row in rows)
+
+
+def _comparable(term: str) -> str:
+    if term.startswith("_:"):
+        return "_:"
+    number = _FRACTIONAL.fullmatch(term)
+    if number is None:
+        return term
+    lexical, datatype = number.groups()
+    value = Decimal(lexical).normalize() if datatype == "decimal" else float(lexical)
+    return f"{value} {datatype}"
 
 
 def _streamed(operator: str, now: Bag, before: Bag) -> Bag:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.oracle.evaluation import load_file, static_store
 from tests.oracle.recorded import Element
-from tests.sparkext.replay import check
+from tests.sparkext.real_world import RealWorld
+from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -81,3 +82,45 @@ def test_cqels_queries_on_generated_data(
         assert len(answered) == SECONDS
         # Answers that are all empty would agree with anything.
         assert sum(rows.total() > 0 for rows in answered.values()) > SECONDS // 4, text
+
+
+def test_cqels_queries_on_badge_contacts_and_communities(
+    spark: SparkSession, shared: Path, tmp_path: Path
+) -> None:
+    from sparkext import Engine
+
+    if not (shared / "data" / "rfid").is_dir():
+        pytest.skip("the shared data are not there")
+    world = RealWorld(shared / "data")
+    engine = Engine(spark)
+    default, named = world.default_graph(), {ROOMS: world.localization()}
+    engine.load_static(write_graphs(tmp_path, default, named), progress=False)
+    store = static_store(default, named)
+    texts = [path.read_text() for path in QUERY_FILES]
+    for text, answered in zip(
+        texts, check(engine, texts, {STREAM: world.sightings}, store, batch=20), strict=True
+    ):
+        assert len(answered) > 20
+        assert sum(rows.total() for rows in answered.values()) > 20, text
+    engine.close()
+
+
+@pytest.mark.slow
+def test_cqels_queries_on_more_generated_data(spark: SparkSession, tmp_path: Path) -> None:
+    from bench.data.rdf_files import write_localization, write_static
+    from bench.data.world import generate_world
+    from sparkext import Engine
+
+    world = generate_world(0.02, seed=11)
+    engine, store = Engine(spark), static_store()
+    for path in write_static(world, tmp_path):
+        load_file(store, path)
+        engine.load_static(path, progress=False)
+    write_localization(world, tmp_path / "localization.ttl")
+    engine.load_static(tmp_path / "localization.ttl", graph=ROOMS, progress=False)
+    load_file(store, tmp_path / "localization.ttl", ROOMS)
+    texts = [path.read_text() for path in QUERY_FILES]
+    elements = sightings_of(world, 100, SECONDS)
+    for answered in check(engine, texts, {STREAM: elements}, store, batch=50):
+        assert all(rows.total() > 0 for t, rows in answered.items() if t >= 10_000)
+    engine.close()

@@ -4,6 +4,9 @@ where none is needed.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,8 @@ from tests.sparkext.command_inputs import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def check(command: Command, arguments: list[str], message: str, status: int = 1)
     ("query", "place_and_message"),
     [
         (QUERY.replace("?person foaf:name ?name", "?person foaf:name"), "11:1: unexpected '}'"),
-        (QUERY.replace("?person loc:at", "?person lok:at"), "8:24: "),
+        (QUERY.replace("?person loc:at", "?person lok:at"), "8:25: prefix 'lok:' is not"),
         (QUERY.replace("WINDOW :w30 {", "WINDOW :w31 {"), "8:"),
         (QUERY.replace("PT30S", "30 parsecs"), "6:"),
         (QUERY.replace("?person foaf:name ?name", "?person foaf:name+ ?name"), "10:"),
@@ -184,6 +189,25 @@ def test_a_query_is_for_its_command(world: World, without_spark: Command) -> Non
         ["sparql", "q.rq", "--data", "people.ttl", "--results", "nt"],
         "--results nt: for the triples of CONSTRUCT, not for SELECT",
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--driver-memory", "1k", "on local[*]: Too small maximum heap"),
+        ("--master", "nowhere", "on nowhere: Master must either be"),
+    ],
+)
+def test_spark_that_cannot_start_says_why(
+    world: World, option: str, value: str, message: str
+) -> None:
+    world.write("query.rspql", QUERY)
+    arguments = [sys.executable, "-m", "sparkext.cli", *run_arguments(), option, value]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.stderr.startswith(f"cqels: Spark cannot be started {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,6 +110,29 @@ class LiveRoom:
                     conf.unset(key)
                 else:
                     conf.set(key, value)
+
+    def live_bytes(self) -> int:
+        """Bytes of all objects that can be reached in the JVM, counted after a full collection."""
+        gc.collect()  # Objects that Python still refers to count as reachable.
+        jvm = self.jvm
+        server = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
+        # The class of the server is not open to py4j, the interface is.
+        connection = jvm.java.lang.Class.forName("javax.management.MBeanServerConnection")
+        invoke = next(m for m in connection.getMethods() if m.getName() == "invoke")
+        command = (
+            jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand"),
+            "gcClassHistogram",
+            self._array(jvm.Object, self._array(jvm.String)),
+            self._array(jvm.String, "[Ljava.lang.String;"),
+        )
+        histogram = invoke.invoke(server, self._array(jvm.Object, *command))
+        return int(histogram.rsplit(None, 1)[1])
+
+    def _array(self, kind: Any, *values: Any) -> Any:
+        array = self.spark.sparkContext._gateway.new_array(kind, len(values))
+        for at, value in enumerate(values):
+            array[at] = value
+        return array
 
     def close(self) -> None:
         """Let go of the dictionary."""

@@ -116,18 +116,12 @@ def test_evaluations_leave_heap_accumulators_and_blocks_flat(live: LiveRoom) -> 
     plans = [live.prepare(frame) for frame in kinds_of_plans(live, content)]
     memory, blocks = part_of_env(live, "_memoryManager"), block_infos(live)
     accumulators = live.jvm.org.apache.spark.util.AccumulatorContext
-    runtime = live.jvm.java.lang.Runtime.getRuntime()
 
     def evaluate(times: int) -> None:
         for n in range(times):
             live.put(content, [(i % 50, (i * n) % 7) for i in range(200)])
             for plan in plans:
                 plan.runOnDriver()
-
-    def heap() -> int:
-        for _ in range(2):
-            live.jvm.java.lang.System.gc()
-        return int(runtime.totalMemory() - runtime.freeMemory())
 
     def held() -> tuple[int, int, int]:
         return (
@@ -137,12 +131,12 @@ def test_evaluations_leave_heap_accumulators_and_blocks_flat(live: LiveRoom) -> 
         )
 
     evaluate(20)
-    before, used = held(), heap()
+    before, used = held(), live.live_bytes()
     evaluate(120)
     # The context cleaner may take away what other tests left; nothing may be added.
     assert all(now <= then for now, then in zip(held(), before, strict=True))
     assert held()[2] == 0
-    assert heap() < used + 3_000_000
+    assert live.live_bytes() < used + 1_000_000
 
 
 def test_jobs_leave_accumulators_and_blocks_to_the_cleaner(live: LiveRoom) -> None:
