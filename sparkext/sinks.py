@@ -84,7 +84,10 @@ class TableSink:
             names = [f"?{v}" if v == "time" else v for v in answers.variables]
             columns = dict(zip(names, answers.table.columns, strict=True))
             tables.append(pa.table({"time": times, **columns}))
-        return pa.concat_tables(tables) if tables else pa.table({"time": pa.array([], moment)})
+        if not tables:
+            return pa.table({"time": pa.array([], moment)})
+        # In one piece: PySpark's createDataFrame drops the rows that follow an empty chunk.
+        return pa.concat_tables(tables).combine_chunks()
 
     def to_dataframe(self, spark: SparkSession) -> DataFrame:
         """The same as a Spark DataFrame."""

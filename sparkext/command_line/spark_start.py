@@ -129,7 +129,8 @@ def _reason(error: Exception, chatter: IO[bytes]) -> str:
         lines = chatter.read().decode("utf-8", "replace").splitlines()
         # A virtual machine that cannot begin says so in one line, and why in the next.
         lines = [line for line in lines if line.strip() and "initialization of VM" not in line]
-        text = _THROWN.sub("", lines[0]) if lines else "the Java process ended at once"
+        thrown = [_THROWN.sub("", line) for line in lines if _THROWN.match(line)]
+        text = next(iter(thrown or lines), "the Java process ended at once")
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
 

@@ -89,16 +89,21 @@ final class ContinuousQuery(
 
   private def without(rows: LongTable, others: LongTable): LongTable = {
     val width = rows.arity
-    val told = mutable.HashSet[Seq[Long]]()
+    val told = new WindowTable(visible)
+    val mapping = new Array[Long](visible)
     val index = StaticIndex.build(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
     val key = new IdRow(visible)
     val kept = new LongTable(width)
     var r = 0
     while (r < rows.rowCount) {
       var c = 0
-      while (c < visible) { key.set(c, rows(r, c)); c += 1 }
-      val found = if (visible == 1) index.get(key.row.getLong(0)) else index.get(key.row)
-      if (found == null && told.add(Seq.tabulate(visible)(rows(r, _)))) kept.appendAll(rows.data, r, 1)
+      while (c < visible) { mapping(c) = rows(r, c); key.set(c, mapping(c)); c += 1 }
+      val found = if (visible == 1) index.get(mapping(0)) else index.get(key.row)
+      if (found == null) {
+        val before = told.rowCount
+        told.insert(mapping)
+        if (told.rowCount > before) kept.appendAll(rows.data, r, 1)
+      }
       r += 1
     }
     kept

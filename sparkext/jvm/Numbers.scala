@@ -36,12 +36,32 @@ private[cqels] object Numbers {
       case DecimalRank => !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
       case FloatRank | DoubleRank =>
         !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
-      case _ => datatype == Xsd + "boolean"
+      case _ => datatype == Xsd + "boolean" && boolean(text) == null
     }
   }
 
+  /** The value of a boolean that is not in its id ("1", "0"); null for other texts. */
+  def boolean(text: String): java.lang.Boolean =
+    if (TermText.datatype(text) != Xsd + "boolean") null
+    else TermText.lexical(text).trim match {
+      case "true" | "1" => true
+      case "false" | "0" => false
+      case _ => null
+    }
+
   def double(room: Long, id: Long): Double =
-    if (TermCodec.isInline(id)) TermCodec.doubleValue(id) else parseDouble(TermValues.lexical(room, id).trim)
+    if (TermCodec.isInline(id)) TermCodec.doubleValue(id)
+    else {
+      val text = TermValues.text(room, id)
+      val value = parseDouble(TermText.lexical(text).trim)
+      if (rankOf(TermText.datatype(text)) == FloatRank) value.toFloat.toDouble else value
+    }
+
+  /** The value as float or double arithmetic takes it: every operand is promoted to the highest type among them. */
+  def promoted(room: Long, id: Long, rank: Int): Double = {
+    val value = double(room, id)
+    if (rank == FloatRank) value.toFloat.toDouble else value
+  }
 
   private def parseDouble(lexical: String): Double = lexical match {
     case "INF" | "+INF" => Double.PositiveInfinity
@@ -53,10 +73,28 @@ private[cqels] object Numbers {
   def decimal(room: Long, id: Long): JBigDecimal =
     if (TermCodec.isInline(id)) TermCodec.decimalValue(id) else new JBigDecimal(TermValues.lexical(room, id).trim)
 
-  def integerTerm(room: Long, value: BigInteger): Long = {
-    val inline = if (value.bitLength < 57) TermCodec.integerId(value.longValue) else 0L
-    if (inline != 0) inline else TermValues.encode(room, s""""$value"^^<${Xsd}integer>""")
+  /** Compares numbers of any types by their exact values, NaN last: unlike `<`, which promotes to doubles, always transitive. */
+  def compareExact(room: Long, a: Long, b: Long): Int = {
+    val x = double(room, a)
+    val y = double(room, b)
+    // Only values that are close as doubles may be in another order exactly.
+    if (x.isNaN || y.isNaN || x.isInfinite || y.isInfinite || math.abs(x - y) > math.abs(x) * 1e-9) {
+      if (x == y) 0 else java.lang.Double.compare(x, y)
+    } else exact(room, a, x).compareTo(exact(room, b, y))
   }
+
+  private def exact(room: Long, id: Long, value: Double): JBigDecimal =
+    if (rank(room, id) >= FloatRank) new JBigDecimal(value) else decimal(room, id)
+
+  def integerTerm(room: Long, value: Long): Long = {
+    val inline = TermCodec.integerId(value)
+    if (inline != 0) inline else encodeInteger(room, value.toString)
+  }
+
+  def integerTerm(room: Long, value: BigInteger): Long =
+    if (value.bitLength < 64) integerTerm(room, value.longValue) else encodeInteger(room, value.toString)
+
+  private def encodeInteger(room: Long, digits: String): Long = TermValues.encode(room, s""""$digits"^^<${Xsd}integer>""")
 
   def decimalTerm(room: Long, value: JBigDecimal): Long = {
     val plain = if (value.signum == 0) JBigDecimal.ZERO else value.stripTrailingZeros

@@ -56,19 +56,25 @@ object TermValues {
       if (nb > 0) compareNumbers(room, a, na, b, nb) else Incomparable
     } else if (TermCodec.isString(a)) {
       if (TermCodec.isString(b)) sign(compareText(lexical(room, a), lexical(room, b))) else Incomparable
-    } else if (TermCodec.isBoolean(a) && TermCodec.isBoolean(b))
-      java.lang.Boolean.compare(TermCodec.booleanValue(a), TermCodec.booleanValue(b))
-    else if (TermCodec.isDateTime(a) && TermCodec.isDateTime(b))
-      java.lang.Long.compare(TermCodec.dateTimeMillis(a), TermCodec.dateTimeMillis(b))
+    } else if (truth(room, a) != null) {
+      val other = truth(room, b)
+      if (other != null) java.lang.Boolean.compare(truth(room, a), other) else Incomparable
+    } else if (DateTimes.is(room, a) && DateTimes.is(room, b)) DateTimes.compare(room, a, b)
     else Incomparable
   }
+
+  /** The value of a boolean, "1" and "0" included; null for other terms. */
+  private def truth(room: Long, id: Long): java.lang.Boolean =
+    if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
+    else if (TermId.kind(id) != TermId.TypedLiteral) null
+    else Numbers.boolean(text(room, id))
 
   private def compareNumbers(room: Long, a: Long, rankA: Int, b: Long, rankB: Int): Int =
     if (rankA == Numbers.IntegerRank && rankB == Numbers.IntegerRank && TermCodec.isInline(a) && TermCodec.isInline(b))
       java.lang.Long.compare(TermCodec.integerValue(a), TermCodec.integerValue(b))
     else if (math.max(rankA, rankB) >= Numbers.FloatRank) {
-      val x = Numbers.double(room, a)
-      val y = Numbers.double(room, b)
+      val x = Numbers.promoted(room, a, math.max(rankA, rankB))
+      val y = Numbers.promoted(room, b, math.max(rankA, rankB))
       if (x.isNaN || y.isNaN) Unordered else if (x < y) -1 else if (x > y) 1 else 0
     } else sign(Numbers.decimal(room, a).compareTo(Numbers.decimal(room, b)))
 
@@ -87,7 +93,7 @@ object TermValues {
   private def sign(n: Int): Int = Integer.signum(n)
   private def typed(id: Long): Boolean = !TermCodec.isString(id) && !TermCodec.isLanguageString(id)
   private def isKnown(room: Long, id: Long): Boolean =
-    !typed(id) || TermCodec.isBoolean(id) || TermCodec.isDateTime(id) || Numbers.rank(room, id) > 0
+    !typed(id) || truth(room, id) != null || DateTimes.is(room, id) || Numbers.rank(room, id) > 0
   private def isNaN(room: Long, id: Long): Boolean =
     TermId.kind(id) >= TermId.TypedLiteral && Numbers.rank(room, id) >= Numbers.FloatRank && Numbers.double(room, id).isNaN
 
@@ -98,8 +104,9 @@ object TermValues {
     if (ka != kb) Integer.compare(ka, kb)
     else if (a == b) 0
     else if (ka == 3) {
-      val known = compareKnown(room, a, b)
-      if (known != Incomparable && known != Unordered && known != 0) known
+      val numbers = Numbers.rank(room, a) > 0 && Numbers.rank(room, b) > 0
+      val known = if (numbers) Numbers.compareExact(room, a, b) else compareKnown(room, a, b)
+      if (known != Incomparable && known != 0) known
       else {
         val classes = Integer.compare(literalClass(room, a), literalClass(room, b))
         if (classes != 0) classes else compareText(text(room, a), text(room, b))
@@ -111,7 +118,7 @@ object TermValues {
     if (id == 0) 0 else if (TermCodec.isBlank(id)) 1 else if (TermCodec.isIri(id)) 2 else if (TermCodec.isQuoted(id)) 4 else 3
   private def literalClass(room: Long, id: Long): Int =
     if (Numbers.rank(room, id) > 0) 0 else if (TermCodec.isString(id)) 1 else if (TermCodec.isLanguageString(id)) 2
-    else if (TermCodec.isBoolean(id)) 3 else if (TermCodec.isDateTime(id)) 4 else 5
+    else if (truth(room, id) != null) 3 else if (DateTimes.is(room, id)) 4 else 5
 
   /** The lesser (or greater) of two terms in that order: what MIN and MAX keep. */
   def extreme(room: Long, greatest: Boolean, a: Long, b: Long): Long =
@@ -123,9 +130,12 @@ object TermValues {
   def effectiveBoolean(room: Long, id: Long): java.lang.Boolean =
     if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
     else if (Numbers.rank(room, id) > 0) { val d = Numbers.double(room, id); !(d == 0 || d.isNaN) }
-    else if (TermCodec.isString(id)) lexical(room, id).nonEmpty
-    else if (TermId.kind(id) == TermId.TypedLiteral && Numbers.illTyped(text(room, id))) false
-    else null
+    else if (TermCodec.isString(id) || TermCodec.isLanguageString(id)) lexical(room, id).nonEmpty
+    else if (TermId.kind(id) != TermId.TypedLiteral) null
+    else {
+      val value = truth(room, id)
+      if (value == null && Numbers.illTyped(text(room, id))) false else value
+    }
 
   def booleanTerm(b: Boolean): Long = TermCodec.booleanId(b)
   def isIri(id: Long): Boolean = TermCodec.isIri(id)
@@ -161,14 +171,20 @@ object TermValues {
   def subtract(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '-', a, b)
   def multiply(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '*', a, b)
   def divide(room: Long, a: Long, b: Long): java.lang.Long = arithmetic(room, '/', a, b)
-  def negate(room: Long, a: Long): java.lang.Long = arithmetic(room, '-', TermCodec.integerId(0), a)
+  def negate(room: Long, a: Long): java.lang.Long = arithmetic(room, '*', MinusOne, a) // 0 - a would lose the sign of zero
+
+  private val MinusOne = TermCodec.integerId(-1)
 
   private def arithmetic(room: Long, operator: Char, a: Long, b: Long): java.lang.Long = {
-    val rank = math.max(Numbers.rank(room, a), Numbers.rank(room, b))
-    if (Numbers.rank(room, a) == 0 || Numbers.rank(room, b) == 0) null
+    val rankA = Numbers.rank(room, a)
+    val rankB = Numbers.rank(room, b)
+    val rank = math.max(rankA, rankB)
+    if (rankA == 0 || rankB == 0) null
+    else if (rank == Numbers.IntegerRank && operator != '/' && TermCodec.isInline(a) && TermCodec.isInline(b))
+      integers(room, operator, TermCodec.integerValue(a), TermCodec.integerValue(b))
     else if (rank >= Numbers.FloatRank) {
-      val x = Numbers.double(room, a)
-      val y = Numbers.double(room, b)
+      val x = Numbers.promoted(room, a, rank)
+      val y = Numbers.promoted(room, b, rank)
       val z = operator match { case '+' => x + y; case '-' => x - y; case '*' => x * y; case _ => x / y }
       Numbers.floatingTerm(room, z, rank)
     } else operator match {
@@ -182,6 +198,16 @@ object TermValues {
         val y = Numbers.decimal(room, b)
         Numbers.decimalTerm(room, operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) })
     }
+  }
+
+  // Values in ids have 58 bits: their sum cannot overflow, their product can.
+  private def integers(room: Long, operator: Char, x: Long, y: Long): Long = operator match {
+    case '+' => Numbers.integerTerm(room, x + y)
+    case '-' => Numbers.integerTerm(room, x - y)
+    case _ =>
+      val low = x * y
+      if (Math.multiplyHigh(x, y) == low >> 63) Numbers.integerTerm(room, low)
+      else Numbers.integerTerm(room, java.math.BigInteger.valueOf(x).multiply(java.math.BigInteger.valueOf(y)))
   }
 
   private def divideExact(room: Long, x: JBigDecimal, y: JBigDecimal): java.lang.Long =

@@ -72,6 +72,8 @@ class Stream:
         names the element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
+        if graph is not None and not _ABSOLUTE.fullmatch(graph):
+            raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
         milliseconds = _milliseconds(time)
         lines = _lines(triples)
         element = StreamElement(

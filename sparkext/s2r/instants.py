@@ -169,7 +169,7 @@ class InstantScheduler:
                 condition = rule.conditions[place]
                 moved = self._arrivals[condition.window].next_holding(condition.strategy, t)
             else:
-                moved = self._next_period(rule.every, t)
+                moved = self._next_period(rule, t)
             if moved is None:
                 return None
             agreed = agreed + 1 if moved == t else 1
@@ -179,9 +179,9 @@ class InstantScheduler:
             place = (place + 1) % parts
         return None
 
-    def _next_period(self, every: int | None, t: int) -> int:
-        assert every is not None and self._first is not None
-        return t if t <= self._first else t + (self._first - t) % every
+    def _next_period(self, rule: Rule, t: int) -> int:
+        assert rule.every is not None
+        return t + (rule.start - t) % rule.every
 
     def _last_instant(self) -> int:
         """The last instant at which a window, by what arrived so far, still holds an element (or,

@@ -9,7 +9,8 @@ strategies:
 - strict CC: an element enters or leaves it;
 - WC, window close: one of its windows closes;
 - NC, non-empty content: it shows at least one element;
-- P, periodic: t0 + k d, where t0 is the time of the first element of any stream of the query.
+- P, periodic: t0 + k d from the first element of any stream of the query on; t0 is that of its first
+  sliding window, else the epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sparkext.errors import ConfigurationError, CqelsError
-from sparkext.s2r.windows import WindowSpec
+from sparkext.s2r.windows import SlidingWindow, WindowSpec
 
 
 class ReportPolicyError(CqelsError):
@@ -45,11 +46,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A conjunction: all its conditions hold, and, with `every`, the instant is t0 + k * every
-    (strategy P)."""
+    """A conjunction: all its conditions hold, and, with `every`, the instant is start + k *
+    every (strategy P)."""
 
     conditions: tuple[Condition, ...] = ()
     every: int | None = None
+    start: int = 0
 
     def __post_init__(self) -> None:
         if not self.conditions and self.every is None:
@@ -78,9 +80,14 @@ def on_window(window: int, *strategies: Strategy) -> Rule:
     return Rule(tuple(Condition(strategy, window) for strategy in strategies))
 
 
-def periodic(every: int) -> ReportPolicy:
-    """The policy of ``COMPUTED EVERY``: t0 + k * every, whatever the windows show (strategy P)."""
-    return ReportPolicy((Rule(every=every),))
+def periodic(every: int, start: int = 0) -> ReportPolicy:
+    """The policy of ``COMPUTED EVERY``: start + k * every, whatever the windows show (strategy P)."""
+    return ReportPolicy((Rule(every=every, start=start),))
+
+
+def _first_start(windows: Sequence[WindowSpec]) -> int:
+    """t0 of the first sliding window, the epoch where none slides."""
+    return next((w.start for w in windows if isinstance(w, SlidingWindow)), 0)
 
 
 def any_of(*rules: Rule) -> ReportPolicy:
@@ -100,7 +107,7 @@ def default_policy(windows: Sequence[WindowSpec], every: int | None = None) -> R
     2
     """
     if every is not None:
-        return periodic(every)
+        return periodic(every, _first_start(windows))
     return ReportPolicy(
         tuple(
             on_window(place, Strategy.WINDOW_CLOSE, Strategy.NON_EMPTY)
@@ -126,7 +133,7 @@ def policy_of_profile(
     policy of its own here is a ConfigurationError for the key `spark.cqels.semantics`.
     """
     if every is not None:
-        return periodic(every)
+        return periodic(every, _first_start(windows))
     if profile == "cqels":
         return content_change_policy(windows)
     if profile in ("rspql", "csparql", "sparqlstream"):

@@ -29,7 +29,7 @@ def instants(
 ) -> list[int]:
     """All instants of a query over `windows`, (stream, window) by name, in order.
 
-    With `every` they are a number of periods after the first element, up to the close of the last window.
+    With `every` they are the multiples of it from the first element on, up to the close of the last window.
     """
     if every is None:
         found: set[int] = set()
@@ -45,7 +45,7 @@ def instants(
     last = max((end for end in ends if end is not None), default=None)
     if not times or last is None:
         return []
-    return list(range(min(times), last + 1, every))
+    return list(range(-(-min(times) // every) * every, last + 1, every))
 
 
 def shown(

@@ -2,7 +2,7 @@
 
 Rules: people who are in contact at a step, directly or through others, are in one room, which is named after the
 smallest badge number among them; everybody in it is sighted there. Each line of the communities is a paper and its
-members are the creators. The i-th badge to appear is the i-th author to appear. Paper k cites papers k + 1, k + 3
+members who wear a badge are the creators. The i-th badge to appear is the i-th author to appear. Paper k cites papers k + 1, k + 3
 and 2 k, by the number of the line.
 """
 
@@ -55,8 +55,9 @@ class RealWorld:
         """Creators, references and names around those papers that a badge holder wrote."""
         holders = set(self.author_of.values())
         lines, people = [], set()
-        for number, members in enumerate(self.papers, 1):
-            if holders.isdisjoint(members):
+        for number, everybody in enumerate(self.papers, 1):
+            members = [a for a in everybody if a in holders]
+            if not members:
                 continue
             people.update(members)
             paper = f"<{PAPER}{number}>"

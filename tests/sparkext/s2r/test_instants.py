@@ -104,7 +104,7 @@ def instants_by_definition(
         for t in range(everything[0], non_empty[-1] + strict + 1)
         if any(
             all(holds(condition, t) for condition in rule.conditions)
-            and (rule.every is None or (t - everything[0]) % rule.every == 0)
+            and (rule.every is None or (t - rule.start) % rule.every == 0)
             for rule in policy.rules
         )
     ]
