@@ -32,7 +32,7 @@ object AnswerColumns {
 /** One column's texts. A term seen lately is copied from where it stands in the column, not looked up again. */
 private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
   private val n = rows.rowCount
-  private val sink = new ByteSink(n * 24)
+  private val sink = new ByteSink(24 * math.min(n, 1 << 20)) // it grows
   private val ends = new Array[Int](n + 1)
   private val validity = new Array[Byte]((n + 63) / 64 * 8) // padded, so that what follows is aligned
   var nulls = 0

@@ -89,6 +89,11 @@ final class ContinuousQuery(
 
   private def without(rows: LongTable, others: LongTable): LongTable = {
     val width = rows.arity
+    if (visible == 0) { // one mapping only, the empty one
+      val kept = new LongTable(width)
+      if (rows.rowCount > 0 && others.rowCount == 0) kept.appendAll(rows.data, 0, 1)
+      return kept
+    }
     val told = new WindowTable(visible)
     val mapping = new Array[Long](visible)
     val index = StaticIndex.build(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()

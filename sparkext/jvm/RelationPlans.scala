@@ -159,6 +159,9 @@ private[cqels] object IndexShipping {
       case moving => send(sc, moving.snapshot(), columns, keys)
     }
 
+  /** How many indexes of a static relation were sent so far. */
+  def sentOf(content: StaticContent): Int = static.synchronized { val sent = static.get(content); if (sent == null) 0 else sent.size }
+
   private def send(sc: SparkContext, content: StaticContent, columns: Array[Int], keys: Array[Int]): Broadcast[LongHashedRelation] =
     sc.broadcast[LongHashedRelation](content.index(columns, keys))
 }

@@ -5,15 +5,20 @@ import java.io.{ObjectInput, ObjectOutput}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
 
-/** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go. */
+/** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go.
+ *
+ *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only.
+ */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
+  import WindowChains._
+
   val keyCells: Array[Int] = keys.map(columns(_))
-  private[joins] var heads: Array[Int] = WindowChains.unlinked(WindowChains.LeastCapacity)
-  private[joins] var next = new Array[Int](WindowChains.LeastCapacity)
-  private var previous = new Array[Int](WindowChains.LeastCapacity)
+  private[joins] var heads: Array[Long] = unlinked(LeastCapacity)
+  private[joins] var next = new Array[Long](LeastCapacity)
+  private var previous = new Array[Int](LeastCapacity)
   private var linked = 0
 
-  def memoryBytes: Long = 4L * (heads.length + next.length + previous.length)
+  def memoryBytes: Long = 8L * (heads.length + next.length) + 4L * previous.length
 
   /** Called by the table after a row became present. */
   def link(row: Int): Unit = {
@@ -22,7 +27,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
       next = java.util.Arrays.copyOf(next, size)
       previous = java.util.Arrays.copyOf(previous, size)
     }
-    if (linked >= heads.length) rehash(heads.length * 2)
+    if (linked >= heads.length / 2) rehash(heads.length * 2)
     chain(row)
     linked += 1
   }
@@ -31,16 +36,16 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   def unlink(row: Int): Unit = {
     val before = previous(row)
     val after = next(row)
-    if (before >= 0) next(before) = after else heads(slotOf(row)) = after
-    if (after >= 0) previous(after) = before
+    if (before >= 0) next(before) = after else heads(slot(hashOf(row), heads.length)) = after
+    if (after != None) previous(rowOf(after)) = before
     linked -= 1
   }
 
   /** Called by the table after it has given its rows other numbers: links rows 0 until `rows`. */
   def relink(rows: Int): Unit = {
-    val capacity = math.max(WindowChains.LeastCapacity, Integer.highestOneBit(math.max(1, rows)) * 2)
-    heads = WindowChains.unlinked(capacity)
-    next = new Array[Int](capacity)
+    val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, rows)) * 2)
+    heads = unlinked(capacity)
+    next = new Array[Long](capacity)
     previous = new Array[Int](capacity)
     linked = 0
     var row = 0
@@ -48,39 +53,47 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   }
 
   private def chain(row: Int): Unit = {
-    val slot = slotOf(row)
-    val head = heads(slot)
+    val hash = hashOf(row)
+    val at = slot(hash, heads.length)
+    val head = heads(at)
     next(row) = head
     previous(row) = -1
-    if (head >= 0) previous(head) = row
-    heads(slot) = row
+    if (head != None) previous(rowOf(head)) = row
+    heads(at) = linkTo(hash, row)
   }
 
   private def rehash(capacity: Int): Unit = {
     val old = heads
-    heads = WindowChains.unlinked(capacity)
-    var slot = 0
-    while (slot < old.length) {
-      var row = old(slot)
-      while (row >= 0) { val after = next(row); chain(row); row = after }
-      slot += 1
+    heads = unlinked(capacity)
+    var at = 0
+    while (at < old.length) {
+      var link = old(at)
+      while (link != None) { val after = next(rowOf(link)); chain(rowOf(link)); link = after }
+      at += 1
     }
   }
 
-  private def slotOf(row: Int): Int = {
+  private def hashOf(row: Int): Long = {
     var hash = 0L
     var i = 0
     while (i < keyCells.length) { hash = LongTable.mix(hash, table.cell(row, keyCells(i))); i += 1 }
-    (hash >>> 32).toInt & (heads.length - 1)
+    hash
   }
 }
 
-object WindowChains {
-  private final val LeastCapacity = 64
+private[joins] object WindowChains {
+  final val LeastCapacity = 64
+  final val None = -1L
 
-  private def unlinked(capacity: Int): Array[Int] = {
-    val heads = new Array[Int](capacity)
-    java.util.Arrays.fill(heads, -1)
+  // The upper half of the hash chooses the slot, the lower half goes into the link.
+  @inline def slot(hash: Long, capacity: Int): Int = (hash >>> 32).toInt & (capacity - 1)
+  @inline def linkTo(hash: Long, row: Int): Long = (hash << 32) | row
+  @inline def rowOf(link: Long): Int = link.toInt
+  @inline def mayMatch(link: Long, hash: Long): Boolean = (link >>> 32).toInt == hash.toInt
+
+  private def unlinked(capacity: Int): Array[Long] = {
+    val heads = new Array[Long](capacity)
+    java.util.Arrays.fill(heads, None)
     heads
   }
 }
@@ -123,31 +136,36 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
   override def readExternal(in: ObjectInput): Unit = throw new UnsupportedOperationException("a window index stays on the driver")
 
   private final class ChainIterator extends Iterator[InternalRow] {
-    private var row = -1
+    private var hash = 0L
+    private var link = WindowChains.None
 
-    def from(hash: Long): Iterator[InternalRow] = {
-      row = chains.heads((hash >>> 32).toInt & (chains.heads.length - 1))
+    def from(wantedHash: Long): Iterator[InternalRow] = {
+      hash = wantedHash
+      link = chains.heads(WindowChains.slot(hash, chains.heads.length))
       skip()
-      if (row < 0) null else this
+      if (link == WindowChains.None) null else this
     }
 
-    private def skip(): Unit = while (row >= 0 && !isWanted(row)) row = chains.next(row)
+    private def skip(): Unit =
+      while (link != WindowChains.None && !(WindowChains.mayMatch(link, hash) && isWanted(WindowChains.rowOf(link))))
+        link = chains.next(WindowChains.rowOf(link))
 
-    private def isWanted(r: Int): Boolean = {
+    private def isWanted(row: Int): Boolean = {
       var i = 0
       while (i < wanted.length) {
-        if (table.cell(r, keyCells(i)) != wanted(i)) return false
+        if (table.cell(row, keyCells(i)) != wanted(i)) return false
         i += 1
       }
       true
     }
 
-    override def hasNext: Boolean = row >= 0
+    override def hasNext: Boolean = link != WindowChains.None
 
     override def next(): InternalRow = {
+      val row = WindowChains.rowOf(link)
       var c = 0
       while (c < columns.length) { cursor.set(c, table.cell(row, columns(c))); c += 1 }
-      row = chains.next(row)
+      link = chains.next(row)
       skip()
       cursor.row
     }

@@ -46,11 +46,20 @@ class Dataset:
         self._explicit = bool(clause.default or clause.named)
         self._default = tuple(self._graph_id(iri) for iri in clause.default)
         self._named = tuple(self._graph_id(iri) for iri in clause.named)
+        self._named_iris = tuple(dict.fromkeys(clause.named))
 
     @property
     def identity(self) -> object:
         """Equal for datasets of the same graphs: kept parts of one serve the other."""
         return (self._explicit, self._default, self._named)
+
+    @property
+    def named_graphs(self) -> tuple[Iri, ...]:
+        """The IRIs that GRAPH ?g ranges over."""
+        if self._explicit:
+            return self._named_iris
+        names = (graph.text or "" for graph in self.store.graphs())
+        return tuple(Iri(name[1:-1]) for name in names if name.startswith("<"))
 
     def _graph_id(self, name: Iri) -> int:
         try:

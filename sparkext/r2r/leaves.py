@@ -18,6 +18,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import And, Expression
+from sparkext.r2r.graph_variables import GraphUse, graph_use
 from sparkext.r2r.scope import certain_variables
 from sparkext.r2r.stage_rows import StageRows
 from static_data.terms import Iri
@@ -97,15 +98,23 @@ class DerivedLeaf:
     node: Node
     scope: Scope
 
-    @property
+    @cached_property
+    def graph_variable(self) -> tuple[Variable, ...]:
+        """The variable of GRAPH ?g around it, if the solutions have that column."""
+        name = self.scope.name if isinstance(self.scope, NamedGraph) else None
+        if isinstance(name, Variable) and graph_use(self.node) is GraphUse.EVERY:
+            return (name,)
+        return ()
+
+    @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Its in-scope variables."""
-        return self.node.variables
+        """Its in-scope variables, the graph's first."""
+        return tuple(dict.fromkeys(self.graph_variable + self.node.variables))
 
     @cached_property
     def certain(self) -> frozenset[Variable]:
         """Those that every solution binds."""
-        return certain_variables(self.node)
+        return certain_variables(self.node) | set(self.graph_variable)
 
     @cached_property
     def static(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
     Distinct,
@@ -18,6 +20,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import VariableReference
 from sparkext.r2r.expressions import makes_terms
+from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH
 from sparkext.r2r.local_names import number_hidden
 from sparkext.r2r.solutions import Solutions
@@ -57,7 +60,8 @@ def compile_query(
     compiler: PatternCompiler, pattern: Node, variables: tuple[Variable, ...]
 ) -> QueryFrames:
     """Compile a query's algebra with all its solution modifiers."""
-    pattern, modifiers, project = _peel(number_hidden(pattern))
+    pattern = bind_graph_variables(number_hidden(pattern), compiler.estimates.dataset.named_graphs)
+    pattern, modifiers, project = _peel(pattern)
     for node in pattern.walk():
         if isinstance(node, OrderBy | Slice):
             # A bag has no order, so only a sub-select that is cut would notice.
@@ -122,6 +126,8 @@ def _ordered(
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)
     frame = shown.frame
+    if not variables:  # rows of no columns would not be counted
+        frame = frame.select(F.lit(0).cast("bigint").alias("_present"))
     if extra:
         frame = readable.frame.select(*readable.aligned(variables), *extra)
     return QueryFrames(

@@ -16,6 +16,8 @@ def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     it: nothing is copied.
     """
     path, rows = outcome["path"], outcome["answers"]
+    if not names:
+        return _empty_mappings(path, rows)
     if not path:
         return pa.table({name: pa.array([], pa.string()) for name in names})
     try:
@@ -32,3 +34,11 @@ def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
         ]
         columns.append(pa.Array.from_buffers(pa.string(), rows, buffers, nulls))
     return pa.Table.from_arrays(columns, names=list(names))
+
+
+def _empty_mappings(path: str, rows: int) -> pa.Table:
+    """A number of solutions that bind nothing: a table without columns has rows nonetheless."""
+    if path:
+        Path(path).unlink()
+    solutions = pa.array([{}] * rows, pa.struct([]))
+    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(solutions)])

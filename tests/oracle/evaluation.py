@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 from tests.oracle.evaluation_instants import instants, shown
-from tests.oracle.query_text import WINDOW_GRAPHS, ContinuousQuery, read_query
+from tests.oracle.query_text import WINDOW_GRAPHS, ContinuousQuery, read_query, spell_out_graphs
 from tests.oracle.recorded import Element, Streams
 
 Row: TypeAlias = tuple[str | None, ...]
@@ -60,6 +60,8 @@ def answers_by_instant(
         id(e): _triples(e, number)
         for number, e in enumerate(e for elements in streams.values() for e in elements)
     }
+    graphs = [g.value for g in static.named_graphs() if isinstance(g, ox.NamedNode)]
+    sparql = spell_out_graphs(query.sparql, sorted(graphs))
     variables: tuple[str, ...] = ()
     found: dict[int, Bag] = {}
     before: Bag = Counter()
@@ -69,7 +71,7 @@ def answers_by_instant(
             static.remove_graph(graph)
             triples = {triple for e in elements for triple in quads[id(e)]}
             static.extend(ox.Quad(*triple, graph) for triple in triples)
-        variables, now = select(static, query.sparql)
+        variables, now = select(static, sparql)
         found[t] = _streamed(query.operator, now, before)
         before = now
     for name in query.windows:

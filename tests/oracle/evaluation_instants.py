@@ -29,7 +29,8 @@ def instants(
 ) -> list[int]:
     """All instants of a query over `windows`, (stream, window) by name, in order.
 
-    With `every` they are the multiples of it from the first element on, up to the close of the last window.
+    With `every` they are t0 + k every, from the first element to the close of the last window; t0 is the start of the
+    first window that has one, else 0.
     """
     if every is None:
         found: set[int] = set()
@@ -45,7 +46,9 @@ def instants(
     last = max((end for end in ends if end is not None), default=None)
     if not times or last is None:
         return []
-    return list(range(-(-min(times) // every) * every, last + 1, every))
+    starts = [window.start for _, window in windows.values() if isinstance(window, Sliding)]
+    start = starts[0] if starts else 0
+    return [t for t in range(min(times), last + 1) if (t - start) % every == 0]
 
 
 def shown(

@@ -76,6 +76,7 @@ class _QueryWriter:
         operator = random.choice(("RSTREAM", "RSTREAM", "ISTREAM", "DSTREAM"))
         second = random.choice(("STREAM-1", "STREAM-2"))
         modifier = random.choice(("", "", "", "DISTINCT "))
+        every = random.choice(("",) * 5 + ("COMPUTED EVERY 3 ",))
         if random.random() < 0.25:
             select, pattern, tail = self._aggregated(2)
         else:
@@ -85,7 +86,7 @@ class _QueryWriter:
                 select += f" ?n{random.randint(1, self._fresh)}"
         return (
             f"PREFIX : <{BASE}>\nPREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
-            f"REGISTER {operator} :query AS SELECT {modifier}{select}\n"
+            f"REGISTER {operator} :query {every}AS SELECT {modifier}{select}\n"
             f"FROM NAMED WINDOW :w1 ON <STREAM-1> {random.choice(_WINDOWS)}\n"
             f"FROM NAMED WINDOW :w2 ON <{second}> {random.choice(_WINDOWS)}\n"
             f"WHERE {pattern} {tail}"
@@ -154,7 +155,7 @@ class _QueryWriter:
 
     def _window_block(self) -> str:
         name = self._random.choice(("w1", "w2"))
-        return f"WINDOW :{name} {{ {self._triples()} }}"
+        return f"WINDOW :{name} {{ {self._content()} }}"
 
     def _block(self) -> str:
         random = self._random
@@ -164,7 +165,25 @@ class _QueryWriter:
         if kind < 0.7:
             return f"{self._triples()} ."
         graph = random.choice((":g1", ":g2", "?g", "?g", f"?{random.choice(VARIABLES)}"))
-        return f"GRAPH {graph} {{ {self._triples()} }}"
+        return f"GRAPH {graph} {{ {self._content()} }}"
+
+    def _content(self) -> str:
+        """What stands inside WINDOW or GRAPH."""
+        random = self._random
+        kind = random.random()
+        if kind < 0.7:
+            return self._triples()
+        if kind < 0.78:
+            return f"{{ {self._triples()} }} UNION {{ {self._triples()} }}"
+        if kind < 0.86:
+            return f"{self._triples()} OPTIONAL {{ {self._triples()} }}"
+        if kind < 0.9:
+            return f"{self._triples()} . {self._values()}"
+        if kind < 0.95:
+            return (
+                f"{{ SELECT ?x (COUNT(*) AS ?{self._name()}) {{ {self._triples()} }} GROUP BY ?x }}"
+            )
+        return f"{{ SELECT DISTINCT ?y {{ {self._triples()} }} }}"
 
     def _triples(self) -> str:
         return " . ".join(self._pattern() for _ in range(self._random.choice((1, 1, 1, 2))))

@@ -1,9 +1,9 @@
 """Badge contacts of an exhibition and the communities of DBLP, made into sightings and papers.
 
 Rules: people who are in contact at a step, directly or through others, are in one room, which is named after the
-smallest badge number among them; everybody in it is sighted there. Each line of the communities is a paper and its
-members who wear a badge are the creators. The i-th badge to appear is the i-th author to appear. Paper k cites papers k + 1, k + 3
-and 2 k, by the number of the line.
+smallest badge number among them; everybody in it is sighted there. The i-th badge to appear is the i-th author to
+appear. Each line of the communities is a paper, and its members who wear a badge are the creators. Paper k cites papers
+k + 1, k + 3 and 2 k, by the number of the line.
 """
 
 from __future__ import annotations

@@ -21,9 +21,7 @@ class LiveRoom:
         self.jvm = spark._jvm
         self.cqels = spark._jvm.org.apache.spark.sql.cqels
         self.dictionary = self.cqels.Dictionary()
-        self.room = self.cqels.EngineRoom.apply(
-            spark._jsparkSession, self.dictionary, str(scratch)
-        )
+        self.room = self.cqels.EngineRoom.apply(spark._jsparkSession, self.dictionary, str(scratch))
         self.number: int = self.room.number()
 
     def names(self, *values: Any) -> Any:

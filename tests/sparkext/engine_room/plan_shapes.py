@@ -68,7 +68,7 @@ def contents() -> list[dict[str, Rows]]:
         {"now": [], "w30": rows(3, 40, 8, 2), "tri": []},
         {"now": rows(5, 25, 8, 2), "w30": [], "tri": rows(6, 2, 4, 3)},
         {"now": [], "w30": [], "tri": []},
-        {"now": [(3, 3)] + rows(7, 60, 10, 2), "w30": rows(8, 9, 3, 2), "tri": rows(9, 64, 4, 3)},
+        {"now": [(3, 3), *rows(7, 60, 10, 2)], "w30": rows(8, 9, 3, 2), "tri": rows(9, 64, 4, 3)},
     ]
 
 
@@ -165,7 +165,9 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
         " (select /*+ BROADCAST(w) */ * from {w30} w where w.p = n.p)"
     ),
     "build left": lambda t: F.broadcast(t.now).join(t.pairs, "p"),
-    "right outer, build left": lambda t: F.broadcast(t.now).join(t.w30.toDF("p", "m"), "p", "right"),
+    "right outer, build left": lambda t: F.broadcast(t.now).join(
+        t.w30.toDF("p", "m"), "p", "right"
+    ),
     "nested loop, right outer, build left": lambda t: F.broadcast(t.now).join(
         t.w30.toDF("q", "m"), F.col("l") > F.col("m") + 4, "right"
     ),
@@ -192,18 +194,28 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
     "build with a string": lambda t: t.now.join(
         F.broadcast(t.w30.select("l", F.concat(F.lit("1"), F.col("p")).alias("s"))), "l"
     ).selectExpr("p", "cast(s as bigint) as s"),
-    "string key": lambda t: t.now.withColumn("s", F.concat(F.lit("k"), F.col("l")))
-    .join(
-        F.broadcast(t.w30.select(F.concat(F.lit("k"), F.col("l")).alias("s"), "p").toDF("s", "q")),
-        "s",
-    )
-    .select("p", "q"),
-    "int key": lambda t: t.now.withColumn("i", F.col("l").cast("int"))
-    .join(F.broadcast(t.w30.select(F.col("l").cast("int").alias("i"), F.col("p").alias("q"))), "i")
-    .select("p", "q"),
-    "two int keys in one long": lambda t: t.now.selectExpr("int(p) as i", "int(l) as j", "p")
-    .join(F.broadcast(t.w30.selectExpr("int(p) as i", "int(l) as j", "l as m")), ["i", "j"])
-    .select("p", "m"),
+    "string key": lambda t: (
+        t.now.withColumn("s", F.concat(F.lit("k"), F.col("l")))
+        .join(
+            F.broadcast(
+                t.w30.select(F.concat(F.lit("k"), F.col("l")).alias("s"), "p").toDF("s", "q")
+            ),
+            "s",
+        )
+        .select("p", "q")
+    ),
+    "int key": lambda t: (
+        t.now.withColumn("i", F.col("l").cast("int"))
+        .join(
+            F.broadcast(t.w30.select(F.col("l").cast("int").alias("i"), F.col("p").alias("q"))), "i"
+        )
+        .select("p", "q")
+    ),
+    "two int keys in one long": lambda t: (
+        t.now.selectExpr("int(p) as i", "int(l) as j", "p")
+        .join(F.broadcast(t.w30.selectExpr("int(p) as i", "int(l) as j", "l as m")), ["i", "j"])
+        .select("p", "m")
+    ),
     "cross": lambda t: t.now.crossJoin(F.broadcast(t.w30.toDF("q", "m"))),
     "cross with an aggregate": lambda t: t.now.crossJoin(
         F.broadcast(t.w30.agg(F.max("l").alias("m"), F.count("*").alias("k")))
@@ -230,15 +242,17 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
         F.broadcast(t.w30.toDF("q", "m")), F.lit(True), "left"
     ),
     "count": lambda t: t.now.agg(F.count("*").alias("n")),
-    "aggregates without keys": lambda t: t.w30.agg(F.max("l"), F.sum("p"), F.min("p"), F.count("l")),
+    "aggregates without keys": lambda t: t.w30.agg(
+        F.max("l"), F.sum("p"), F.min("p"), F.count("l")
+    ),
     "aggregates with keys": lambda t: t.w30.groupBy("l").agg(F.count("*"), F.sum("p"), F.max("p")),
-    "aggregate of a join": lambda t: t.now.join(F.broadcast(t.pairs), "p")
-    .groupBy("l")
-    .agg(F.count("*"), F.min("q")),
+    "aggregate of a join": lambda t: (
+        t.now.join(F.broadcast(t.pairs), "p").groupBy("l").agg(F.count("*"), F.min("q"))
+    ),
     "having": lambda t: t.w30.groupBy("l").agg(F.count("*").alias("n")).where("n > 1"),
-    "aggregate of an aggregate": lambda t: t.w30.groupBy("l")
-    .agg(F.count("*").alias("n"))
-    .agg(F.max("n"), F.count("*")),
+    "aggregate of an aggregate": lambda t: (
+        t.w30.groupBy("l").agg(F.count("*").alias("n")).agg(F.max("n"), F.count("*"))
+    ),
     "distinct": lambda t: t.w30.select("l").distinct(),
     "count distinct": lambda t: t.w30.agg(F.countDistinct("l"), F.countDistinct("p")),
     "count distinct by key": lambda t: t.tri.groupBy("a").agg(
@@ -252,10 +266,12 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
         "select l, count(*) filter (where p > 3), sum(p) from {w30} group by l"
     ),
     "union": lambda t: t.now.union(t.w30),
-    "union of joins": lambda t: t.now.join(F.broadcast(t.names), "p")
-    .select("p", "n")
-    .union(t.w30.join(F.broadcast(t.rooms), "l").select("p", "r"))
-    .union(t.pairs),
+    "union of joins": lambda t: (
+        t.now.join(F.broadcast(t.names), "p")
+        .select("p", "n")
+        .union(t.w30.join(F.broadcast(t.rooms), "l").select("p", "r"))
+        .union(t.pairs)
+    ),
     "aggregate of a union": lambda t: t.now.union(t.w30).groupBy("l").agg(F.count("*")),
     "distinct union": lambda t: t.now.union(t.w30).distinct(),
     "count distinct of a union": lambda t: t.now.union(t.w30).agg(F.countDistinct("l")),
@@ -318,16 +334,18 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
 # Plans that need a Spark job: iterated on the driver they would be wrong without a word.
 AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
     "top k": lambda t: t.now.orderBy("l", "p").limit(3),
-    "top k of a join": lambda t: t.now.join(F.broadcast(t.names), "p")
-    .orderBy(F.desc("n"), "p", "l")
-    .limit(4),
+    "top k of a join": lambda t: (
+        t.now.join(F.broadcast(t.names), "p").orderBy(F.desc("n"), "p", "l").limit(4)
+    ),
     "sort": lambda t: t.now.orderBy("l"),
     "limit": lambda t: t.now.limit(3).agg(F.count("*")),
     "offset": lambda t: t.now.offset(2).agg(F.count("*")),
     "repartition": lambda t: t.now.repartition(3, "l"),
     "sort-merge join": lambda t: t.now.join(t.w30.toDF("q", "l").hint("merge"), "l"),
     "shuffle-hash join": lambda t: t.now.join(t.w30.toDF("q", "l").hint("shuffle_hash"), "l"),
-    "cartesian product": lambda t: t.now.crossJoin(t.w30.toDF("q", "m").hint("shuffle_replicate_nl")),
+    "cartesian product": lambda t: t.now.crossJoin(
+        t.w30.toDF("q", "m").hint("shuffle_replicate_nl")
+    ),
     "static sort-merge join": lambda t: t.names.join(t.pairs.hint("merge"), "p").join(
         F.broadcast(t.now), "p"
     ),

@@ -236,7 +236,11 @@ def test_another_constant_gives_its_own_answers(live: LiveRoom) -> None:
     live.put(content, [(i, i % 7) for i in range(20)])
     frame = live.frame(content, "p", "l")
     plans = {n: live.prepare(frame.where(f"p = cqels_term({n}L)")) for n in (3, 4, 30)}
-    assert {n: live.on_driver(plan) for n, plan in plans.items()} == {3: [(3, 3)], 4: [(4, 4)], 30: []}
+    assert {n: live.on_driver(plan) for n, plan in plans.items()} == {
+        3: [(3, 3)],
+        4: [(4, 4)],
+        30: [],
+    }
 
 
 def test_many_plans_do_not_push_each_other_out_of_the_code_cache(live: LiveRoom) -> None:

@@ -260,9 +260,7 @@ def test_a_graph_column_names_the_element_and_its_times_are_in_none(
     element = Element(1, graph, [(iri("s"), P, iri("o"))], [(graph, at, iri("now"))])
     stream.append(block([element]))
     window.advance(0, 1)
-    assert rows(live, content) == sorted(
-        [(live.id(graph), live.id(iri("s"))), (0, live.id(graph))]
-    )
+    assert rows(live, content) == sorted([(live.id(graph), live.id(iri("s"))), (0, live.id(graph))])
 
 
 def test_blank_nodes_belong_to_their_element(live: LiveRoom, stream: Any) -> None:

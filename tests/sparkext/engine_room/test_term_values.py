@@ -31,7 +31,10 @@ NUMBERS = [
     *[typed(n, "decimal") for n in ("0.0", "1.0", "1.5", "1.50", "-2.25", "7", "0.1", ".5", "3.")],
     *[typed(n, "double") for n in ("0.0E0", "-0.0E0", "1.0E0", "1e0", "1.5", "NaN", "INF", "-INF")],
     *[typed(n, "float") for n in ("1.0E0", "0.1", "0.10", "1.5E0", "NaN", "-INF")],
-    *[typed(n, t) for n, t in (("7", "int"), ("07", "byte"), ("-5", "long"), ("2", "unsignedByte"))],
+    *[
+        typed(n, t)
+        for n, t in (("7", "int"), ("07", "byte"), ("-5", "long"), ("2", "unsignedByte"))
+    ],
 ]
 BOOLEANS = [TRUE, FALSE, typed("1", "boolean"), typed("0", "boolean")]
 STRINGS = ['""', '"a"', '"b"', '"B"', '"é"', '"\uff5e"', '"\U0001f600"', '"a\\"\\n"', '"007"']
@@ -464,9 +467,7 @@ def test_the_order_is_total_and_transitive(live: LiveRoom) -> None:
     texts = [*TERMS, *[typed(f"9.00719925474099{n}E15", "double") for n in (1, 2, 4)]]
     texts += [integer(9007199254740990 + n) for n in range(5)]
     ids = sorted({live.id(text) for text in texts})
-    order = {
-        (a, b): values.order(live.number, a, b) for a, b in product(ids, repeat=2)
-    }
+    order = {(a, b): values.order(live.number, a, b) for a, b in product(ids, repeat=2)}
     assert all((order[a, b] == 0) == (a == b) for a, b in order)
     assert all((order[a, b] < 0) == (order[b, a] > 0) for a, b in order)
     # A total order has one term with no predecessor, one with one, and so on.
@@ -501,9 +502,7 @@ def by_oxigraph(expressions: list[str]) -> dict[tuple[str, str], list[str | None
     """The expressions over ?a and ?b for all pairs of terms, None for an error."""
     numbered = " ".join(f"({i} {term})" for i, term in enumerate(OXIGRAPH_TERMS))
     selected = " ".join(f"({e} AS ?x{i})" for i, e in enumerate(expressions))
-    query = (
-        f"SELECT ?i ?j {selected} {{ VALUES (?i ?a) {{ {numbered} }} VALUES (?j ?b) {{ {numbered} }} }}"
-    )
+    query = f"SELECT ?i ?j {selected} {{ VALUES (?i ?a) {{ {numbered} }} VALUES (?j ?b) {{ {numbered} }} }}"
     found = {}
     for solution in pyoxigraph.Store().query(query):
         pair = OXIGRAPH_TERMS[int(solution["i"].value)], OXIGRAPH_TERMS[int(solution["j"].value)]

@@ -1,0 +1,102 @@
+"""``GRAPH ?g { .. }`` where the variable is not simply a column of every triple pattern inside."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import reduce
+
+from sparkext.language.algebra import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Node,
+    OrderBy,
+    Project,
+    Reduced,
+    Slice,
+    ToMultiset,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from static_data.terms import Iri
+
+
+class GraphUse(Enum):
+    """How a pattern inside GRAPH ?g depends on the graph.
+
+    EVERY: each solution comes from triples of one graph, whose name is a column of them; joins on that column do the
+    rest. NONE: the solutions are the same in every graph. OTHER: neither, as for a sub-select that hides the column.
+    """
+
+    EVERY = "every"
+    NONE = "none"
+    OTHER = "other"
+
+
+def graph_use(node: Node) -> GraphUse:
+    """How `node`, right inside GRAPH ?g, depends on the graph.
+
+    >>> graph_use(Bgp(())), graph_use(Union(Bgp(()), Bgp(())))
+    (<GraphUse.NONE: 'none'>, <GraphUse.NONE: 'none'>)
+    """
+    match node:
+        case Bgp():
+            return GraphUse.EVERY if node.patterns else GraphUse.NONE
+        case Values() | Graph() | Window():
+            return GraphUse.NONE
+        case Filter() | Extend() | ToMultiset():
+            return graph_use(node.input)
+        case Join():
+            uses = {graph_use(node.left), graph_use(node.right)}
+            if GraphUse.OTHER in uses:
+                return GraphUse.OTHER
+            return GraphUse.EVERY if GraphUse.EVERY in uses else GraphUse.NONE
+        case LeftJoin():
+            left, right = graph_use(node.left), graph_use(node.right)
+            return left if left is GraphUse.EVERY and right is not GraphUse.OTHER else _same(node)
+        case Union() | Project() | Distinct() | Reduced() | OrderBy() | Slice():
+            use = _same(node)
+            hides = use is GraphUse.EVERY and not isinstance(node, Union)
+            return GraphUse.OTHER if hides else use
+        case _:
+            return GraphUse.NONE if _same(node) is GraphUse.NONE else GraphUse.OTHER
+
+
+def _same(node: Node) -> GraphUse:
+    uses = {graph_use(child) for child in node.children}
+    return uses.pop() if len(uses) == 1 else GraphUse.OTHER
+
+
+def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
+    """The same pattern with GRAPH ?g spelt out where the column of its triples would not do (SPARQL 1.1, section 18.6).
+
+    Before: ``Graph(?g, Values(..))``; after: ``Join(Values(..), Values(?g, names of all graphs))``.
+    Before: ``Graph(?g, sub-select)``; after: the union, over all names, of
+    ``Join(Graph(name, sub-select), Values(?g, name))``.
+
+    >>> print(bind_graph_variables(Graph(Variable("g"), Bgp(())), (Iri("http://e/1"),)).right.rows)
+    ((Iri(value='http://e/1'),),)
+    """
+    children = tuple(bind_graph_variables(child, graphs) for child in node.children)
+    node = node.replace_children(children) if children else node
+    if not isinstance(node, Graph) or not isinstance(node.name, Variable):
+        return node
+    use = graph_use(node.input)
+    if use is GraphUse.EVERY:
+        return node
+    if use is GraphUse.NONE or not graphs:
+        return Join(node.input, _names(node.name, graphs))
+    parts: list[Node] = [
+        Join(Graph(graph, node.input), _names(node.name, (graph,))) for graph in graphs
+    ]
+    return reduce(Union, parts)
+
+
+def _names(variable: Variable, graphs: tuple[Iri, ...]) -> Values:
+    return Values((variable,), tuple((graph,) for graph in graphs))

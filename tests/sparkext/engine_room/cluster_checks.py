@@ -1,0 +1,172 @@
+"""Checks that need executors of their own, run in one process on local-cluster and told as JSON.
+
+Usage: python -m tests.sparkext.engine_room.cluster_checks (Java | Kryo) FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pyspark.sql.functions as F
+from pyspark.sql import SparkSession
+
+from tests.sparkext.engine_room.live_room import LiveRoom
+from tests.sparkext.engine_room.plan_shapes import AS_JOB, ON_DRIVER
+from tests.sparkext.engine_room.shape_tables import CONTENTS, ShapeTables
+from tests.sparkext.engine_room.stream_blocks import Element, block, iri
+
+SHAPES = [
+    "inner, static", "inner, window", "inner, two keys", "inner, three keys", "Q2", "bushy",
+    "left outer, window", "left outer, filter on a pruned column", "semi, condition", "anti",
+    "build of a computed column", "build with nulls in a value", "nested loop, left outer",
+    "cross", "aggregate of a union", "count distinct", "nested builds", "no columns",
+    "static build of two tables", "self join", "top k", "sort-merge join", "window function",
+    "null-aware anti", "scalar subquery", "exists", "full outer",
+]  # fmt: skip
+
+
+def check_shapes(live: LiveRoom) -> None:
+    """Static and live indexes and scans, sent to executors and iterated on the driver."""
+    tables = ShapeTables(live)
+    contents = [CONTENTS[n] for n in (0, 1, 4, 5)]
+    for name in SHAPES:
+        shape = ON_DRIVER.get(name) or AS_JOB[name]
+        expected = tables.expected(shape, contents)
+        tables.put(contents[0])
+        plan = live.prepare(shape(tables.tables), name)
+        for number, content in enumerate(contents):
+            tables.put(content)
+            assert live.as_job(plan, 1 + number % 3) == expected[number], (name, "job", number)
+            if name in ON_DRIVER:
+                assert live.on_driver(plan) == expected[number], (name, "driver", number)
+
+
+def check_windows(live: LiveRoom) -> None:
+    """A window's rows as they are at each bind, scanned and probed on executors."""
+    stream = live.room.stream(iri("cluster"))
+    window = stream.window("w")
+    content = live.room.windowPattern(window, "w", "0,0,0", "0,2", "")
+    exists = live.room.windowPattern(
+        window, "none", f"{live.id(iri('s3'))},{live.id(iri('p'))},{live.id(iri('o0'))}", "", ""
+    )
+    frame = live.frame(content, "s", "o")
+    joined = frame.join(F.broadcast(live.frame(content, "t", "o")), "o").select("s", "t")
+    scan, pairs = live.prepare(frame), live.prepare(joined)
+    held = live.prepare(live.frame(exists))
+    for time in range(1, 8):
+        triples = [(iri(f"s{i}"), iri("p"), iri(f"o{i % 3}")) for i in range(time)]
+        stream.append(block([Element(time, None, triples)]))
+        window.advance(min(time, 5) - 2, time)
+        for plan in (scan, pairs, held):
+            assert live.as_job(plan, 2) == live.on_driver(plan), time
+        assert len(live.as_job(scan)) == time
+        assert live.as_job(held) == [()] * (time > 3)
+
+
+def check_ordinary_queries(live: LiveRoom) -> None:
+    """A live relation is a table for ordinary Spark SQL too."""
+    content = live.stage("now")
+    for rows in ([(1, 2), (3, 4)], [], [(5, 6)]):
+        live.put(content, rows)
+        frame = live.frame(content, "p", "l")
+        assert sorted(map(tuple, frame.collect())) == rows
+        assert frame.repartition(3).groupBy("p").count().count() == len(rows)
+
+
+def check_broadcasts_of_live_content_are_destroyed(live: LiveRoom) -> None:
+    """What a bind sent is freed with the run, not at some later collection."""
+    content = live.stage("large")
+    live.put(content, [(i, i % 1000) for i in range(60_000)])
+    few = live.static("few", [(i, i) for i in range(10)])
+    probed = live.frame(few, "p", "n").join(F.broadcast(live.frame(content, "p", "l")), "p")
+    scanned = live.frame(content, "p", "l").agg(F.sum("p"))
+    plans = [live.prepare(probed), live.prepare(scanned)]
+
+    def used() -> int:
+        status = live.spark.sparkContext._jsc.sc().getExecutorMemoryStatus().values().toSeq()
+        sizes = [status.apply(i) for i in range(status.size())]
+        return sum(int(size._1()) - int(size._2()) for size in sizes)
+
+    for plan in plans:
+        plan.runAsJob(2)
+    before = used()
+    for _ in range(15):
+        for plan in plans:
+            plan.runAsJob(2)
+    # A relation is a megabyte here and is held by the driver and two executors.
+    assert used() < before + 5_000_000, (before, used())
+
+
+def check_static_indexes_are_sent_once(live: LiveRoom) -> None:
+    """Plans that probe one static index share its broadcast."""
+    static = live.static("names", [(i, i + 100) for i in range(5000)])
+    content = live.stage("now")
+    live.put(content, [(i, 0) for i in range(0, 6000, 500)])
+    frame = live.frame(content, "p", "l").join(F.broadcast(live.frame(static, "p", "n")), "p")
+    expected = [(i, 0, i + 100) for i in range(0, 5000, 500)]
+    shipping = live.cqels.IndexShipping
+    counts = []
+    for plan in [live.prepare(frame) for _ in range(3)]:
+        for _ in range(3):
+            assert live.as_job(plan, 2) == expected
+            counts.append(shipping.sentOf(static))
+    assert counts == [1] * 9
+
+
+def check_texts_stay_on_the_driver(live: LiveRoom) -> None:
+    """A function that needs the dictionary works on the driver and says so on an executor."""
+    content = live.stage("terms", 1)
+    live.put(content, [(live.id('"text"'),)])
+    frame = live.frame(content, "t").selectExpr(f"cqels_str({live.number}L, t) as x")
+    plan = live.prepare(frame)
+    assert live.on_driver(plan) == [(live.id('"text"'),)]
+    lang = live.prepare(live.frame(content, "t").selectExpr(f"cqels_lang({live.number}L, t) as x"))
+    live.on_driver(lang)
+    try:
+        live.as_job(lang)
+    except Exception as error:
+        assert "at the driver only" in str(error)
+    else:
+        raise AssertionError("a text was found on an executor")
+
+
+CHECKS: dict[str, Callable[[LiveRoom], None]] = {
+    name: check for name, check in list(globals().items()) if name.startswith("check_")
+}
+
+
+def main() -> None:
+    """Run all checks in one session; a check that fails is told with its trace."""
+    import sparkext
+
+    serializer, folder = sys.argv[1:]
+    builder = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.serializer", f"org.apache.spark.serializer.{serializer}Serializer")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.shuffle.partitions", "2")
+    )
+    spark = sparkext.configure(builder).getOrCreate()
+    live = LiveRoom(spark, Path(folder))
+    told = {}
+    for name, check in CHECKS.items():
+        try:
+            check(live)
+            told[name] = ""
+        except Exception:
+            told[name] = traceback.format_exc()
+    live.close()
+    spark.stop()
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
