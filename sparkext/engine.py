@@ -263,7 +263,9 @@ class Engine:
         # While queries are asked, time stands still: all must find the same streams idle.
         return milliseconds_now() if self._now is None else self._now
 
-    def _wait(self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]) -> None:
+    def _wait(
+        self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]
+    ) -> None:
         instant = next(query.scheduler.due(), None)
         if instant is not None:
             heapq.heappush(waiting, (instant, query.number, query))
@@ -302,4 +304,3 @@ class Engine:
             for name in list(self._queries):
                 self.stop_query(name)
             self.room.close()
-

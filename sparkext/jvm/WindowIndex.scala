@@ -37,7 +37,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     val before = previous(row)
     val after = next(row)
     if (before >= 0) next(before) = after else heads(slot(hashOf(row), heads.length)) = after
-    if (after != None) previous(rowOf(after)) = before
+    if (after != NoLink) previous(rowOf(after)) = before
     linked -= 1
   }
 
@@ -58,7 +58,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     val head = heads(at)
     next(row) = head
     previous(row) = -1
-    if (head != None) previous(rowOf(head)) = row
+    if (head != NoLink) previous(rowOf(head)) = row
     heads(at) = linkTo(hash, row)
   }
 
@@ -68,7 +68,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     var at = 0
     while (at < old.length) {
       var link = old(at)
-      while (link != None) { val after = next(rowOf(link)); chain(rowOf(link)); link = after }
+      while (link != NoLink) { val after = next(rowOf(link)); chain(rowOf(link)); link = after }
       at += 1
     }
   }
@@ -83,7 +83,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
 
 private[joins] object WindowChains {
   final val LeastCapacity = 64
-  final val None = -1L
+  final val NoLink = -1L
 
   // The upper half of the hash chooses the slot, the lower half goes into the link.
   @inline def slot(hash: Long, capacity: Int): Int = (hash >>> 32).toInt & (capacity - 1)
@@ -93,7 +93,7 @@ private[joins] object WindowChains {
 
   private def unlinked(capacity: Int): Array[Long] = {
     val heads = new Array[Long](capacity)
-    java.util.Arrays.fill(heads, None)
+    java.util.Arrays.fill(heads, NoLink)
     heads
   }
 }
@@ -137,17 +137,17 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
 
   private final class ChainIterator extends Iterator[InternalRow] {
     private var hash = 0L
-    private var link = WindowChains.None
+    private var link = WindowChains.NoLink
 
     def from(wantedHash: Long): Iterator[InternalRow] = {
       hash = wantedHash
       link = chains.heads(WindowChains.slot(hash, chains.heads.length))
       skip()
-      if (link == WindowChains.None) null else this
+      if (link == WindowChains.NoLink) null else this
     }
 
     private def skip(): Unit =
-      while (link != WindowChains.None && !(WindowChains.mayMatch(link, hash) && isWanted(WindowChains.rowOf(link))))
+      while (link != WindowChains.NoLink && !(WindowChains.mayMatch(link, hash) && isWanted(WindowChains.rowOf(link))))
         link = chains.next(WindowChains.rowOf(link))
 
     private def isWanted(row: Int): Boolean = {
@@ -159,7 +159,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
       true
     }
 
-    override def hasNext: Boolean = link != WindowChains.None
+    override def hasNext: Boolean = link != WindowChains.NoLink
 
     override def next(): InternalRow = {
       val row = WindowChains.rowOf(link)

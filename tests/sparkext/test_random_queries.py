@@ -67,7 +67,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @settings(
-    max_examples=25,
+    max_examples=18,
     derandomize=True,
     deadline=None,
     database=None,

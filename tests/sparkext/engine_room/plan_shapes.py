@@ -272,6 +272,9 @@ ON_DRIVER: dict[str, Callable[[Tables], DataFrame]] = {
         .union(t.w30.join(F.broadcast(t.rooms), "l").select("p", "r"))
         .union(t.pairs)
     ),
+    "union of joins that filter on a pruned column": lambda t: t.now.join(
+        F.broadcast(t.w30.where("l > 3").select(F.col("p").alias("q"))), F.col("p") == F.col("q")
+    ).union(t.tri),
     "aggregate of a union": lambda t: t.now.union(t.w30).groupBy("l").agg(F.count("*")),
     "distinct union": lambda t: t.now.union(t.w30).distinct(),
     "count distinct of a union": lambda t: t.now.union(t.w30).agg(F.countDistinct("l")),
