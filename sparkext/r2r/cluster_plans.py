@@ -214,7 +214,8 @@ class ClusterPlanner:
     def _prejoined(self, plan: Prejoined) -> Solutions:
         leaves = tuple(leaf for name, leaf in self._leaves.items() if name in plan.relations)
         cluster = Cluster(leaves, tuple(self._conditions[name] for name in plan.filters))
-        shown = [v for v in cluster.variables if v.name in plan.variables]
+        # Where nothing of it is read, its rows still count, and rows need a column.
+        shown = [v for v in cluster.variables if v.name in plan.variables] or [cluster.variables[0]]
         compiler = self._compiler
         key, columns = join_key(cluster, shown, compiler.estimates.dataset)
         make = compiler.stock()

@@ -104,6 +104,8 @@ CORNERS = {
     "a window in a sub-select": f"* {{ {AT} {{ SELECT (COUNT(*) AS ?n) {{ WINDOW :w {{ ?a :at ?b }} }} }} }}",
     "a sub-select in a window": """* { WINDOW :w { ?x :at ?y
         { SELECT ?y (COUNT(?q) AS ?n) { ?q :at ?y } GROUP BY ?y } } }""",
+    "a static join of which nothing is read": f"?y {{ {AT} ?k :p ?v . GRAPH :g1 {{ ?k :p ?v }} }}",
+    "an empty one of which nothing is read": f"?y {{ {AT} ?k :p :c . GRAPH :g2 {{ ?k :p :c }} }}",
     "graph names as nodes": "* { WINDOW :w { ?g :at ?y } GRAPH ?g { ?g :p ?o } }",
     "graphs of nothing": f"* {{ {AT} GRAPH ?g {{}} }}",
     "graphs around a union": f"""?x ?g {{ {AT}

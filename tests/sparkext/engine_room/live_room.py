@@ -132,6 +132,25 @@ class LiveRoom:
             array[at] = value
         return array
 
+    def memory_manager(self) -> Any:
+        """What hands out memory to tasks in the driver."""
+        return self._field(self._env(), "org.apache.spark.SparkEnv", "_memoryManager")
+
+    def block_infos(self) -> Any:
+        """The blocks that the driver holds."""
+        manager = self._field(self._env(), "org.apache.spark.SparkEnv", "blockManager")
+        return self._field(manager, "org.apache.spark.storage.BlockManager", "blockInfoManager")
+
+    def _env(self) -> Any:
+        context = self.spark.sparkContext._jsc.sc()
+        return self._field(context, "org.apache.spark.SparkContext", "_env")
+
+    def _field(self, holder: Any, kind: str, name: str) -> Any:
+        # By reflection: py4j itself stumbles over optional classes that methods of these refer to.
+        found = self.jvm.java.lang.Class.forName(kind).getDeclaredField(name)
+        found.setAccessible(True)
+        return found.get(holder)
+
     def close(self) -> None:
         """Let go of the dictionary."""
         self.room.close()

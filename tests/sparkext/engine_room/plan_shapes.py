@@ -349,6 +349,9 @@ AS_JOB: dict[str, Callable[[Tables], DataFrame]] = {
     "cartesian product": lambda t: t.now.crossJoin(
         t.w30.toDF("q", "m").hint("shuffle_replicate_nl")
     ),
+    "cached table": lambda t: t.now.join(
+        F.broadcast(t.now.sparkSession.range(8).selectExpr("id as p", "id * 2 as d").cache()), "p"
+    ),
     "static sort-merge join": lambda t: t.names.join(t.pairs.hint("merge"), "p").join(
         F.broadcast(t.now), "p"
     ),

@@ -24,26 +24,6 @@ def compiled(live: LiveRoom) -> int:
     return int(metrics.METRIC_COMPILATION_TIME().getCount())
 
 
-def field(live: LiveRoom, holder: Any, name: str) -> Any:
-    """A private field; py4j itself stumbles over the optional classes that such objects refer to."""
-    reflected = live.jvm.java.lang.Class.forName(name.rsplit(".", 1)[0])
-    found = reflected.getDeclaredField(name.rsplit(".", 1)[1])
-    found.setAccessible(True)
-    return found.get(holder)
-
-
-def part_of_env(live: LiveRoom, name: str) -> Any:
-    """A part of the driver's environment."""
-    env = field(live, live.spark.sparkContext._jsc.sc(), "org.apache.spark.SparkContext._env")
-    return field(live, env, f"org.apache.spark.SparkEnv.{name}")
-
-
-def block_infos(live: LiveRoom) -> Any:
-    """The blocks that the driver knows of."""
-    manager = part_of_env(live, "blockManager")
-    return field(live, manager, "org.apache.spark.storage.BlockManager.blockInfoManager")
-
-
 @pytest.mark.parametrize("zone, hour", [("Asia/Tokyo", 10), ("America/New_York", 20), ("UTC", 1)])
 def test_the_time_zone_is_the_session_s(live: LiveRoom, zone: str, hour: int) -> None:
     content = live.stage("times", 1)
@@ -82,7 +62,7 @@ def test_ansi_mode_is_the_session_s(live: LiveRoom) -> None:
 
 def test_a_failed_evaluation_leaves_nothing_behind(live: LiveRoom) -> None:
     content = live.stage("numbers", 1)
-    memory = part_of_env(live, "_memoryManager")
+    memory = live.memory_manager()
     with live.settings({"spark.sql.ansi.enabled": "true"}):
         frame = live.frame(content, "p").selectExpr("p div (p - 3) as n")
         plan = live.prepare(frame.groupBy("n").agg(F.count("*")))
@@ -114,7 +94,7 @@ def kinds_of_plans(live: LiveRoom, content: Any) -> list[DataFrame]:
 def test_evaluations_leave_heap_accumulators_and_blocks_flat(live: LiveRoom) -> None:
     content = live.stage("now")
     plans = [live.prepare(frame) for frame in kinds_of_plans(live, content)]
-    memory, blocks = part_of_env(live, "_memoryManager"), block_infos(live)
+    memory, blocks = live.memory_manager(), live.block_infos()
     accumulators = live.jvm.org.apache.spark.util.AccumulatorContext
 
     def evaluate(times: int) -> None:
@@ -149,7 +129,7 @@ def test_jobs_leave_accumulators_and_blocks_to_the_cleaner(live: LiveRoom) -> No
     live.put(content, [(i % 50, i % 7) for i in range(200)])
     plans = [live.prepare(frame) for frame in kinds_of_plans(live, content)]
     accumulators = live.jvm.org.apache.spark.util.AccumulatorContext
-    blocks = block_infos(live)
+    blocks = live.block_infos()
 
     def settled() -> tuple[int, int]:
         # References are cleared by a collection, and cleaned up by a thread some time after it.
@@ -274,6 +254,18 @@ def test_rows_of_operators_are_those_of_the_last_run(live: LiveRoom) -> None:
                 assert rows["RelationScan", scan] == expected
                 (joined,) = [n for (name, _), n in rows.items() if name == "BroadcastHashJoin"]
                 assert joined == min(count, 4)
+
+
+def test_which_operators_count_their_rows(live: LiveRoom) -> None:
+    content = live.stage("now")
+    live.put(content, [(i, i % 3) for i in range(9)])
+    frame = live.frame(content, "p", "l")
+    kept = frame.where("p > 1").join(F.broadcast(live.frame(content, "p", "m")), "p")
+    plan = live.prepare(kept.groupBy("l").count().union(frame.selectExpr("p + 1", "l")))
+    plan.runOnDriver()
+    rows = {(o.name(), o.rows()) for o in _operators(plan)}
+    assert {("RelationScan", 9), ("Filter", 7), ("BroadcastHashJoin", 7)} <= rows
+    assert {("HashAggregate", 3), ("Project", -1), ("Union", -1)} <= rows
 
 
 def _operators(plan: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import DataFrame
 
 from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.plan_shapes import AS_JOB, ON_DRIVER
@@ -81,3 +82,43 @@ def test_shapes_are_planned_as_they_are_meant_to(tables: ShapeTables, node: str,
     plan = tables.live.prepare(ON_DRIVER[name](tables.tables), name)
     assert plan.driverRefusal() is None
     assert node in plan.treeString()
+
+
+def test_live_aggregates_need_no_exchange(tables: ShapeTables) -> None:
+    plan = tables.live.prepare(ON_DRIVER["aggregates with keys"](tables.tables))
+    assert plan.driverRefusal() is None
+    assert "Coalesce" not in plan.treeString()
+    tables.live.as_job(plan, 1)
+    assert "Exchange" not in plan.treeString()
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize(
+    "name", ["the same shuffled part twice", "scalar subquery", "top k of a join", "Q2"]
+)
+def test_no_adaptive_or_reusing_node_keeps_old_answers(
+    tables: ShapeTables, name: str, adaptive: str
+) -> None:
+    live = tables.live
+    shape = ON_DRIVER.get(name) or AS_JOB[name]
+    settings = {
+        "spark.sql.adaptive.enabled": adaptive,
+        "spark.sql.exchange.reuse": "true",
+        "spark.sql.execution.reuseSubquery": "true",
+    }
+    with live.settings(settings):
+        tables.put(CONTENTS[1])
+        assert "AdaptiveSparkPlan" in str(_executed(shape(tables.tables))) or adaptive == "false"
+        plan = live.prepare(shape(tables.tables))
+        for content in CONTENTS[1:]:
+            tables.put(content)
+            answers = live.as_job(plan, 2)
+            tree = plan.treeString()
+            assert "Adaptive" not in tree
+            assert "Reused" not in tree
+            # A plan of its own for these rows alone.
+            assert answers == live.as_job(live.prepare(shape(tables.tables)), 1)
+
+
+def _executed(frame: DataFrame) -> object:
+    return frame._jdf.queryExecution().executedPlan()
