@@ -189,7 +189,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evaluations", type=int, help="measured evaluations (default 30; quick 6)"
     )
     parser.add_argument(
-        "--warm-ups", type=int, help="evaluations before them (default 10; quick 3)"
+        "--warm-ups", type=int, help="evaluations before them (default 200; quick 3)"
     )
     parser.add_argument(
         "--budget",
@@ -318,7 +318,7 @@ def run(args: argparse.Namespace) -> Report:
 
     scale = default(args.scale, 1.0, 0.02)
     evaluations = default(args.evaluations, 30, 6)
-    warm_ups = default(args.warm_ups, 10, 3)
+    warm_ups = default(args.warm_ups, 200, 3)
     queries = sorted(set(args.query or QUERIES))
     done = Run({}, warm_ups, default(args.budget, 60.0, 1.5), args.limit)
     names = _chosen_peers(args.peers, done.notes)
