@@ -59,7 +59,7 @@ class Engine:
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
-        self.windows = WindowRegistry(self.room, self.settings.sharing_enabled)
+        self.windows = WindowRegistry(self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due

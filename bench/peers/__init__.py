@@ -25,7 +25,7 @@ from importlib.util import find_spec
 class PeerModule:
     """Where a peer is, what must be installed for it, and the memory in GiB it wants.
 
-    The memory is `base_gib + scale_gib * scale`, measured on the worlds of `bench.data`.
+    The memory is `base_gib + scale_gib * scale`, an estimate for the worlds of `bench.data`.
     """
 
     module: str

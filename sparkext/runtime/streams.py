@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sparkext.errors import CqelsError, StreamElementError
+from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
@@ -228,7 +228,3 @@ def _term_text(term: TermLike) -> str:
     if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
         return term.n3()
     raise StreamElementError(f"not an RDF term: {term!r}")
-
-
-class StreamError(CqelsError):
-    """A stream registered twice in different ways."""

@@ -54,8 +54,7 @@ PatternPlace = tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]
 class WindowRegistry:
     """Windows by stream and specification, with the patterns matched in each, counted by user."""
 
-    def __init__(self, room: EngineRoom, sharing: bool) -> None:
-        self._room = room
+    def __init__(self, sharing: bool) -> None:
         self._sharing = sharing
         self._window_users: dict[tuple[str, str], int] = {}
         self._pattern_users: Counter[PatternPlace] = Counter()
