@@ -193,6 +193,13 @@ class Settings:
         1_000_000,
         "An evaluation runs on the driver when no step of its plan is estimated to have more rows.",
     )
+    driver_execution_threads: int = _key(
+        "driverExecution.threads",
+        _whole(0),
+        0,
+        "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
+        " at a time. A small evaluation stays on one.",
+    )
     sharing_enabled: bool = _key(
         "sharing.enabled",
         _BOOLEAN,

@@ -55,10 +55,11 @@ class Engine:
         self.lock = threading.RLock()
         self.store = StaticStore(spark, work_dir=work_dir)
         self.store.dictionary.setHashBits(self.settings.dictionary_hash_bits)
-        self.room = EngineRoom(spark, self.store.dictionary)
+        self.parallelism = max(1, spark.sparkContext.defaultParallelism)
+        threads = self.settings.driver_execution_threads or self.parallelism
+        self.room = EngineRoom(spark, self.store.dictionary, threads)
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
-        self.parallelism = max(1, spark.sparkContext.defaultParallelism)
         self.windows = WindowRegistry(self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False

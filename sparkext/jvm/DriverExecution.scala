@@ -14,12 +14,12 @@ package org.apache.spark {
   private[spark] object DriverTask {
     private val ids = new AtomicLong(1L << 40)
 
-    def run[T](partition: Int)(body: TaskContext => T): T = {
+    def run[T](partition: Int, properties: Properties)(body: TaskContext => T): T = {
       val env = SparkEnv.get
       val id = ids.getAndIncrement()
       env.blockManager.registerTask(id)
       val context = new TaskContextImpl(0, 0, partition, id, 0, 1, new TaskMemoryManager(env.memoryManager, id),
-        localProperties(), env.metricsSystem, TaskMetrics.empty, BigDecimal(1), Map.empty)
+        properties, env.metricsSystem, TaskMetrics.empty, BigDecimal(1), Map.empty)
       val outer = TaskContext.get()
       TaskContext.setTaskContext(context)
       var failure: Option[Throwable] = None
@@ -35,8 +35,10 @@ package org.apache.spark {
       }
     }
 
-    // SQLConf.get inside a task reads the context's properties: without them time zones and ANSI mode are the defaults.
-    private def localProperties(): Properties = {
+    /** A copy of this thread's properties: SQLConf.get inside a task reads the context's, and without them time zones and
+     *  ANSI mode are the defaults.
+     */
+    def localProperties(): Properties = {
       val copy = new Properties()
       val local = SparkContext.getActive.map(_.getLocalProperties).orNull
       if (local != null) local.stringPropertyNames().forEach(k => copy.setProperty(k, local.getProperty(k)))
@@ -80,7 +82,7 @@ package org.apache.spark.sql.cqels {
     }
 
     private def allowed(node: SparkPlan): Boolean = node match {
-      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec => true
+      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec => true
       case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
       case _: HashAggregateExec | _: ObjectHashAggregateExec => true
       case _: BroadcastHashJoinExec => true
@@ -107,8 +109,11 @@ package org.apache.spark.sql.cqels {
 
     /** Feeds every row of the RDD to `consume`, partition after partition, in this thread. */
     def foreachRow(rdd: RDD[InternalRow])(consume: InternalRow => Unit): Unit =
+      foreachRow(rdd, DriverTask.localProperties())(consume)
+
+    def foreachRow(rdd: RDD[InternalRow], properties: java.util.Properties)(consume: InternalRow => Unit): Unit =
       rdd.partitions.foreach { part =>
-        DriverTask.run(part.index) { context =>
+        DriverTask.run(part.index, properties) { context =>
           val rows = rdd.iterator(part, context)
           while (rows.hasNext) consume(rows.next())
         }

@@ -15,8 +15,10 @@ import org.apache.spark.sql.types.LongType
  *
  *  Calls that move windows or evaluate must not overlap; the Python engine holds one lock around them.
  */
-final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratchFolder: String) {
+final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratchFolder: String, threads: Int) {
   val number: Long = EngineRoom.numbers.incrementAndGet()
+  /** The least work for which another thread of the driver is woken; 0 divides all work, for tests. */
+  @volatile var sliceNanos: Long = SlicedExecution.LeastNanos
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   TermValues.register(number, dictionary)
@@ -103,7 +105,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     session.createDataFrame(rows, schema)
   }
 
-  def prepare(data: Dataset[Row], label: String): PreparedPlan = PreparedPlan(data, label)
+  def prepare(data: Dataset[Row], label: String): PreparedPlan = PreparedPlan(data, label, threads, sliceNanos)
 
   def stock(data: Dataset[Row], label: String): StockPlan = new StockPlan(data, label)
 
@@ -114,6 +116,6 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 object EngineRoom {
   private val numbers = new AtomicLong()
 
-  def apply(session: SparkSession, dictionary: Dictionary, scratchFolder: String): EngineRoom =
-    new EngineRoom(session, dictionary, scratchFolder)
+  def apply(session: SparkSession, dictionary: Dictionary, scratchFolder: String, threads: Int): EngineRoom =
+    new EngineRoom(session, dictionary, scratchFolder, threads)
 }

@@ -28,9 +28,6 @@ trait ExecutablePlan {
   def treeString: String
 }
 
-/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them. */
-final case class PlanOperator(depth: Int, name: String, detail: String, rows: Long)
-
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
 final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePlan {
   private var last: SparkPlan = data.queryExecution.executedPlan
@@ -47,8 +44,7 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
     SQLExecution.withNewExecutionId(execution)(last.executeCollect()).foreach(PreparedPlan.append(out, width, _))
     out
   }
-  override def operators(): Seq[PlanOperator] =
-    PlanNodes.topDown(last, 0).map { case (n, depth) => PlanOperator(depth, n.nodeName, "", PlanNodes.rowMetric(n)) }
+  override def operators(): Seq[PlanOperator] = new OperatorCounts(last).read()
   override def treeString: String = last.treeString
 }
 
@@ -57,13 +53,14 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
  *  On the driver the plan's RDD is kept and iterated again; as a job the plan is bound anew (its live leaves are
  *  replaced) from the same template. Not thread-safe: one evaluation at a time.
  */
-final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String) extends ExecutablePlan {
+final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String, threads: Int, sliceNanos: Long) extends ExecutablePlan {
   private val width = logical.output.size
   require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")
 
   private lazy val driverPlan: SparkPlan = session.withActive {
     val here = plan().transformUp { case s: RelationScanExec => s.copy(forTasks = false) }
-    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(here, forTasks = false)))
+    val sliced = SlicedExecution(IndexedBuildSides(here, forTasks = false), threads, sliceNanos)
+    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, sliced))
   }
   private lazy val stages: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
   @volatile private var kept: RDD[InternalRow] = _
@@ -71,7 +68,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private var jobSlices = 0
   private var binds = 0L
   private var lastPlan: SparkPlan = _
-  private var before = new java.util.IdentityHashMap[SparkPlan, Long]()
+  private var counts: OperatorCounts = _
 
   lazy val driverRefusal: String = DriverExecution.refusal(driverPlan).orNull
 
@@ -94,10 +91,22 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
       val rdd = keep()
       ran(driverPlan)
       stages.foreach(_.rebuild())
-      val out = new LongTable(width, 64)
-      DriverExecution.foreachRow(rdd)(append(out, _))
-      out
+      driverPlan match {
+        case sliced: SlicedExec => runSliced(sliced)
+        case _ =>
+          val out = new LongTable(width, 64)
+          DriverExecution.foreachRow(rdd)(append(out, _))
+          out
+      }
     }
+  }
+
+  private def runSliced(plan: SlicedExec): LongTable = {
+    val tables = Array.fill(plan.partCount)(new LongTable(width, 64))
+    plan.run(part => append(tables(part), _))
+    val out = tables(0)
+    tables.iterator.drop(1).foreach(t => out.appendAll(t.data, 0, t.rowCount))
+    out
   }
 
   /** All answers now, as a Spark job of `slices` tasks at its leaves. */
@@ -120,10 +129,9 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
     }
   }
 
-  // Static nodes stay in the plan from run to run and their counters go on: what they show now is taken off later.
   private def ran(plan: SparkPlan): Unit = {
-    lastPlan = plan
-    before = PlanNodes.rowMetrics(plan)
+    if (lastPlan ne plan) { lastPlan = plan; counts = new OperatorCounts(plan) }
+    counts.mark()
   }
 
   private def bind(slices: Int): SparkPlan = {
@@ -145,23 +153,15 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
 
   private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
 
-  def operators(): Seq[PlanOperator] =
-    if (lastPlan == null) Nil else PlanNodes.topDown(lastPlan, 0).map { case (node, depth) =>
-      val now = PlanNodes.rowMetric(node)
-      val rows = node match {
-        case s: StageBuildExec => s.builtRows
-        case _ if now < 0 => -1L
-        case _ => now - before.getOrDefault(node, 0L)
-      }
-      PlanOperator(depth, node.nodeName, PreparedPlan.detail(node), rows)
-    }
+  def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read()
 
   def treeString: String = (if (lastPlan == null && driverRefusal == null) driverPlan else if (lastPlan == null) plan() else lastPlan).treeString
 }
 
 object PreparedPlan {
-  def apply(data: Dataset[_], label: String): PreparedPlan =
-    new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label)
+  /** `threads` of the driver may work on one evaluation, each on `sliceNanos` of work at least. */
+  def apply(data: Dataset[_], label: String, threads: Int, sliceNanos: Long): PreparedPlan =
+    new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label, threads, sliceNanos)
 
   private[cqels] def append(out: LongTable, columns: Int, row: InternalRow): Unit = {
     val at = out.appendRow()
@@ -172,33 +172,10 @@ object PreparedPlan {
       c += 1
     }
   }
-
-  private def detail(node: SparkPlan): String = node match {
-    case s: RelationScanExec => s.content.name
-    case i: IndexedRelationExec => i.content.name
-    case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
-    case f: FilterExec => f.condition.toString
-    case _ => ""
-  }
 }
 
 private[cqels] object PlanNodes {
   def bottomUp(plan: SparkPlan): Seq[SparkPlan] = { val all = mutable.ArrayBuffer[SparkPlan](); plan.foreachUp(all += _); all.toSeq }
-
-  def topDown(plan: SparkPlan, depth: Int): Seq[(SparkPlan, Int)] = plan match {
-    case a: AdaptiveSparkPlanExec => topDown(a.executedPlan, depth)
-    case w: WholeStageCodegenExec => topDown(w.child, depth)
-    case i: InputAdapter => topDown(i.child, depth)
-    case node => (node, depth) +: node.children.flatMap(topDown(_, depth + 1))
-  }
-
-  def rowMetric(node: SparkPlan): Long = node.metrics.get("numOutputRows").map(_.value).getOrElse(-1L)
-
-  def rowMetrics(plan: SparkPlan): java.util.IdentityHashMap[SparkPlan, Long] = {
-    val rows = new java.util.IdentityHashMap[SparkPlan, Long]()
-    plan.foreach(node => rows.put(node, math.max(0L, rowMetric(node))))
-    rows
-  }
 
   /** Whether an expression of the node reads another plan, as written or already planned. */
   def holdsSubquery(node: SparkPlan): Boolean =

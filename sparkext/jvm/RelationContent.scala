@@ -133,7 +133,7 @@ private final class TableScan(arity: Int, data: Array[Long], counts: Array[Int],
   }
 }
 
-private object TableScan {
+private[cqels] object TableScan {
   /** The rows of one of `slices` equal parts of a table. */
   def slice(arity: Int, rows: Int, data: Array[Long], counts: Array[Int], slice: Int, slices: Int): Iterator[InternalRow] =
     new TableScan(arity, data, counts, (rows.toLong * slice / slices).toInt, (rows.toLong * (slice + 1) / slices).toInt)

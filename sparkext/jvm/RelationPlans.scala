@@ -38,11 +38,12 @@ object IdRelationStrategy extends SparkStrategy {
 
 /** Reads a relation: in one slice on the driver; as a job in several, each task being given its rows (`forTasks`).
  *
- *  `version` tells one bind from the next: Catalyst keeps the old node where a new one is equal to it. The content stays
+ *  `part` is set on the driver where several threads read the relation. `version` tells one bind from the next: Catalyst keeps the old node where a new one is equal to it. The content stays
  *  behind when Spark serialises an operator of the plan into a task.
  */
 case class RelationScanExec(
-    @transient content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean, version: Long = 0)
+    @transient content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean, version: Long = 0,
+    @transient part: ScanPart = null)
     extends LeafExecNode with ShippedAtBind {
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
@@ -52,7 +53,7 @@ case class RelationScanExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val source: Broadcast[_ <: ScanSource] =
       if (forTasks && !sparkContext.isLocal) shipped(content, sparkContext.broadcast(ShippedTable.of(content.snapshot())))
-      else new InProcessBroadcast[ScanSource](BroadcastIds.take(), () => new HeldContent(content))
+      else new InProcessBroadcast[ScanSource](BroadcastIds.take(), () => new HeldContent(content, part))
     new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
   }
 
@@ -77,8 +78,9 @@ private[cqels] sealed trait ScanSource {
   def scan(slice: Int, slices: Int): Iterator[InternalRow]
 }
 
-private final class HeldContent(content: RelationContent) extends ScanSource {
-  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
+private final class HeldContent(content: RelationContent, part: ScanPart) extends ScanSource {
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
+    if (part == null) content.scan(slice, slices) else content.scan(part.index, part.total)
 }
 
 /** A table sent to executors once a process, in primitive arrays. */

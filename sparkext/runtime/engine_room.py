@@ -22,17 +22,18 @@ _SHARED_MEMORY = Path("/dev/shm")
 class EngineRoom:
     """Streams, windows, relations and prepared queries of one engine, in the JVM.
 
-    Calls that move windows or evaluate must not overlap; the engine holds one lock around them.
+    Calls that move windows or evaluate must not overlap; the engine holds one lock around them. `threads` of the driver
+    may work on one evaluation.
     """
 
-    def __init__(self, spark: SparkSession, dictionary: Any) -> None:
+    def __init__(self, spark: SparkSession, dictionary: Any, threads: int = 1) -> None:
         self.spark = spark
         base = str(_SHARED_MEMORY) if _SHARED_MEMORY.is_dir() else None
         self.scratch = tempfile.mkdtemp(prefix="cqels-answers-", dir=base)
         self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
         self.dictionary = dictionary
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
-        self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch)
+        self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
         self.number = int(self.jvm.number())
 
     def close(self) -> None:

@@ -46,6 +46,10 @@ MORE = [
 ]
 
 
+# What is off at another value than false.
+OFF = {"driverExecution.threads": "1"}
+
+
 @pytest.mark.parametrize(
     "key",
     [
@@ -53,6 +57,7 @@ MORE = [
         "adaptive.enabled",
         "prejoin.enabled",
         "driverExecution.enabled",
+        "driverExecution.threads",
         "sharing.enabled",
     ],
 )
@@ -81,7 +86,7 @@ def check_without(
     """Run the queries of these names over `seen`, and `more` over the first `size` of it, with the key off."""
     from sparkext import Engine
 
-    spark.conf.set(f"spark.cqels.{key}", "false")
+    spark.conf.set(f"spark.cqels.{key}", OFF.get(key, "false"))
     try:
         engine = Engine(spark)
     finally:

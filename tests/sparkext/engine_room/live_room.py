@@ -14,15 +14,25 @@ Row = tuple[int, ...]
 
 
 class LiveRoom:
-    """One engine room over a session, with its own dictionary."""
+    """One engine room over a session, with its own dictionary.
+
+    Three threads share every evaluation on the driver, however small.
+    """
 
     def __init__(self, spark: SparkSession, scratch: Path) -> None:
         self.spark = spark
         self.jvm = spark._jvm
         self.cqels = spark._jvm.org.apache.spark.sql.cqels
         self.dictionary = self.cqels.Dictionary()
-        self.room = self.cqels.EngineRoom.apply(spark._jsparkSession, self.dictionary, str(scratch))
+        self.room = self.cqels.EngineRoom.apply(
+            spark._jsparkSession, self.dictionary, str(scratch), 3
+        )
+        self.divide(0)
         self.number: int = self.room.number()
+
+    def divide(self, nanoseconds: int) -> None:
+        """Have plans prepared from now on wake another thread for so much work; 0: always."""
+        getattr(self.room, "sliceNanos_$eq")(nanoseconds)
 
     def names(self, *values: Any) -> Any:
         """A Java list."""

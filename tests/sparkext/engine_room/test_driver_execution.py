@@ -284,3 +284,32 @@ def test_a_static_build_is_made_once(live: LiveRoom) -> None:
         assert live.on_driver(plan) == sorted((n, p, 3) for p, n in rows)
         scanned.append({o.detail(): o.rows() for o in _operators(plan)}["names"])
     assert scanned == [9, 0, 0]
+
+
+def test_the_threads_of_an_evaluation_each_stream_a_part(live: LiveRoom) -> None:
+    content, static = live.stage("now"), live.static("pairs", [(i % 50, i) for i in range(1000)])
+    plan = live.prepare(_joined(live, content, static))
+    for count in (1000, 0, 1, 2, 5000):
+        live.put(content, [(i % 60, i) for i in range(count)])
+        expected = live.as_job(plan)
+        assert live.on_driver(plan) == expected
+        rows = {o.name(): o.rows() for o in _operators(plan)}
+        assert (rows["RelationScan"], rows["BroadcastHashJoin"]) == (count, len(expected))
+    assert len(expected) > 50_000
+
+
+def test_a_failure_in_one_thread_fails_the_evaluation_once_all_have_ended(live: LiveRoom) -> None:
+    content, static = live.stage("now"), live.static("pairs", [(i, i) for i in range(100)])
+    with live.settings({"spark.sql.ansi.enabled": "true"}):
+        plan = live.prepare(_joined(live, content, static).selectExpr("l div (q - 97) as n"))
+    live.put(content, [(i, i) for i in range(100)])
+    for _ in range(3):
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            plan.runOnDriver()
+    live.put(content, [(1, 96), (2, 95)])
+    assert live.on_driver(plan) == [(-1,), (-1,)]
+
+
+def _joined(live: LiveRoom, content: Any, static: Any) -> DataFrame:
+    left = live.frame(content, "p", "l")
+    return left.join(F.broadcast(live.frame(static, "p", "q")), "p").select("l", "q")

@@ -1,0 +1,77 @@
+package org.apache.spark.sql.cqels
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them. */
+final case class PlanOperator(depth: Int, name: String, detail: String, rows: Long)
+
+/** The row counters of a plan's operators, root first, read as differences between two runs.
+ *
+ *  Nodes that stay in a plan from run to run count on and on, and an operator that runs in several copies has a counter
+ *  in each.
+ */
+final class OperatorCounts(plan: SparkPlan) {
+  private final class Counted(val node: SparkPlan, val depth: Int) {
+    val counters = mutable.ArrayBuffer[SQLMetric]()
+    var before = 0L
+    def total: Long = { var sum = 0L; counters.foreach(sum += _.value); sum }
+  }
+
+  private val nodes: Array[Counted] = {
+    val listed = OperatorCounts.topDown(plan, 0).map { case (node, depth) => new Counted(node, depth) }.toArray
+    val byNode = new java.util.IdentityHashMap[SparkPlan, Counted]()
+    listed.foreach(c => byNode.put(c.node, c))
+    listed.foreach(c => c.node.metrics.get("numOutputRows").foreach(c.counters += _))
+    OperatorCounts.sliced(plan).foreach { sliced =>
+      val templates = OperatorCounts.topDown(sliced.child, 0).map(_._1)
+      sliced.running.foreach { copy =>
+        templates.zip(OperatorCounts.topDown(copy, 0).map(_._1)).foreach { case (template, twin) =>
+          if (!(template eq twin)) twin.metrics.get("numOutputRows").foreach(byNode.get(template).counters += _)
+        }
+      }
+    }
+    listed
+  }
+
+  /** Counts from here. */
+  def mark(): Unit = nodes.foreach(n => n.before = n.total)
+
+  def read(): Seq[PlanOperator] = nodes.toSeq.map { n =>
+    val rows = n.node match {
+      case s: StageBuildExec => s.builtRows
+      case _ if n.counters.isEmpty => -1L
+      case _ => n.total - n.before
+    }
+    PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rows)
+  }
+}
+
+private[cqels] object OperatorCounts {
+  /** Operators with their depth, root first, without what only carries others. */
+  def topDown(plan: SparkPlan, depth: Int): Seq[(SparkPlan, Int)] = plan match {
+    case a: AdaptiveSparkPlanExec => topDown(a.executedPlan, depth)
+    case w: WholeStageCodegenExec => topDown(w.child, depth)
+    case i: InputAdapter => topDown(i.child, depth)
+    case s: SlicedExec => topDown(s.child, depth)
+    case node => (node, depth) +: node.children.flatMap(topDown(_, depth + 1))
+  }
+
+  private def sliced(plan: SparkPlan): Seq[SlicedExec] = {
+    val found = mutable.ArrayBuffer[SlicedExec]()
+    plan.foreach { case s: SlicedExec => found += s; case _ => }
+    found.toSeq
+  }
+
+  private def detail(node: SparkPlan): String = node match {
+    case s: RelationScanExec => s.content.name
+    case i: IndexedRelationExec => i.content.name
+    case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
+    case f: FilterExec => f.condition.toString
+    case _ => ""
+  }
+}

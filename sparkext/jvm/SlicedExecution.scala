@@ -1,0 +1,165 @@
+package org.apache.spark.sql.cqels
+
+import java.util.concurrent.{Callable, Executors, Future}
+
+import scala.collection.mutable
+
+import org.apache.spark.{DriverTask, Partition, SparkContext, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
+import org.apache.spark.sql.types.LongType
+
+/** Which part of its relation a scan on the driver reads: part `index` of `total`, all of it at first.
+ *
+ *  The number of parts is set before each run, by how much there is to do.
+ */
+final class ScanPart(val index: Int) extends Serializable {
+  @volatile var total: Int = 1
+}
+
+/** Streams one scan through its joins on several threads of the driver, a part of the scan on each.
+ *
+ *  Each thread has its own copy of the streamed operators, as they count rows in plain fields; build sides are shared,
+ *  since nothing writes to them during an evaluation. Rows come out in the order of the scan. Work of less than
+ *  `leastNanos` a thread stays on fewer threads.
+ */
+case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = SinglePartition
+
+  @transient private lazy val parts: Array[ScanPart] = Array.tabulate(threads)(new ScanPart(_))
+  @transient private lazy val copies: Array[SparkPlan] = parts.map(SlicedExecution.copyOf(child, _))
+  @transient private lazy val kept: Array[RDD[InternalRow]] = copies.map(_.execute())
+  @transient private lazy val idsOnly = output.forall(a => a.dataType == LongType && !a.nullable)
+  @transient @volatile private var busyNanos = 0L // of the last run, over all threads
+
+  /** The copies of an operator that run beside it, for counting rows: same place, same operator. */
+  private[cqels] def running: Seq[SparkPlan] = copies.toSeq
+
+  /** Runs every part and gives `into(part)` its rows, each part on one thread. */
+  def run(into: Int => InternalRow => Unit): Unit = {
+    val wanted = if (leastNanos == 0) threads.toLong else busyNanos / leastNanos
+    val total = math.max(1L, math.min(threads.toLong, wanted)).toInt
+    parts.foreach(_.total = total)
+    val properties = DriverTask.localProperties()
+    def task(part: Int): Long = {
+      val began = System.nanoTime()
+      DriverExecution.foreachRow(kept(part), properties)(into(part))
+      System.nanoTime() - began
+    }
+    if (total == 1) busyNanos = task(0)
+    else {
+      kept(total - 1) // makes all RDDs in this thread
+      val others = (1 until total).map(part => SlicedExecution.submit(() => task(part)))
+      var failure: Throwable = null
+      var busy = 0L
+      try busy = task(0) catch { case e: Throwable => failure = e }
+      // All must have ended before anything moves, also when one has failed.
+      others.foreach { other => try busy += other.get() catch { case e: java.util.concurrent.ExecutionException => if (failure == null) failure = e.getCause } }
+      if (failure != null) throw failure
+      busyNanos = busy
+    }
+  }
+
+  /** How many parts may have had rows in the last run. */
+  def partCount: Int = threads
+
+  override protected def doExecute(): RDD[InternalRow] = new GatheredRDD(sparkContext, () => gather())
+
+  private def gather(): Iterator[InternalRow] =
+    if (idsOnly) {
+      val tables = Array.fill(threads)(new LongTable(output.size, 64))
+      val width = output.size
+      run(part => SlicedExecution.appendIds(tables(part), width, _))
+      tables.iterator.flatMap(t => TableScan.slice(width, t.rowCount, t.data, null, 0, 1))
+    } else {
+      val rows = Array.fill(threads)(new mutable.ArrayBuffer[InternalRow]())
+      run { part =>
+        lazy val unsafe = UnsafeProjection.create(output, output)
+        row => rows(part) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+      }
+      rows.iterator.flatMap(_.iterator)
+    }
+
+  override def simpleString(maxFields: Int): String = s"Sliced on up to $threads threads"
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+}
+
+private[cqels] object SlicedExecution {
+  /** Several times what it takes to wake another thread. */
+  final val LeastNanos = 300000L
+
+  /** Puts [[SlicedExec]] over every scan that is streamed through joins up to what needs all rows together.
+   *
+   *  Before: `HashAggregate(Project(BroadcastHashJoin(RelationScan w, build)))`;
+   *  after:  `HashAggregate(Sliced(Project(BroadcastHashJoin(RelationScan w, build))))`.
+   */
+  def apply(plan: SparkPlan, threads: Int, leastNanos: Long): SparkPlan =
+    if (threads < 2) plan
+    else if (streams(plan)) SlicedExec(withBuildSides(plan, threads, leastNanos), threads, leastNanos)
+    else plan.withNewChildren(plan.children.map(apply(_, threads, leastNanos)))
+
+  /** Whether the rows of a plan are those of one scan, each row by itself, through at least one join. */
+  private def streams(plan: SparkPlan): Boolean = hasJoin(plan) && streamedScan(plan)
+
+  private def hasJoin(plan: SparkPlan): Boolean = plan match {
+    case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec => true
+    case ProjectExec(_, child) => hasJoin(child)
+    case FilterExec(_, child) => hasJoin(child)
+    case _ => false
+  }
+
+  private def streamedScan(plan: SparkPlan): Boolean = plan match {
+    case _: RelationScanExec => true
+    case p: ProjectExec => p.projectList.forall(_.deterministic) && streamedScan(p.child)
+    case f: FilterExec => f.condition.deterministic && streamedScan(f.child)
+    case j: BroadcastHashJoinExec => j.buildSide == BuildRight && rowByRow(j.joinType) && streamedScan(j.left)
+    case j: BroadcastNestedLoopJoinExec => j.buildSide == BuildRight && rowByRow(j.joinType) && streamedScan(j.left)
+    case _ => false
+  }
+
+  private def rowByRow(join: JoinType): Boolean = join match {
+    case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => true
+    case _ => false
+  }
+
+  // What a build side streams is sliced by itself.
+  private def withBuildSides(plan: SparkPlan, threads: Int, leastNanos: Long): SparkPlan = plan match {
+    case j: BroadcastHashJoinExec => j.withNewChildren(Seq(withBuildSides(j.left, threads, leastNanos), apply(j.right, threads, leastNanos)))
+    case j: BroadcastNestedLoopJoinExec => j.withNewChildren(Seq(withBuildSides(j.left, threads, leastNanos), apply(j.right, threads, leastNanos)))
+    case other => other.withNewChildren(other.children.map(withBuildSides(_, threads, leastNanos)))
+  }
+
+  /** The same operators over one part of the scan, with the same build sides. */
+  private[cqels] def copyOf(plan: SparkPlan, part: ScanPart): SparkPlan = plan match {
+    case scan: RelationScanExec => scan.copy(part = part)
+    case built @ (_: StageBuildExec | _: IndexedRelationExec) => built
+    case w: WholeStageCodegenExec => WholeStageCodegenExec(copyOf(w.child, part))(w.codegenStageId)
+    case other => other.withNewChildren(other.children.map(copyOf(_, part)))
+  }
+
+  private[cqels] def appendIds(table: LongTable, width: Int, row: InternalRow): Unit = {
+    val at = table.appendRow()
+    var c = 0
+    while (c < width) { table.set(at + c, row.getLong(c)); c += 1 }
+  }
+
+  private lazy val workers = Executors.newFixedThreadPool(math.max(1, Runtime.getRuntime.availableProcessors), (r: Runnable) => {
+    val thread = new Thread(r, "cqels-slice")
+    thread.setDaemon(true)
+    thread
+  })
+
+  private[cqels] def submit(task: () => Long): Future[Long] = workers.submit(new Callable[Long] { override def call(): Long = task() })
+}
+
+private final class GatheredRDD(sc: SparkContext, rows: () => Iterator[InternalRow]) extends RDD[InternalRow](sc, Nil) {
+  override protected def getPartitions: Array[Partition] = Array(ScanSlice(0))
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = rows()
+}
