@@ -11,6 +11,7 @@ from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.optimizer import OptimizedPlan, optimize
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
 from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_follower import Decision, PlanFollower, Switch
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -22,18 +23,21 @@ from adaptive.query_graph import (
     RelationStatistics,
 )
 from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.switching import SwitchPolicy
 
 __all__ = [
     "AdaptiveError",
     "Catalogue",
     "ColumnStatistics",
     "CostModel",
+    "Decision",
     "FilterKind",
     "Join",
     "JoinFilter",
     "OperatorCounts",
     "OptimizedPlan",
     "PlanCache",
+    "PlanFollower",
     "PlanNode",
     "PrejoinPolicy",
     "Prejoined",
@@ -42,6 +46,8 @@ __all__ = [
     "RelationKind",
     "RelationStatistics",
     "Scan",
+    "Switch",
+    "SwitchPolicy",
     "Touched",
     "explain",
     "explain_choice",

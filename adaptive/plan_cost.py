@@ -37,8 +37,20 @@ class PlanPricing:
 
     def price(self, plan: PlanNode) -> Priced:
         """Microseconds of one evaluation and rows of a plan; PlanError when it does not fit."""
-        if isinstance(plan, Join):
-            return self._join(plan)
+        return self._price(plan, {})
+
+    def rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
+        """Rows expected of every part of a plan but probed indexes, by the names of relations."""
+        found: dict[frozenset[str], float] = {}
+        self._price(plan, found)
+        return found
+
+    def _price(self, plan: PlanNode, found: dict[frozenset[str], float]) -> Priced:
+        priced = self._join(plan, found) if isinstance(plan, Join) else self._leaf(plan)
+        found[plan.relations] = priced.rows
+        return priced
+
+    def _leaf(self, plan: Scan | Prejoined) -> Priced:
         estimator, costs = self._estimator, self._costs
         mask = estimator.graph.mask(plan.relations)
         filters = self._applied(plan)
@@ -48,25 +60,15 @@ class PlanPricing:
         cost = costs.kept_cost(rows, len(plan.variables)) + costs.scan_cost(rows)
         return Priced(mask, filters, rows, cost)
 
-    def rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
-        """The expected rows of every join of a plan, by the names of its relations."""
-        found: dict[frozenset[str], float] = {}
-        while isinstance(plan, Join):
-            found[plan.relations] = self.price(plan).rows
-            if isinstance(plan.right, Join):
-                found |= self.rows(plan.right)
-            plan = plan.left
-        found[plan.relations] = self.price(plan).rows
-        return found
-
-    def _join(self, plan: Join) -> Priced:
+    def _join(self, plan: Join, found: dict[frozenset[str], float]) -> Priced:
         costs = self._costs
-        left = self.price(plan.left)
-        right = self._probed(plan.right) if plan.method == "index" else self.price(plan.right)
+        left = self._price(plan.left, found)
+        probed = plan.method == "index"
+        right = self._probed(plan.right) if probed else self._price(plan.right, found)
         mask = left.mask | right.mask
         filters = left.filters | right.filters
         out = self._estimator.unfiltered_rows(mask) * self._estimator.share(filters)
-        if plan.method == "index":
+        if probed:
             price = costs.index_join_cost
         elif plan.method == "hash":
             price = costs.hash_join_cost
