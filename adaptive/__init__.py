@@ -1,4 +1,4 @@
-"""The brain: a query graph and statistics in, a join order out. Pure Python, no Spark, no I/O.
+"""The brain: a query graph and statistics in, a join order out. No Spark, no I/O; arrays by NumPy.
 
 Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every part), `prejoin`
 (which static parts may be kept), `enumerate` or `greedy` (the search, over `alternatives` priced by
@@ -10,6 +10,8 @@ from adaptive.errors import AdaptiveError
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.optimizer import OptimizedPlan, optimize
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_follower import Decision, PlanFollower, Switch
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -21,17 +23,21 @@ from adaptive.query_graph import (
     RelationStatistics,
 )
 from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.switching import SwitchPolicy
 
 __all__ = [
     "AdaptiveError",
     "Catalogue",
     "ColumnStatistics",
     "CostModel",
+    "Decision",
     "FilterKind",
     "Join",
     "JoinFilter",
     "OperatorCounts",
     "OptimizedPlan",
+    "PlanCache",
+    "PlanFollower",
     "PlanNode",
     "PrejoinPolicy",
     "Prejoined",
@@ -40,6 +46,9 @@ __all__ = [
     "RelationKind",
     "RelationStatistics",
     "Scan",
+    "Switch",
+    "SwitchPolicy",
+    "Touched",
     "explain",
     "explain_choice",
     "format_plan",

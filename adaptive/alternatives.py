@@ -6,7 +6,7 @@ so a plan is read off the table top-down and is never stored nested, where it co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from adaptive.cost_model import JoinCosts
@@ -31,6 +31,9 @@ class RowEstimator(Protocol):
 
     def share(self, filters: int) -> float:
         """The share of rows that a set of filters keeps."""
+
+    def distinct_rows(self, mask: int, variables: Iterable[str]) -> float:
+        """Distinct rows of a set of relations after projecting to some variables."""
 
 
 class Step(NamedTuple):
@@ -122,6 +125,16 @@ class Alternatives:
         cost = price(estimator.rows(left), estimator.rows(right), out)
         return Step(table[left].cost + table[right].cost + cost, left, right, method)
 
+    def decided_before(self, step: Step) -> int:
+        """The filters that the inputs of a join have decided, bit i = filter i."""
+        index = self._indexes[step.right] if step.method == "index" else None
+        right = self.estimator.decided(step.right) if index is None else index[1]
+        return self.estimator.decided(step.left) | right
+
+    def index(self, mask: int) -> tuple[float, int, float] | None:
+        """Rows in the index of a set, filters already behind it, cost of having it; or None."""
+        return self._indexes.get(mask)
+
     def plan(self, mask: int, table: Table, step: Step | None = None) -> PlanNode:
         """The plan for a set, read off the table; `step` replaces the table's choice at the top."""
         chosen = table[mask] if step is None else step
@@ -148,7 +161,8 @@ class Alternatives:
     def _leaf(self, mask: int, cost: float, filters: int) -> Scan | Prejoined:
         part = self.prejoins.get(mask)
         if part is None:
-            rows = self.estimator.unfiltered_rows(mask) * self.estimator.share(filters)
+            whole = filters == self.estimator.decided(mask)
+            rows = self.estimator.rows(mask) if whole else self.estimator.unfiltered_rows(mask)
             return Scan(self.graph.names(mask)[0], self._filters(filters), rows, cost)
         names = frozenset(self.graph.names(mask))
         return Prejoined(part.name, names, part.variables, part.filters, part.rows, cost)

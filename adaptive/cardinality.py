@@ -6,18 +6,32 @@ filters that the set can decide. Without top values the match probability is the
 k relations sharing a variable, 1 over all distinct counts but the smallest (each smaller domain is
 taken to lie inside the larger ones). With top values on two sides, frequent values are matched one
 by one.
+
+Two measurements correct this model, both as factors: the measured join of a pair of relations, for
+every set that holds both, and the rows that executed joins counted (see `corrections`). Everything
+is summed up as logarithms, as `row_estimates` does for all sets of a query at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from adaptive.query_graph import ColumnStatistics, FilterKind, JoinFilter, QueryGraph, bits
 from adaptive.statistics import Catalogue
 
 # Larger products are cut: a search must compare costs, and infinity compares with nothing.
 MAX_ROWS = 1e300
+
+MAX_LOG = math.log(MAX_ROWS)
+
+# Stands for the logarithm of no rows at all, and stays that whatever is added to it.
+EMPTY_LOG = -1e9
+
+# No match is taken for impossible, nor a measured pair for empty: a larger set that holds the pair
+# could not be compared with others any more.
+MATCH_FLOOR = 1e-300
+PAIR_FLOOR = 1e-3
 
 RANGE_SELECTIVITY = 1 / 3
 OTHER_SELECTIVITY = 1 / 2
@@ -33,6 +47,7 @@ class CardinalityEstimator:
     def __init__(self, graph: QueryGraph, catalogue: Catalogue) -> None:
         self.graph = graph
         self._base = tuple(catalogue[relation.name].rows for relation in graph.relations)
+        self._logs = tuple(log_rows(rows) for rows in self._base)
         self._columns: dict[str, dict[int, ColumnStatistics]] = {
             variable: {
                 position: catalogue.column(graph.relations[position].name, variable)
@@ -47,33 +62,73 @@ class CardinalityEstimator:
             tuple(graph.members[v] for v in filter_.variables) for filter_ in graph.filters
         )
         self._selectivities = tuple(self.selectivity(filter_) for filter_ in graph.filters)
+        self._modelled: dict[int, float] = {0: 0.0}
         self._unfiltered: dict[int, float] = {0: 1.0}
         self._matches: dict[tuple[str, int], float] = {}
         self._decided: dict[int, int] = {}
         self._shares: dict[int, float] = {0: 1.0}
+        self._pairs = self._pair_factors(catalogue)
+        self._corrections = counted_sets(graph, catalogue)
 
     def rows(self, mask: int) -> float:
         """Rows of the join of a set of relations, after every filter that it can decide."""
-        return self.unfiltered_rows(mask) * self.share(self.decided(mask))
+        decided = self.decided(mask)
+        rows = self.unfiltered_rows(mask) * self.share(decided)
+        if decided and mask & (mask - 1) == 0:
+            # All rows of one relation were counted; a correction can only be about its filters.
+            rows *= math.exp(self._correction(mask))
+        return rows
 
     def unfiltered_rows(self, mask: int) -> float:
         """Rows of the join of a set of relations, before any filter."""
         known = self._unfiltered.get(mask)
-        if known is not None:
-            return known
-        # Always peeled from the highest position, so that a set has one value, found in any order.
-        position = mask.bit_length() - 1
-        below = mask ^ 1 << position
-        rows = self.unfiltered_rows(below) * self._base[position]
-        for variable, members in self._shared[position]:
-            sharing = below & members
-            if sharing and rows:
-                before = self._match(variable, sharing)
-                after = self._match(variable, sharing | 1 << position)
-                rows *= after / before if before else 0.0
-        rows = min(rows, MAX_ROWS)
-        self._unfiltered[mask] = rows
-        return rows
+        if known is None:
+            if mask & (mask - 1) == 0:
+                known = self._base[mask.bit_length() - 1]
+            else:
+                known = math.exp(min(MAX_LOG, self._model(mask) + self._correction(mask)))
+            self._unfiltered[mask] = known
+        return known
+
+    def _model(self, mask: int) -> float:
+        """Logarithm of the rows of a set by rows, distinct counts and measured pairs alone."""
+        known = self._modelled.get(mask)
+        if known is None:
+            # Always peeled from the highest position, so that a set has one value, in any order.
+            position = mask.bit_length() - 1
+            below = mask ^ 1 << position
+            known = self._model(below) + self._logs[position]
+            for variable, members in self._shared[position]:
+                sharing = below & members
+                if sharing:
+                    known += self._match(variable, sharing | 1 << position)
+                    known -= self._match(variable, sharing)
+            for other, factor in self._pairs[position]:
+                if other & below:
+                    known += factor
+            self._modelled[mask] = known
+        return known
+
+    def _pair_factors(self, catalogue: Catalogue) -> tuple[tuple[tuple[int, float], ...], ...]:
+        """Position -> (set of one lower position, logarithm of measured over modelled rows)."""
+        factors: list[list[tuple[int, float]]] = [[] for _ in self.graph.relations]
+        positions = self.graph.positions
+        for (left, right), measured in catalogue.matches().items():
+            if left in positions and right in positions:
+                low, high = sorted((positions[left], positions[right]))
+                model = self._logs[low] + self._logs[high]
+                both = 1 << low | 1 << high
+                for variable, members in self._shared[high]:
+                    if members >> low & 1:
+                        model += self._match(variable, both)
+                factors[high].append((1 << low, pair_factor(measured, model)))
+        return tuple(map(tuple, factors))
+
+    def _correction(self, mask: int) -> float:
+        for counted, factor in self._corrections:
+            if counted & ~mask == 0:
+                return factor
+        return 0.0
 
     def decided(self, mask: int) -> int:
         """The filters (bit i = filter i) whose variables a set of relations binds."""
@@ -95,21 +150,11 @@ class CardinalityEstimator:
         return share
 
     def selectivity(self, filter_: JoinFilter) -> float:
-        """The share of rows that one filter keeps, as declared or guessed by its kind.
-
-        EQUAL keeps one value of the widest variable, NOT_EQUAL all others (so at most all rows).
-        """
-        if filter_.selectivity is not None:
-            return filter_.selectivity
-        if filter_.kind is FilterKind.RANGE:
-            return RANGE_SELECTIVITY
-        if filter_.kind is FilterKind.OTHER or not filter_.variables:
-            return OTHER_SELECTIVITY
-        widest = max(
-            min(column.distinct for column in self._columns[variable].values())
-            for variable in filter_.variables
+        """The share of rows that one filter keeps, as declared or guessed by its kind."""
+        columns = self._columns
+        return filter_selectivity(
+            filter_, lambda variable: min(c.distinct for c in columns[variable].values())
         )
-        return 1 / widest if filter_.kind is FilterKind.EQUAL else 1 - 1 / widest
 
     def distinct(self, mask: int, variable: str) -> float:
         """Distinct values of a variable after a set of relations was joined and filtered.
@@ -143,29 +188,76 @@ class CardinalityEstimator:
         return min(rows, room, max(*counts, -room * math.expm1(-rows / room), 0.0))
 
     def _match(self, variable: str, sharing: int) -> float:
-        """Probability that one row from each of the relations in `sharing` agrees on a variable."""
+        """Logarithm of the probability that one row from each of some relations agree."""
         if sharing & (sharing - 1) == 0:
-            return 1.0
+            return 0.0
         key = (variable, sharing)
         known = self._matches.get(key)
         if known is None:
             positions = list(bits(sharing))
             columns = [self._columns[variable][position] for position in positions]
-            if sum(1 for column in columns if column.top) < 2:
-                known = _match_uniform([column.distinct for column in columns])
-            else:
-                known = _match_frequent(columns, [self._base[position] for position in positions])
+            known = log_match(columns, [self._base[position] for position in positions])
             self._matches[key] = known
         return known
 
 
-def _match_uniform(distincts: list[float]) -> float:
-    """1 over all distinct counts but the smallest.
+def log_rows(rows: float) -> float:
+    """The logarithm of a row count, `EMPTY_LOG` for none."""
+    return math.log(rows) if rows > 0.0 else EMPTY_LOG
 
-    >>> _match_uniform([10.0, 4.0, 20.0])
+
+def log_match(columns: list[ColumnStatistics], rows: list[float]) -> float:
+    """Logarithm of the probability that a row of each column shows the same value."""
+    if sum(1 for column in columns if column.top) < 2:
+        return _match_uniform([column.distinct for column in columns])
+    return math.log(max(MATCH_FLOOR, _match_frequent(columns, rows)))
+
+
+def pair_factor(measured: float, model: float) -> float:
+    """Logarithm of what a measured pair adds to the modelled rows (`model`, a logarithm too).
+
+    An empty side leaves nothing to correct.
+    """
+    return math.log(max(PAIR_FLOOR, measured)) - model if model > EMPTY_LOG / 2 else 0.0
+
+
+def counted_sets(graph: QueryGraph, catalogue: Catalogue) -> tuple[tuple[int, float], ...]:
+    """The corrections that concern a graph, as sets, in the order in which a set looks for its own.
+
+    A count of one relation says something only about its filters; without any it is left out.
+    """
+    positions = graph.positions
+    found = []
+    for relations, factor in catalogue.corrections.in_use().items():
+        if all(name in positions for name in relations):
+            mask = graph.mask(relations)
+            if mask & (mask - 1) or graph.filters_within(mask):
+                found.append((mask, factor))
+    return tuple(found)
+
+
+def filter_selectivity(filter_: JoinFilter, fewest: Callable[[str], float]) -> float:
+    """The share of rows that a filter keeps; `fewest` has the fewest distinct values of a variable.
+
+    EQUAL keeps one value of the widest variable, NOT_EQUAL all others (so at most all rows).
+    """
+    if filter_.selectivity is not None:
+        return filter_.selectivity
+    if filter_.kind is FilterKind.RANGE:
+        return RANGE_SELECTIVITY
+    if filter_.kind is FilterKind.OTHER or not filter_.variables:
+        return OTHER_SELECTIVITY
+    widest = max(fewest(variable) for variable in filter_.variables)
+    return 1 / widest if filter_.kind is FilterKind.EQUAL else 1 - 1 / widest
+
+
+def _match_uniform(distincts: list[float]) -> float:
+    """Logarithm of 1 over all distinct counts but the smallest.
+
+    >>> round(math.exp(_match_uniform([10.0, 4.0, 20.0])), 6)
     0.005
     """
-    return 1.0 / math.prod(sorted(distincts)[1:])
+    return -sum(math.log(distinct) for distinct in sorted(distincts)[1:])
 
 
 def _match_frequent(columns: list[ColumnStatistics], rows: list[float]) -> float:

@@ -15,7 +15,7 @@ DEFAULT_BUDGET = 10_000
 
 # Two costs nearer than this are equal, and then the earlier alternative stays: sums of the same
 # numbers in another order must not decide a plan.
-COST_TOLERANCE = 1e-9
+COST_TOLERANCE = 1e-11
 
 
 def connected_pairs(graph: QueryGraph, within: int) -> Iterator[tuple[int, int]]:

@@ -52,7 +52,9 @@ class OptimizedPlan:
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class SearchResult:
+    """The table that a search filled, over what, whether it is exact, and the pairs compared."""
+
     table: Table
     alternatives: Alternatives
     exact: bool
@@ -90,13 +92,26 @@ def optimize(
     estimator = CardinalityEstimator(graph, catalogue)
     costs = CostModel() if cost_model is None else cost_model
     candidates = prejoin_candidates(estimator, PrejoinPolicy() if prejoin is None else prejoin)
-    outcome = _search(estimator, costs, candidates, budget, bushy)
+    outcome = search(estimator, costs, candidates, budget, bushy)
+    return explain_search(outcome, candidates, budget, costs, bushy)
+
+
+def explain_search(
+    outcome: SearchResult,
+    candidates: tuple[PrejoinCandidate, ...],
+    budget: int,
+    costs: JoinCosts,
+    bushy: bool,
+) -> OptimizedPlan:
+    """The plan that a search found, with rivals, estimates and reasons."""
+    estimator = outcome.alternatives.estimator
+    graph = estimator.graph
     everything = graph.all_relations
     plan = outcome.alternatives.plan(everything, outcome.table)
     verify(plan, graph)
     rivals = _rivals(outcome, everything)
     if any(isinstance(node, Prejoined) for node in walk(plan)):
-        without = _search(estimator, costs, (), budget, bushy)
+        without = search(estimator, costs, (), budget, bushy)
         rival = without.alternatives.plan(everything, without.table)
         rivals.append(Considered(rival, rival.cost, "without pre-joined parts"))
     rivals.sort(key=lambda rival: rival.cost)
@@ -112,13 +127,13 @@ def optimize(
     )
 
 
-def _search(
+def search(
     estimator: RowEstimator,
     costs: JoinCosts,
     candidates: tuple[PrejoinCandidate, ...],
     budget: int,
     bushy: bool,
-) -> _Outcome:
+) -> SearchResult:
     """Search each connected component, exactly while the budget lasts, then pair them up."""
     allowed = {c.mask: c for c in candidates if c.refusal is None}
     alternatives = Alternatives(estimator, costs, allowed, bushy)
@@ -135,10 +150,10 @@ def _search(
             all_pairs += pairs
             table.update(search_exact(alternatives, pairs, component))
     join_components(alternatives, table, components)
-    return _Outcome(table, alternatives, exact, all_pairs)
+    return SearchResult(table, alternatives, exact, all_pairs)
 
 
-def _rivals(outcome: _Outcome, everything: int) -> list[Considered]:
+def _rivals(outcome: SearchResult, everything: int) -> list[Considered]:
     """The cheapest other ways to make the last join, over the best plans for its inputs."""
     chosen = outcome.table[everything]
     steps = [
@@ -146,7 +161,7 @@ def _rivals(outcome: _Outcome, everything: int) -> list[Considered]:
         for one, other in outcome.pairs
         if one | other == everything
         for step in outcome.alternatives.joins(one, other, outcome.table)
-        if step != chosen
+        if step[1:] != chosen[1:]
     ]
     steps.sort(key=lambda step: step.cost)
     rivals = []
@@ -158,7 +173,7 @@ def _rivals(outcome: _Outcome, everything: int) -> list[Considered]:
 
 
 def _notes(
-    plan: PlanNode, outcome: _Outcome, candidates: tuple[PrejoinCandidate, ...], budget: int
+    plan: PlanNode, outcome: SearchResult, candidates: tuple[PrejoinCandidate, ...], budget: int
 ) -> tuple[str, ...]:
     """Why the plan is what it is, one sentence each."""
     notes = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
 
@@ -32,7 +34,10 @@ class OperatorCounts:
 
 
 class Catalogue:
-    """Relation name -> statistics, kept up to date by `observe` and `fold`.
+    """Relation name -> statistics, with measured pairs of relations and counted joins.
+
+    `observe` and `update` take over what is known about one relation, `set_match` what a probe
+    found about two, `fold` what executed operators counted. `half_life` is in evaluations.
 
     >>> catalogue = Catalogue({"now": RelationStatistics(100.0, {"room": ColumnStatistics(20.0)})})
     >>> catalogue.observe("now", 250)
@@ -40,9 +45,15 @@ class Catalogue:
     (250.0, 20.0)
     """
 
-    def __init__(self, relations: Mapping[str, RelationStatistics]) -> None:
+    def __init__(
+        self, relations: Mapping[str, RelationStatistics], half_life: float = HALF_LIFE
+    ) -> None:
         self._relations = dict(relations)
         self._observed: dict[frozenset[str], OperatorCounts] = {}
+        self._matches: dict[tuple[str, str], float] = {}
+        self.matches_version = 0
+        """Grows with each change of a pair match."""
+        self.corrections = Corrections(half_life)
 
     def __contains__(self, name: object) -> bool:
         return name in self._relations
@@ -70,19 +81,98 @@ class Catalogue:
         """Distinct values of one variable of a relation, at least 1."""
         return self.column(name, variable).distinct
 
+    def card(self, name: str, variable: str | None = None, term: int | None = None) -> float:
+        """Rows of a relation, or those of them in which a variable is a term: card(x=c).
+
+        Exact where the term is listed among the most frequent values; else as many rows as each
+        value that is not listed has on average. CQELS report, section 5.
+
+        >>> known = Catalogue({"now": RelationStatistics(
+        ...     100.0, {"room": ColumnStatistics(5.0, top=((7, 40), (9, 30)))})})
+        >>> known.card("now"), known.card("now", "room", 7), known.card("now", "room", 8)
+        (100.0, 40.0, 10.0)
+        """
+        if variable is None and term is None:
+            return self[name].rows
+        if variable is None or term is None:
+            raise StatisticsError("card takes a variable and a term, or neither")
+        column = self.column(name, variable)
+        for listed, rows in column.top:
+            if listed == term:
+                return float(rows)
+        others = column.distinct - len(column.top)
+        if others <= 0.0:
+            return 0.0
+        rest = max(0.0, self[name].rows - sum(rows for _, rows in column.top))
+        return rest / max(1.0, others)
+
+    def selectivity(self, name: str, variable: str, term: int) -> float:
+        """card(x=c) / card: the share of a relation's rows with that term, 0 when it is empty.
+
+        >>> Catalogue({"now": RelationStatistics(0.0, {})}).selectivity("now", "room", 7)
+        0.0
+        """
+        rows = self.card(name)
+        return min(1.0, self.card(name, variable, term) / rows) if rows else 0.0
+
     def observe(self, name: str, rows: float) -> None:
         """Take over the counted rows of one relation; its columns stay as they were known."""
         self._relations[name] = replace(self[name], rows=float(rows))
 
-    def fold(self, counts: Iterable[OperatorCounts]) -> None:
-        """Remember what operators counted, the latest for each part of the query.
+    def update(self, name: str, statistics: RelationStatistics) -> None:
+        """Take over all statistics of one known relation."""
+        self[name]  # an unknown relation is an error, not a new one
+        self._relations[name] = statistics
 
-        A part of a single relation is not taken for the relation itself: filters may lie between.
+    def match(self, left: str, right: str) -> float | None:
+        """The measured rows of the join of two relations, None when they were not measured."""
+        return self._matches.get((left, right) if left < right else (right, left))
+
+    def matches(self) -> Mapping[tuple[str, str], float]:
+        """All measured pairs, names in alphabetical order -> rows of their join."""
+        return self._matches
+
+    def set_match(self, left: str, right: str, rows: float | None) -> None:
+        """Take over the rows of the join of two relations, measured on their content of now.
+
+        Estimates of every set that holds both are multiplied by measured over estimated rows of
+        the pair. None forgets what was measured.
         """
+        for name in (left, right):
+            self[name]
+        if left == right:
+            raise StatisticsError(f"a match needs two relations, not {left!r} twice")
+        pair = (left, right) if left < right else (right, left)
+        if rows is None:
+            if self._matches.pop(pair, None) is not None:
+                self.matches_version += 1
+            return
+        if not 0.0 <= rows < math.inf:
+            raise StatisticsError(f"the match of {left!r} and {right!r} must be at least 0")
+        if self._matches.get(pair) != rows:
+            self._matches[pair] = float(rows)
+            self.matches_version += 1
+
+    def fold(self, counts: Iterable[OperatorCounts]) -> None:
+        """Take in what operators counted, and correct the estimates of their join sets by it.
+
+        The estimate in a count is the one of the moment: with the correction in use. A count of a
+        single relation is not taken for the relation itself, as filters may lie between.
+        """
+        learned = []
         for count in counts:
             for name in count.relations:
                 self[name]  # a count about an unknown relation is an error, not a new relation
             self._observed[count.relations] = count
+            # One row is added on both sides, so that 0 of 0.3 expected rows says next to nothing.
+            error = math.log((max(0.0, count.actual) + 1.0) / (max(0.0, count.estimated) + 1.0))
+            learned.append((count.relations, self.corrections.factor(count.relations) + error))
+        for relations, factor in learned:  # only now: all estimates were made before any count
+            self.corrections.learn(relations, factor)
+
+    def tick(self) -> None:
+        """One evaluation has passed: what operators counted before counts for a little less."""
+        self.corrections.tick()
 
     def observed(self, relations: frozenset[str]) -> OperatorCounts | None:
         """The latest count for exactly this part of the query, None when it never ran."""

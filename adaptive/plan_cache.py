@@ -1,0 +1,384 @@
+"""The table of sub-plans that survives from one evaluation to the next (Figure 4, CQELS report).
+
+Every connected part of the query keeps the cost of its cheapest plan. A change of statistics
+re-prices the alternatives of the parts that it reaches and re-minimises these parts, small ones
+first, so that a part has its final value before another one reads it. Unlike in the printed figure
+a value may rise as well as fall; after every update all are those of a search from scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from adaptive.alternatives import Alternatives, Step, Table
+from adaptive.cardinality import CardinalityEstimator
+from adaptive.cost_model import CostModel, FloatArray, JoinCosts, linear_costs
+from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
+from adaptive.errors import SearchError
+from adaptive.optimizer import OptimizedPlan, SearchResult, explain_search, search
+from adaptive.plan import PlanNode, verify
+from adaptive.plan_cost import PlanPricing
+from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
+from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
+from adaptive.row_estimates import RowEstimates
+from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.sub_plans import IntArray, Reach, SubPlans
+
+# Sets of relations are numbers of 64 bits here.
+_MOST_RELATIONS = 62
+
+# Plans known to answer the query, so that pricing one again need not check it again.
+_VERIFIED = 256
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What one update did: parts looked at, alternatives priced, parts whose value changed.
+
+    `rebuilt` says that the table was made anew, as pre-joins had become possible or impossible.
+    """
+
+    entries: int = 0
+    alternatives: int = 0
+    changed: int = 0
+    rebuilt: bool = False
+
+
+class PlanCache:
+    """The cheapest plan of a query graph under a catalogue that changes.
+
+    Takes what `optimize` takes and finds what it finds. A graph beyond the budget (or of more than
+    62 relations) has no table: it is searched greedily and anew after each change. The catalogue
+    may also be changed from outside; the next `apply` sees it.
+
+    >>> from adaptive.plan import describe
+    >>> from adaptive.query_graph import ColumnStatistics, Relation
+    >>> graph = QueryGraph((
+    ...     Relation("window", ("x", "y"), RelationKind.WINDOW),
+    ...     Relation("left", ("x",), RelationKind.STATIC),
+    ...     Relation("right", ("y",), RelationKind.STATIC)))
+    >>> known = RelationStatistics(5e3, {"x": ColumnStatistics(1e3), "y": ColumnStatistics(1e3)})
+    >>> def keys(rows): return RelationStatistics(rows, {})
+    >>> cache = PlanCache(graph, Catalogue({"window": known, "left": keys(10), "right": keys(50)}))
+    >>> describe(cache.plan())
+    '((window left) right)'
+    >>> cache.apply({"left": keys(1e3)}).entries        # of 6: left does not touch the others
+    3
+    >>> describe(cache.plan())
+    '((window right) left)'
+    """
+
+    def __init__(
+        self,
+        graph: QueryGraph,
+        catalogue: Catalogue,
+        cost_model: JoinCosts | None = None,
+        prejoin: PrejoinPolicy | None = None,
+        budget: int = DEFAULT_BUDGET,
+        bushy: bool = True,
+    ) -> None:
+        if budget < 0:
+            raise SearchError(f"the budget must be at least 0 pairs, not {budget}")
+        self.graph = graph
+        self.catalogue = catalogue
+        self.costs: JoinCosts = CostModel() if cost_model is None else cost_model
+        self.prejoin = PrejoinPolicy() if prejoin is None else prejoin
+        self.budget = budget
+        self.bushy = bushy
+        self._linear = linear_costs(self.costs)
+        self._components = graph.components()
+        self._pairs = self._all_pairs()
+        self._verified: set[PlanNode] = set()
+        self._plan: PlanNode | None = None
+        self._scalar: CardinalityEstimator | None = None
+        self._rebuild()
+
+    def _all_pairs(self) -> list[tuple[int, int]] | None:
+        if len(self.graph.relations) > _MOST_RELATIONS:
+            return None
+        pairs: list[tuple[int, int]] = []
+        for component in self._components:
+            more = pairs_up_to(self.graph, component, self.budget - len(pairs))
+            if more is None:
+                return None
+            pairs += more
+        return pairs
+
+    @property
+    def exact(self) -> bool:
+        """Whether the whole graph is within the budget, so that there is a table."""
+        return self._pairs is not None
+
+    @property
+    def entries(self) -> int:
+        """Number of connected parts in the table."""
+        return len(self._sub_plans.parts) if self._pairs is not None else 0
+
+    @property
+    def alternatives(self) -> int:
+        """Number of alternatives in the table, all parts together."""
+        return len(self._sub_plans.steps) if self._pairs is not None else 0
+
+    def _rebuild(self) -> Touched:
+        self._forget()
+        if self._pairs is None:
+            self._greedy = self._searched()
+            return Touched(rebuilt=True)
+        alternatives = self._priced()
+        self._allowed = tuple(alternatives.prejoins)
+        sub_plans = SubPlans(alternatives, self._pairs)
+        self._sub_plans = sub_plans
+        self._kept_columns = {mask: len(self.graph.needed_outside(mask)) for mask in self._allowed}
+        self._estimates = RowEstimates(self.graph, self.catalogue, sub_plans)
+        self._value: FloatArray = np.zeros(sub_plans.slots)
+        self._rows: FloatArray = np.zeros(sub_plans.slots)
+        self._fixed: FloatArray = np.zeros(sub_plans.slots)
+        self._each: FloatArray = np.zeros(sub_plans.slots)
+        self._read: FloatArray = np.zeros(sub_plans.slots)
+        self._estimates.sync()
+        reach = sub_plans.everything()
+        self._estimates.estimate(reach)
+        own = self.propagate_update_physical_cost(reach)
+        changed = self.trigger_update_optimal_plan(reach, own)
+        return Touched(len(reach.parts), len(reach.alternatives), changed, rebuilt=True)
+
+    def apply(
+        self,
+        changed: Mapping[str, RelationStatistics],
+        pairs: Mapping[tuple[str, str], float] | None = None,
+        observed: Iterable[OperatorCounts] = (),
+    ) -> Touched:
+        """Take over statistics of leaves, measured pairs and counts, and make all values right.
+
+        Raises StatisticsError for an unknown relation.
+        """
+        for (left, right), rows in (pairs or {}).items():
+            self.catalogue.set_match(left, right, rows)
+        self.catalogue.fold(observed)
+        reach = self.update_mapping(changed)
+        if self._pairs is None:
+            return self._rebuild()
+        if reach is None:
+            return Touched()
+        if reach.static and self._prejoins_changed():
+            return self._rebuild()
+        own = self.propagate_update_physical_cost(reach)
+        moved = self.trigger_update_optimal_plan(reach, own)
+        return Touched(len(reach.parts), len(reach.alternatives), moved)
+
+    def update_mapping(self, changed: Mapping[str, RelationStatistics]) -> Reach | None:
+        """Take over the leaves' statistics and estimate the rows of the parts that hold them.
+
+        Once for all mappings that came and went since the last evaluation, and only for the leaf
+        that each came from. None when nothing changed.
+        """
+        for name, statistics in changed.items():
+            self.catalogue.update(name, statistics)
+        if self._pairs is None:
+            return None
+        sets, filters = self._estimates.sync()
+        if not sets and not filters:
+            return None
+        self._forget()
+        reach = self._sub_plans.reach(sets, filters)
+        self._estimates.estimate(reach)
+        return reach
+
+    def propagate_update_physical_cost(self, reach: Reach) -> FloatArray:
+        """Re-price the operators that read a part whose rows changed.
+
+        Returns what each alternative costs by itself, without the inputs that are built for it.
+        """
+        sub_plans, estimates, costs = self._sub_plans, self._estimates, self.costs
+        parts = reach.parts
+        self._rows[parts] = estimates.filtered[parts]
+        slots, rows, read = [], [], []
+        for part in reach.leaves.tolist():
+            unfiltered = float(estimates.unfiltered[part])
+            self._value[part] = costs.scan_cost(unfiltered)
+            slot = sub_plans.index_slot.get(sub_plans.parts[part])
+            if slot is not None:
+                window = self._kind(part) is RelationKind.WINDOW
+                slots.append(slot)
+                rows.append(unfiltered)
+                read.append(costs.window_index_cost(unfiltered) if window else 0.0)
+        if reach.static:
+            for mask, slot in sub_plans.kept_slot.items():
+                kept_rows = float(estimates.filtered[sub_plans.number[mask]])
+                cost = costs.kept_cost(kept_rows, self._kept_columns[mask])
+                self._value[slot] = self._read[slot] = cost + costs.scan_cost(kept_rows)
+                slots.append(sub_plans.index_slot[mask])
+                rows.append(kept_rows)
+                read.append(cost)
+        self._rows[slots] = rows
+        self._value[slots] = read
+        linear = self._linear
+        if linear is not None:
+            self._fixed[parts], self._each[parts] = linear.hash_terms(self._rows[parts])
+            if slots:
+                self._fixed[slots], self._each[slots] = linear.index_terms(self._rows[slots])
+        self._read[slots] = self._value[slots] + self._fixed[slots]
+        self._read[reach.leaves] = self._value[reach.leaves] + self._fixed[reach.leaves]
+        out = estimates.unfiltered[reach.union] * estimates.shares[reach.shares]
+        if linear is None:
+            return self._priced_singly(reach.alternatives, out)
+        own = self._rows[reach.left]
+        own *= self._each[reach.right]
+        out *= linear.output_row
+        own += out
+        return own
+
+    def _priced_singly(self, alternatives: IntArray, out: FloatArray) -> FloatArray:
+        """The same for a cost model that does not say its terms: one call an alternative."""
+        sub_plans, costs = self._sub_plans, self.costs
+        left = self._rows[sub_plans.left[alternatives]].tolist()
+        right = self._rows[sub_plans.right[alternatives]].tolist()
+        own = np.zeros(len(out))
+        for place, number in enumerate(alternatives.tolist()):
+            method = sub_plans.steps[number].method
+            if method != "read":
+                price = costs.index_join_cost if method == "index" else costs.hash_join_cost
+                own[place] = price(left[place], right[place], float(out[place]))
+        return own
+
+    def trigger_update_optimal_plan(self, reach: Reach, own: FloatArray) -> int:
+        """Choose the cheapest alternative of each part anew, by size, be it dearer or cheaper.
+
+        Returns the number of parts whose value changed.
+        """
+        changed = len(reach.leaves)
+        for level in reach.levels:
+            left, right = (
+                reach.left[level.first : level.last],
+                reach.right[level.first : level.last],
+            )
+            cost = own[level.first : level.last]
+            cost = cost + self._value[left]
+            cost += self._read[right]
+            best = np.minimum.reduceat(cost, level.starts)
+            changed += self.propagate_sub_optimal_update(level.parts, best)
+        return changed
+
+    def propagate_sub_optimal_update(self, parts: IntArray, best: FloatArray) -> int:
+        """Hand the new values of parts to all alternatives that read them.
+
+        Returns how many are not what they were.
+        """
+        changed = int(np.count_nonzero(self._value[parts] != best))
+        self._value[parts] = best
+        self._read[parts] = best + self._fixed[parts]
+        return changed
+
+    @property
+    def cost(self) -> float:
+        """Microseconds of one evaluation of the cheapest plan."""
+        if self._pairs is None:
+            return self._greedy.table[self.graph.all_relations].cost
+        if len(self._components) == 1:
+            return float(self._value[self._sub_plans.number[self.graph.all_relations]])
+        return self._searched().table[self.graph.all_relations].cost
+
+    def plan(self) -> PlanNode:
+        """The cheapest plan, read off the table from the top."""
+        if self._plan is None:
+            found = self._searched()
+            self._plan = found.alternatives.plan(self.graph.all_relations, found.table)
+        return self._plan
+
+    def optimized(self) -> OptimizedPlan:
+        """The cheapest plan with rivals, estimates and reasons, as `optimize` gives it."""
+        found = self._searched(whole=True)
+        return explain_search(found, self._candidates_now(), self.budget, self.costs, self.bushy)
+
+    def cost_of(self, plan: PlanNode) -> float:
+        """Microseconds of one evaluation of any valid plan under the statistics of now.
+
+        Raises PlanError for a plan that does not answer this query.
+        """
+        if plan not in self._verified:
+            verify(plan, self.graph)
+            if len(self._verified) >= _VERIFIED:
+                self._verified.clear()
+            self._verified.add(plan)
+        return PlanPricing(self._estimator(), self.costs).price(plan).cost
+
+    def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
+        """Rows expected now of every join of a plan and of its first leaf, by relations' names."""
+        return PlanPricing(self._estimator(), self.costs).rows(plan)
+
+    def values(self) -> dict[frozenset[str], float]:
+        """The cost of the cheapest plan of every part in the table, by relations' names."""
+        if self._pairs is None:
+            return {}
+        return {
+            frozenset(self.graph.names(mask)): float(self._value[number])
+            for mask, number in self._sub_plans.number.items()
+        }
+
+    def _forget(self) -> None:
+        self._plan = None
+        self._scalar = None
+
+    def _estimator(self) -> CardinalityEstimator:
+        if self._scalar is None:
+            self._scalar = CardinalityEstimator(self.graph, self.catalogue)
+        return self._scalar
+
+    def _candidates_now(self) -> tuple[PrejoinCandidate, ...]:
+        return prejoin_candidates(self._estimator(), self.prejoin)
+
+    def _prejoins_changed(self) -> bool:
+        if not self.prejoin.enabled:
+            return False
+        candidates = self._candidates_now()
+        return tuple(c.mask for c in candidates if c.refusal is None) != self._allowed
+
+    def _kind(self, part: int) -> RelationKind:
+        return self.graph.relations[self._sub_plans.parts[part].bit_length() - 1].kind
+
+    def _priced(self) -> Alternatives:
+        allowed = {c.mask: c for c in self._candidates_now() if c.refusal is None}
+        return Alternatives(self._estimator(), self.costs, allowed, self.bushy)
+
+    def _searched(self, whole: bool = False) -> SearchResult:
+        """What a search gives: its table as far as the plan needs it, or as a whole."""
+        if self._pairs is None:
+            candidates = self._candidates_now()
+            return search(self._estimator(), self.costs, candidates, self.budget, self.bushy)
+        alternatives = self._priced()
+        table: Table = {}
+        if whole:
+            for part in self._sub_plans.parts:
+                table[part] = self._chosen(part)
+        else:
+            waiting = list(self._components)
+            while waiting:
+                part = waiting.pop()
+                step = table[part] = self._chosen(part)
+                if step.method != "read":
+                    waiting.append(step.left)
+                    if step.method != "index":
+                        waiting.append(step.right)
+        join_components(alternatives, table, self._components)
+        return SearchResult(table, alternatives, True, self._pairs)
+
+    def _chosen(self, part: int) -> Step:
+        """The cheapest alternative of a part, of equal ones the first."""
+        sub_plans = self._sub_plans
+        number = sub_plans.number[part]
+        if part & (part - 1) == 0:
+            return Step(float(self._value[number]), part, 0, "read")
+        first, last = int(sub_plans.first[number]), int(sub_plans.first[number + 1])
+        left, right = sub_plans.left[first:last], sub_plans.right[first:last]
+        estimates = self._estimates
+        out = estimates.unfiltered[number] * estimates.shares[sub_plans.shares[first:last]]
+        if self._linear is None:
+            own = self._priced_singly(np.arange(first, last), out)
+        else:
+            own = self._rows[left] * self._each[right] + out * self._linear.output_row
+        cost = own + self._value[left] + self._read[right]
+        place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
+        return sub_plans.steps[first + place]._replace(cost=float(cost[place]))

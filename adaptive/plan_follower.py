@@ -1,0 +1,261 @@
+"""One join cluster of one query over its life: which plan runs, and when another takes over."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from adaptive.cost_model import JoinCosts
+from adaptive.enumerate import DEFAULT_BUDGET
+from adaptive.errors import PlanError
+from adaptive.plan import PlanNode, describe
+from adaptive.plan_cache import PlanCache
+from adaptive.prejoin import PrejoinPolicy
+from adaptive.query_graph import QueryGraph, RelationStatistics
+from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.switch_cause import cause, snapshot
+from adaptive.switching import Regimes, SwitchPolicy
+
+_REMEMBERED_SWITCHES = 10_000
+
+# Weight of a new measurement of seconds against the mean so far.
+_NEWEST = 0.3
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do before an evaluation: stay, prepare `plan` in the background, or switch to it.
+
+    `saving` is the expected saving in microseconds; `cost` what the running plan is expected to
+    cost in this evaluation, `best` the cheapest plan.
+    """
+
+    kind: Literal["stay", "prepare", "switch"]
+    plan: PlanNode
+    saving: float
+    reason: str
+    cost: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One change of plan: when, from and to what, expected costs at that time, and its cause."""
+
+    time: float
+    old: PlanNode
+    new: PlanNode
+    cost_before: float
+    cost_after: float
+    cause: str
+
+
+class PlanFollower:
+    """Follows the statistics of one query graph and says which plan should run.
+
+    Before each evaluation call `observe` and do what it says: on "prepare", prepare the plan in the
+    background and call `prepared` (or `failed`); on "switch", run that plan from now on and call
+    `switched`. After each evaluation call `executed`. At most `cache_size` plans are kept prepared;
+    `prepared` returns those to drop. With `adaptive` False the first plan stays for ever.
+
+    Not safe for several threads at once. `clock` gives seconds.
+    """
+
+    def __init__(
+        self,
+        graph: QueryGraph,
+        catalogue: Catalogue,
+        cost_model: JoinCosts | None = None,
+        prejoin: PrejoinPolicy | None = None,
+        policy: SwitchPolicy | None = None,
+        cache_size: int = 16,
+        initial: PlanNode | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        adaptive: bool = True,
+        budget: int = DEFAULT_BUDGET,
+        bushy: bool = True,
+    ) -> None:
+        if cache_size < 1:
+            raise PlanError(f"at least one prepared plan must be kept, not {cache_size}")
+        self.adaptive = adaptive
+        self.policy = SwitchPolicy() if policy is None else policy
+        self.updates = 0
+        """Calls of `observe` that changed something."""
+        self.touched = 0
+        """Entries of the plan cache touched by all updates together."""
+        self.optimizer_seconds = 0.0
+        """Time spent on statistics and search, without the first search."""
+        self.evaluation_seconds = 0.0
+        """Time spent on evaluations, as told to `executed`."""
+        self.cache = PlanCache(graph, catalogue, cost_model, prejoin, budget, bushy)
+        self._catalogue = catalogue
+        self._clock = clock
+        self._size = cache_size
+        self._current = self.cache.plan() if initial is None else initial
+        self.cache.cost_of(self._current)  # an initial plan of another query is an error
+        self._prepared: dict[PlanNode, None] = {self._current: None}
+        self._preparing: PlanNode | None = None
+        self._failed: set[PlanNode] = set()
+        self._regimes = Regimes(self.policy)
+        self._regime = self._current
+        self._prepare_cost: float | None = None
+        self._interval: float | None = None
+        self._observed_at: float | None = None
+        self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
+        self._known = snapshot(graph, catalogue)
+
+    @property
+    def current(self) -> PlanNode:
+        """The plan that runs."""
+        return self._current
+
+    @property
+    def kept(self) -> tuple[PlanNode, ...]:
+        """The plans that are prepared, the least recently used one first."""
+        return tuple(self._prepared)
+
+    @property
+    def history(self) -> tuple[Switch, ...]:
+        """All switches, the latest last (the last 10,000 of them)."""
+        return tuple(self._history)
+
+    def observe(
+        self,
+        statistics: Mapping[str, RelationStatistics],
+        matches: Mapping[tuple[str, str], float] | None = None,
+    ) -> Decision:
+        """Take over the statistics of the coming evaluation, and decide which plan it should use.
+
+        Raises StatisticsError for an unknown relation.
+        """
+        began = self._clock()
+        if self._observed_at is not None:
+            self._interval = _mean(self._interval, began - self._observed_at)
+        self._observed_at = began
+        touched = self.cache.apply(statistics, matches)
+        self.updates += bool(touched.entries or touched.rebuilt)
+        self.touched += touched.entries
+        decision = self._decide()
+        self.optimizer_seconds += self._clock() - began
+        return decision
+
+    def executed(self, counts: Iterable[OperatorCounts], seconds: float = 0.0) -> None:
+        """Take in what the operators of the evaluation counted; `seconds` is how long it took.
+
+        The counts are compared with what was expected of the running plan in this evaluation; the
+        estimate in a count is used where the plan has no such part.
+        """
+        began = self._clock()
+        counts = tuple(counts)
+        if counts:
+            graph = self.cache.graph
+            expected = self.cache.expected_rows(self._current)
+            self._catalogue.fold(
+                replace(count, estimated=expected.get(count.relations, count.estimated))
+                for count in counts
+                # What one relation without filters counts is known already.
+                if len(count.relations) > 1 or graph.filters_within(graph.mask(count.relations))
+            )
+        self._catalogue.tick()
+        self.optimizer_seconds += self._clock() - began
+        self.evaluation_seconds += seconds
+
+    def prepared(self, plan: PlanNode, seconds: float) -> tuple[PlanNode, ...]:
+        """A plan is ready to run; returns the prepared plans to drop, as there are too many."""
+        if self._preparing == plan:
+            self._preparing = None
+        self._prepare_cost = _mean(self._prepare_cost, seconds * 1e6)
+        self._use(plan)
+        dropped = []
+        for old in list(self._prepared):
+            if len(self._prepared) <= self._size:
+                break
+            if old not in (self._current, plan):
+                del self._prepared[old]
+                dropped.append(old)
+        return tuple(dropped)
+
+    def failed(self, plan: PlanNode) -> None:
+        """A plan could not be prepared; it is not asked for again."""
+        if self._preparing == plan:
+            self._preparing = None
+        self._failed.add(plan)
+
+    def switched(self, plan: PlanNode, instant: float) -> None:
+        """Another plan runs from now on; `instant` is the time to be shown in the history."""
+        old, self._current = self._current, plan
+        self._use(plan)
+        if old == plan:
+            return
+        known = snapshot(self.cache.graph, self._catalogue)
+        self._history.append(
+            Switch(
+                instant,
+                old,
+                plan,
+                self.cache.cost_of(old),
+                self.cache.cost_of(plan),
+                cause(self._known, known),
+            )
+        )
+        self._known = known
+
+    def _use(self, plan: PlanNode) -> None:
+        self._prepared.pop(plan, None)
+        self._prepared[plan] = None
+
+    def _decide(self) -> Decision:
+        cache, policy = self.cache, self.policy
+        cost, best = cache.cost_of(self._current), cache.cost
+        if not self.adaptive:
+            return Decision("stay", self._current, 0.0, "plans are not adapted", cost, best)
+        if policy.within_margin(cost, best):
+            self._seen(self._current)
+            reason = f"within {policy.margin:.0%} of the cheapest plan"
+            return Decision("stay", self._current, 0.0, reason, cost, best)
+        wanted = self._regime
+        if not policy.within_margin(cache.cost_of(wanted), best):
+            wanted = cache.plan()
+        self._seen(wanted)
+        lasting = self._regimes.lasting
+        ready, ready_cost = self._cheapest_prepared()
+        # Of what is prepared, the cheapest can run at once; the cheapest of all may come later.
+        verdict = policy.decide(cost, ready_cost, True, lasting)
+        if verdict.kind == "switch" or wanted in self._prepared:
+            plan = ready if verdict.kind == "switch" else self._current
+            return Decision(verdict.kind, plan, verdict.saving, verdict.reason, cost, best)
+        verdict = policy.decide(
+            cost, cache.cost_of(wanted), False, lasting, self._prepare_cost, self._delay()
+        )
+        if verdict.kind == "stay":
+            return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
+        if wanted in self._failed:
+            reason = f"{describe(wanted)} could not be prepared"
+        elif self._preparing is not None:
+            reason = f"{describe(self._preparing)} is being prepared"
+        else:
+            self._preparing = wanted
+            return Decision("prepare", wanted, verdict.saving, verdict.reason, cost, best)
+        return Decision("stay", self._current, verdict.saving, reason, cost, best)
+
+    def _seen(self, best: PlanNode) -> None:
+        self._regimes.seen(same=best == self._regime)
+        self._regime = best
+
+    def _cheapest_prepared(self) -> tuple[PlanNode, float]:
+        costs = {plan: self.cache.cost_of(plan) for plan in self._prepared}
+        plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
+        return plan, costs[plan]
+
+    def _delay(self) -> float:
+        """Evaluations that pass while a plan is being prepared."""
+        if self._prepare_cost is None or not self._interval:
+            return 0.0
+        return self._prepare_cost / 1e6 / self._interval
+
+
+def _mean(old: float | None, new: float) -> float:
+    return new if old is None else old + _NEWEST * (new - old)
