@@ -9,7 +9,7 @@ a value may rise as well as fall; after every update all are those of a search f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,8 +18,14 @@ from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts, linear_costs
 from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
 from adaptive.errors import SearchError
-from adaptive.optimizer import OptimizedPlan, SearchResult, explain_search, search
-from adaptive.plan import PlanNode, verify
+from adaptive.optimizer import (
+    Considered,
+    OptimizedPlan,
+    SearchResult,
+    explain_search,
+    search,
+)
+from adaptive.plan import PlanNode, verify, walk
 from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
@@ -308,6 +314,22 @@ class PlanCache:
     def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
         """Rows expected now of every join of a plan and of its first leaf, by relations' names."""
         return PlanPricing(self._estimator(), self.costs).rows(plan)
+
+    def explained(self, plan: PlanNode) -> OptimizedPlan:
+        """Any valid plan with the rows and costs of now, the cheapest one first among its rivals."""
+        best = self.optimized()
+        if best.plan == plan:
+            return best
+        now = PlanPricing(self._estimator(), self.costs).repriced(plan)
+        cheapest = Considered(best.plan, best.cost, "the cheapest now")
+        others = tuple(rival for rival in best.considered if rival.plan != plan)
+        return replace(
+            best,
+            plan=now,
+            considered=(cheapest, *others),
+            estimates={node.relations: node.estimated_rows for node in walk(now)},
+            notes=("chosen under other statistics, kept for now", *best.notes),
+        )
 
     def values(self) -> dict[frozenset[str], float]:
         """The cost of the cheapest plan of every part in the table, by relations' names."""

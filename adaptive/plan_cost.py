@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from adaptive.alternatives import RowEstimator
@@ -44,6 +45,20 @@ class PlanPricing:
         found: dict[frozenset[str], float] = {}
         self._price(plan, found)
         return found
+
+    def repriced(self, plan: PlanNode) -> PlanNode:
+        """The same plan with the rows and costs of now in its nodes."""
+        if not isinstance(plan, Join):
+            price = self._leaf(plan)
+            return replace(plan, estimated_rows=price.rows, cost=price.cost)
+        left, right = self.repriced(plan.left), plan.right
+        if plan.method == "index":
+            price = self._probed(right)
+            right = replace(right, estimated_rows=price.rows, cost=price.cost)
+        else:
+            right = self.repriced(right)
+        price = self._price(plan, {})
+        return replace(plan, left=left, right=right, estimated_rows=price.rows, cost=price.cost)
 
     def _price(self, plan: PlanNode, found: dict[frozenset[str], float]) -> Priced:
         priced = self._join(plan, found) if isinstance(plan, Join) else self._leaf(plan)

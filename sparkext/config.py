@@ -72,6 +72,12 @@ def _read_factor(text: str) -> float:
     return float(text)
 
 
+def _read_share(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > 1:
+        raise ValueError("must be a number from 0 to 1")
+    return float(text)
+
+
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
 
@@ -120,6 +126,7 @@ def _choice(*names: str) -> ValueType:
 
 _BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
 _FACTOR = ValueType("number", _read_factor, lambda value: f"{value:g}")
+_SHARE = ValueType("number", _read_share, lambda value: f"{value:g}")
 _DURATION = ValueType("duration", read_duration, show_duration)
 
 
@@ -159,8 +166,52 @@ class Settings:
         "adaptive.enabled",
         _BOOLEAN,
         True,
-        "Choose the join order from the counts of the catalogue. When false, patterns are joined in"
-        " the order in which the query writes them.",
+        "Choose the join order by cost, and change it when the streams change. When false, patterns"
+        " are joined in the order in which the query writes them.",
+    )
+    plan_cache_size: int = _key(
+        "planCache.size",
+        _whole(1),
+        16,
+        "How many join orders of a query stay prepared; the least recently used one goes.",
+    )
+    plan_cache_horizon: int = _key(
+        "planCache.horizon",
+        _whole(1),
+        200,
+        "The most evaluations over which the saving of another join order is counted.",
+    )
+    plan_cache_margin: float = _key(
+        "planCache.margin",
+        _SHARE,
+        0.05,
+        "A saving of a smaller share of an evaluation's cost is taken for noise.",
+    )
+    statistics_enabled: bool = _key(
+        "statistics.enabled",
+        _BOOLEAN,
+        True,
+        "Measure windows before each evaluation, so that the join order can follow them. When"
+        " false, the order chosen at registration stays.",
+    )
+    statistics_sample_rows: int = _key(
+        "statistics.sampleRows",
+        _whole(1),
+        100,
+        "How many rows of a window are looked up in a static relation to estimate their join.",
+    )
+    statistics_exact_values: int = _key(
+        "statistics.exactValues",
+        _whole(0),
+        1024,
+        "Up to so many different values of a column, a window counts each exactly; beyond, by"
+        " sketches of fixed size.",
+    )
+    statistics_drift: float = _key(
+        "statistics.drift",
+        _FACTOR,
+        1.3,
+        "Measures that have changed by less than this factor are no reason to look at the order again.",
     )
     prejoin_enabled: bool = _key(
         "prejoin.enabled",

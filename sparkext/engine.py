@@ -7,9 +7,11 @@ import itertools
 import logging
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
@@ -61,6 +63,19 @@ class Engine:
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.windows = WindowRegistry(self.settings.sharing_enabled)
+        self.prejoin_policy = PrejoinPolicy(
+            enabled=self.settings.prejoin_enabled and self.settings.enabled,
+            max_rows=float(self.settings.prejoin_max_rows),
+            max_growth=self.settings.prejoin_max_growth,
+        )
+        self.switch_policy = SwitchPolicy(
+            horizon=float(self.settings.plan_cache_horizon), margin=self.settings.plan_cache_margin
+        )
+        self.costs = CostModel()
+        self.compiling = (
+            threading.RLock()
+        )  # one query is compiled at a time, also in the background
+        self.background = ThreadPoolExecutor(1, thread_name_prefix="cqels-prepare")
         self._queries: dict[str, RegisteredQuery] = {}
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
@@ -304,4 +319,7 @@ class Engine:
         with self.lock:
             for name in list(self._queries):
                 self.stop_query(name)
+        # Without the lock, too: what is being prepared ends first, what waits is not begun.
+        self.background.shutdown(cancel_futures=True)
+        with self.lock:
             self.room.close()

@@ -7,9 +7,8 @@ import org.apache.spark.sql.execution.joins.StaticIndex
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(
-    val name: String, dictionary: Dictionary, room: Long, private var main: ExecutablePlan, columns: Seq[String], visible: Int, operator: String,
+    val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
     scratch: Path) {
-  private val stages = mutable.ArrayBuffer[(StageContent, ExecutablePlan)]()
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
   private var heldBefore = new IdBuffer
@@ -20,14 +19,17 @@ final class ContinuousQuery(
   private val texts = new StaticTexts(dictionary)
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
+  private val statistics = mutable.ArrayBuffer[ClusterStatistics]()
 
   /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
   def addWindow(window: StreamWindow): Unit = windows += window
 
-  def addStage(content: StageContent, plan: ExecutablePlan): Unit = stages += ((content, plan))
+  /** Executes other plans from now on. */
+  def replacePlans(others: QueryPlans): Unit = plans = others
 
-  /** Executes another plan from now on; stages are given anew. */
-  def replacePlans(plan: ExecutablePlan): Unit = { stages.clear(); main = plan }
+  /** What is watched before each evaluation, one for each join cluster. */
+  def addStatistics(cluster: ClusterStatistics): Unit = statistics += cluster
+  def clearStatistics(): Unit = statistics.clear()
 
   /** ORDER BY over result columns (c, or -c-1 for descending), then OFFSET and LIMIT (-1: none). */
   def sliced(columns: String, offset: Int, limit: Int): Unit = {
@@ -45,32 +47,34 @@ final class ContinuousQuery(
   /** Says that expressions may put new terms into the dictionary; they leave it after each evaluation. */
   def setMakesTerms(): Unit = makesTerms = true
 
-  def warm(): Unit = { stages.foreach(_._2.warm()); main.warm() }
-
-  /** Why the query cannot run on the driver, or null. */
-  def driverRefusal: String = (stages.map(_._2) :+ main).map(_.driverRefusal).find(_ != null).orNull
-
   /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
-   *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the
-   *  file ("" when there is none), and nanoseconds of moving windows, running and decoding.
+   *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the
+   *  driver; otherwise as a Spark job with so many slices. With `ask`, news of the statistics end the call before anything
+   *  is evaluated: it returns `{"news": [measures or null of each cluster], "window_ns":, "statistics_ns":}`, and is to be
+   *  called again without bounds. Else it returns JSON with the number of answers, the file ("" when there is none), and
+   *  nanoseconds of moving windows, reading statistics, running and decoding.
    */
-  def evaluate(bounds: String, slices: Int): String = {
+  def evaluate(bounds: String, slices: Int, ask: Boolean): String = {
     val begun = System.nanoTime()
     moveWindows(bounds)
+    val moved = System.nanoTime()
+    if (ask) {
+      val news = statistics.map(_.news())
+      if (news.exists(_.nonEmpty)) {
+        val told = news.map(n => if (n.isEmpty) "null" else n).mkString("[", ",", "]")
+        return s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
+      }
+    }
     val started = System.nanoTime()
-    stages.foreach { case (content, plan) => content.replace(run(plan, slices)) }
-    val all = run(main, slices)
+    val all = plans.run(slices)
     val rows = stream(arrange(all))
     val ran = System.nanoTime()
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, visible, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${started - begun},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
   }
-
-  private def run(plan: ExecutablePlan, slices: Int): LongTable =
-    if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
 
   /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count, and
    *  what entered or left is told once.
@@ -151,15 +155,6 @@ final class ContinuousQuery(
     }
     0
   }
-
-  /** The last evaluation's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows], ..]}, ..]. */
-  def operators(): String =
-    (stages.map(_._2) :+ main).map { plan =>
-      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows}]")
-      s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
-    }.mkString("[", ",", "]")
-
-  def planTree(): String = (stages.map(_._2) :+ main).map(p => s"-- ${p.label}\n${p.treeString}").mkString("\n")
 
   def close(): Unit = Seq(held, heldBefore).foreach { ids =>
     dictionary.release(ids.array, ids.size)

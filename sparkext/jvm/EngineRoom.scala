@@ -109,8 +109,13 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   def stock(data: Dataset[Row], label: String): StockPlan = new StockPlan(data, label)
 
-  def query(name: String, main: ExecutablePlan, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
-    new ContinuousQuery(name, dictionary, number, main, columns.asScala.toSeq, visible, operator, scratch)
+  def statistics(sampleRows: Int, exactValues: Int, drift: Double): ClusterStatistics =
+    new ClusterStatistics(sampleRows, exactValues, drift)
+
+  def plans(main: ExecutablePlan): QueryPlans = new QueryPlans(main)
+
+  def query(name: String, plans: QueryPlans, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
+    new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch)
 }
 
 object EngineRoom {

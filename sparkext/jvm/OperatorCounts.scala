@@ -41,13 +41,16 @@ final class OperatorCounts(plan: SparkPlan) {
   /** Counts from here. */
   def mark(): Unit = nodes.foreach(n => n.before = n.total)
 
-  def read(): Seq[PlanOperator] = nodes.toSeq.map { n =>
-    val rows = n.node match {
-      case s: StageBuildExec => s.builtRows
-      case _ if n.counters.isEmpty => -1L
-      case _ => n.total - n.before
-    }
-    PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rows)
+  def read(): Seq[PlanOperator] =
+    nodes.toSeq.map(n => PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rowsOf(n)))
+
+  /** The counts alone. */
+  def rows(): Seq[Long] = nodes.toSeq.map(rowsOf)
+
+  private def rowsOf(n: Counted): Long = n.node match {
+    case s: StageBuildExec => s.builtRows
+    case _ if n.counters.isEmpty => -1L
+    case _ => n.total - n.before
   }
 }
 

@@ -25,6 +25,8 @@ trait ExecutablePlan {
   def runAsJob(slices: Int): LongTable
   /** The last run's operators, root first. */
   def operators(): Seq[PlanOperator]
+  /** Their row counts alone, in the same order. */
+  def rowCounts(): Seq[Long]
   def treeString: String
 }
 
@@ -45,6 +47,7 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
     out
   }
   override def operators(): Seq[PlanOperator] = new OperatorCounts(last).read()
+  override def rowCounts(): Seq[Long] = new OperatorCounts(last).rows()
   override def treeString: String = last.treeString
 }
 
@@ -76,10 +79,10 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private def plan(): SparkPlan = session.withActive(new QueryExecution(session, logical).sparkPlan)
 
   def warm(): Unit = session.withActive {
-    if (driverRefusal == null) keep()
+    if (driverRefusal == null) Preparing(keep())
   }
 
-  private def keep(): RDD[InternalRow] = {
+  private def keep(): RDD[InternalRow] = synchronized { // made ready by one thread, executed by another
     if (kept == null) kept = SQLExecution.withSQLConfPropagated(session)(driverPlan.execute())
     kept
   }
@@ -154,6 +157,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
 
   def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read()
+  def rowCounts(): Seq[Long] = if (counts == null) Nil else counts.rows()
 
   def treeString: String = (if (lastPlan == null && driverRefusal == null) driverPlan else if (lastPlan == null) plan() else lastPlan).treeString
 }

@@ -18,6 +18,8 @@ abstract class RelationContent(val name: String, val arity: Int) extends Seriali
   def scan(slice: Int, slices: Int): Iterator[InternalRow]
   /** What a hash join probes: the rows' `columns`, keyed by positions `keys` among them. */
   def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
+  /** Something of the class that `index` gives, for compiling against it; live content is not touched. */
+  def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = index(columns, keys)
   /** The content as it is now, immutable, to be sent elsewhere. */
   def snapshot(): StaticContent
 
@@ -42,7 +44,7 @@ private final class DetachedContent(name: String, arity: Int) extends Serializab
 final class StaticContent(name: String, val table: LongTable, val counts: Array[Int])
     extends RelationContent(name, table.arity) {
   require(counts == null || counts.forall(_ > 0), s"$name has a row with a multiplicity below 1")
-  private val indexes = new ConcurrentHashMap[String, StaticIndex]()
+  private val indexes = new ConcurrentHashMap[(Seq[Int], Seq[Int]), StaticIndex]()
   private lazy val rows: Long = if (counts == null) table.rowCount.toLong else counts.foldLeft(0L)(_ + _)
 
   override def live: Boolean = false
@@ -53,8 +55,24 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
     TableScan.slice(arity, table.rowCount, table.data, counts, slice, slices)
 
   override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
-    indexes.computeIfAbsent(columns.mkString(",") + "|" + keys.mkString(","),
-      _ => StaticIndex.build(table, counts, columns, keys))
+    indexes.computeIfAbsent((columns.toSeq, keys.toSeq), _ => StaticIndex.build(table, counts, columns, keys))
+
+  /** An index by exactly these columns, in this order, whatever else it shows; null when none has been made. */
+  def indexOn(cells: Array[Int]): StaticIndex = {
+    val entries = indexes.entrySet.iterator
+    while (entries.hasNext) {
+      val entry = entries.next()
+      val (columns, keys) = entry.getKey
+      if (keys.length == cells.length && keys.indices.forall(i => columns(keys(i)) == cells(i))) return entry.getValue
+    }
+    null
+  }
+
+  /** Makes sure that there is an index by these columns ("0" or "0,1"). */
+  def makeIndexOn(cells: String): Unit = {
+    val wanted = Numbers.list(cells).map(_.toInt)
+    if (indexOn(wanted) == null) index(Array.range(0, arity), wanted)
+  }
 
   def indexCount: Int = indexes.size
   def memoryBytes: Long = {
@@ -69,6 +87,8 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
   override def live: Boolean = true
   override def rowCount: Long = table.rowCount.toLong
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = table.index(columns, keys)
+  override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
+    new WindowTable(arity).index(columns, keys)
   override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), null)
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {

@@ -136,7 +136,8 @@ case class IndexedRelationExec(
   @transient private lazy val handed: Broadcast[LongHashedRelation] =
     if (forTasks && !sparkContext.isLocal)
       shipped(content, IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray))
-    else new InProcessBroadcast[LongHashedRelation](BroadcastIds.take(), () => content.index(columns.toArray, keys.toArray))
+    else new InProcessBroadcast[LongHashedRelation](BroadcastIds.take(),
+      () => if (Preparing.here) content.indexType(columns.toArray, keys.toArray) else content.index(columns.toArray, keys.toArray))
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new UnsupportedOperationException("an index is probed, not scanned")
@@ -145,6 +146,18 @@ case class IndexedRelationExec(
 
   override def simpleString(maxFields: Int): String =
     s"IndexedRelation ${content.name} ${output.mkString("[", ", ", "]")} key ${keys.map(output(_).name).mkString("(", ", ", ")")}"
+}
+
+/** Whether this thread makes a plan ready and executes none: live relations may be moving under another thread then. */
+private[cqels] object Preparing {
+  private val threads = new ThreadLocal[Boolean] { override def initialValue(): Boolean = false }
+  def here: Boolean = threads.get
+
+  def apply[T](body: => T): T = {
+    val before = threads.get
+    threads.set(true)
+    try body finally threads.set(before)
+  }
 }
 
 /** Sends indexes to executors: static ones once a session, windows' as they are now. */

@@ -87,6 +87,34 @@ final class StaticIndex(
     null
   }
 
+  /** Rows with this key, multiplicities counted, as far as `most` of them; for any thread. */
+  def matchCount(key: Array[Long], most: Int): Long = {
+    val mask = starts.length - 1
+    var hash = 0L
+    var i = 0
+    while (i < key.length) { hash = LongTable.mix(hash, key(i)); i += 1 }
+    var slot = (hash >>> 32).toInt & mask
+    while (starts(slot) >= 0) {
+      var row = starts(slot)
+      if (hasKey(row, key)) {
+        var found = 0L
+        while (found < most && row * arity < cells.length && hasKey(row, key)) {
+          found += (if (counts == null) 1 else counts(row))
+          row += 1
+        }
+        return found
+      }
+      slot = (slot + 1) & mask
+    }
+    0L
+  }
+
+  private def hasKey(row: Int, key: Array[Long]): Boolean = {
+    var i = 0
+    while (i < key.length) { if (cells(row * arity + keyAt(i)) != key(i)) return false; i += 1 }
+    true
+  }
+
   override def estimatedSize: Long = 8L * cells.length + 4L * starts.length + (if (counts == null) 0L else 4L * counts.length)
 
   override def writeExternal(out: ObjectOutput): Unit = {

@@ -18,6 +18,7 @@ final class WindowTable(val arity: Int) {
   private var free = -1 // free rows are chained through hashNext
   private var present = 0
   private var indexes: List[WindowChains] = Nil
+  private var counted = Array.empty[ColumnCounts]
   private var arrived = 0L
   private var expired = 0L
 
@@ -31,7 +32,7 @@ final class WindowTable(val arity: Int) {
   def expiries: Long = expired
 
   def memoryBytes: Long =
-    8L * cells.length + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum
+    8L * cells.length + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
 
   def insert(values: Array[Long]): Unit = {
     val hash = hashOf(values)
@@ -50,6 +51,8 @@ final class WindowTable(val arity: Int) {
       present += 1
       arrived += 1
       indexes.foreach(_.link(at))
+      var i = 0
+      while (i < counted.length) { counted(i).add(this, at); i += 1 }
     }
   }
 
@@ -62,6 +65,8 @@ final class WindowTable(val arity: Int) {
     sightings(row) -= 1
     if (sightings(row) == 0) {
       indexes.foreach(_.unlink(row))
+      var i = 0
+      while (i < counted.length) { counted(i).remove(this, row); i += 1 }
       if (before >= 0) hashNext(before) = hashNext(row) else heads(s) = hashNext(row)
       hashNext(row) = free
       free = row
@@ -82,6 +87,17 @@ final class WindowTable(val arity: Int) {
       made
     }
     new WindowIndex(chains)
+  }
+
+  /** Counts of the values in some columns; made once, then kept up. */
+  def counts(columns: Array[Int], exactValues: Int): ColumnCounts = synchronized {
+    counted.find(c => java.util.Arrays.equals(c.columns, columns)).getOrElse {
+      val made = new ColumnCounts(columns, exactValues)
+      var row = 0
+      while (row < used) { if (sightings(row) > 0) made.add(this, row); row += 1 }
+      counted :+= made
+      made
+    }
   }
 
   /** A copy of the present rows. */

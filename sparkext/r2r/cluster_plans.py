@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,12 +42,22 @@ _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
 
 @dataclass(frozen=True)
+class ClusterSearch:
+    """What the order of a cluster was searched in: `leaves` are its relations by name."""
+
+    graph: QueryGraph
+    catalogue: Catalogue
+    leaves: Mapping[str, Leaf]
+
+
+@dataclass(frozen=True)
 class ClusterChoice:
-    """The order chosen for one cluster: `optimized` is None where there was nothing to choose."""
+    """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given."""
 
     label: str
     plan: PlanNode
     optimized: OptimizedPlan | None
+    search: ClusterSearch | None = None
 
 
 def largest_step(plan: PlanNode) -> float:
@@ -130,13 +140,16 @@ class ClusterPlanner:
             return plan
         graph = self._graph()
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
-        if compiler.adaptive:
-            chosen = optimize(graph, catalogue, prejoin=compiler.policy)
+        label, search = " , ".join(self._leaves), ClusterSearch(graph, catalogue, self._leaves)
+        chosen: OptimizedPlan | None = None
+        if (given := compiler.given_order()) is not None:
+            plan = given
+        elif compiler.adaptive:
+            chosen = optimize(graph, catalogue, compiler.costs, compiler.policy)
             plan = chosen.plan
-            compiler.choices.append(ClusterChoice(" , ".join(self._leaves), plan, chosen))
         else:
             plan = _as_written(graph)
-            compiler.choices.append(ClusterChoice(" , ".join(self._leaves), plan, None))
+        compiler.choices.append(ClusterChoice(label, plan, chosen, search))
         return plan
 
     def _graph(self) -> QueryGraph:

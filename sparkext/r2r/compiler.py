@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from adaptive import PrejoinPolicy
+from adaptive import CostModel, PlanNode, PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
     Bgp,
@@ -58,8 +59,9 @@ if TYPE_CHECKING:
 class PatternCompiler:
     """Compiles the patterns of one query.
 
-    `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `rules`
-    whether the rewrites of joins and groups are on. `choices` collects every join order that was chosen.
+    `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
+    steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
+    that was chosen; with `orders`, those of an earlier compilation of the same query, these orders are taken instead.
     """
 
     room: EngineRoom
@@ -69,6 +71,8 @@ class PatternCompiler:
     policy: PrejoinPolicy
     adaptive: bool = True
     rules: bool = True
+    costs: CostModel = field(default_factory=CostModel)
+    orders: Sequence[PlanNode] = ()
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
 
@@ -118,6 +122,11 @@ class PatternCompiler:
             cluster = self._share(cluster, needed)
             cluster = self._restrict(cluster)
         return ClusterPlanner(self, cluster, needed).solutions()
+
+    def given_order(self) -> PlanNode | None:
+        """The order that the next cluster is to have, if it is given."""
+        place = len(self.choices)
+        return self.orders[place] if place < len(self.orders) else None
 
     def _unit(self, cluster: Cluster) -> Solutions:
         """The one empty solution, under conditions on nothing."""
@@ -190,6 +199,7 @@ class PatternCompiler:
             frames=StockFrames(self.room, self.estimates.dataset),
             policy=PrejoinPolicy(enabled=False),
             rules=False,
+            orders=(),
             choices=[],
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ class StaticRelations:
         self._room = room
         self._sharing = sharing
         self._contents: dict[object, Any] = {}
+        self._making = threading.RLock()  # plans are prepared in the background, too
         self.made = 0
 
     def table(self, dataset: Dataset, leaf: StaticLeaf) -> Any:
@@ -57,14 +59,15 @@ class StaticRelations:
         return self._content(("kept", key), count)
 
     def _content(self, key: object, make: Callable[[], Any]) -> Any:
-        if key in self._contents:
-            return self._contents[key]
-        content = make()
-        self.made += 1
-        logger.info("static relation %s: %d rows", content.name(), content.rowCount())
-        if self._sharing:
-            self._contents[key] = content
-        return content
+        with self._making:
+            if key in self._contents:
+                return self._contents[key]
+            content = make()
+            self.made += 1
+            logger.info("static relation %s: %d rows", content.name(), content.rowCount())
+            if self._sharing:
+                self._contents[key] = content
+            return content
 
     def memory_bytes(self) -> int:
         """Bytes of all relations and their indexes."""

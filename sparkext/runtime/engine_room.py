@@ -94,16 +94,24 @@ class EngineRoom:
         """A plan that stock Spark makes anew at each run."""
         return self.jvm.stock(frame._jdf, label)
 
+    def plans(self, main: Any) -> Any:
+        """The plans of a query: the main one, to which stages are added in the order in which they run."""
+        return self.jvm.plans(main)
+
     def query(
-        self, name: str, plan: Any, columns: Sequence[str], visible: int, operator: str
+        self, name: str, plans: Any, columns: Sequence[str], visible: int, operator: str
     ) -> Any:
-        """A continuous query over a plan; `visible` of its columns are answered, the others only sort."""
-        return self.jvm.query(name, plan, list(columns), visible, operator)
+        """A continuous query over its plans; `visible` of its columns are answered, the others only sort."""
+        return self.jvm.query(name, plans, list(columns), visible, operator)
+
+    def statistics(self, sample_rows: int, exact_values: int, drift: float) -> Any:
+        """An empty list of measures of one join cluster; see ClusterStatistics.scala."""
+        return self.jvm.statistics(sample_rows, exact_values, drift)
 
 
-def operators_of(query: Any) -> list[dict[str, Any]]:
-    """The operators of a query's last evaluation, plan by plan."""
-    found: list[dict[str, Any]] = json.loads(query.operators())
+def operators_of(plans: Any) -> list[dict[str, Any]]:
+    """The operators of the last run, plan by plan."""
+    found: list[dict[str, Any]] = json.loads(plans.operators())
     return found
 
 

@@ -9,23 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 from adaptive import Join, PlanNode, Scan, explain, explain_choice, format_plan
 from adaptive.explain import node_id
+from adaptive.plan import describe
+from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
     from sparkext.r2r.cluster_plans import ClusterChoice
     from sparkext.runtime.prepared_query import PreparedQuery
 
 _JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
+SHOWN_SWITCHES = 5
 _PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild")
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One executed operator: rows out in the last evaluation, None where Spark does not count them."""
+    """One executed operator: rows out in the last evaluation, None where Spark does not count them.
+
+    `place` is its number in the listing, root first.
+    """
 
     name: str
     detail: str
     rows: int | None
     children: tuple[Operator, ...]
+    place: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, the same tree."""
@@ -52,6 +59,11 @@ class Explanation:
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(format_plan(choice)))
+        for switch in self.data["switches"][-SHOWN_SWITCHES:]:
+            when = format_date_time(int(switch["time"]))
+            lines.append(f"switched at {when}: {switch['cause']}")
+            lines.append(f"  from {switch['old']}, {switch['cost_before']:,.0f} us")
+            lines.append(f"  to   {switch['new']}, {switch['cost_after']:,.0f} us")
         for plan in self.data["operators"]:
             lines.append(f"operators of {plan['plan']} (rows counted in the last evaluation):")
             lines.extend(_operator_lines(plan["root"], 1))
@@ -68,15 +80,11 @@ def explain_query(
     roots = [operator_tree(plan["operators"]) for plan in operators]
     shown = []
     for choice in choices:
-        measured: dict[str, dict[str, float]] = {}
-        for root in roots:
-            for top in _subtrees(root):
-                found: dict[str, dict[str, float]] = {}
-                if isinstance(choice.plan, Join) and _match(choice.plan, top, found):
-                    measured = found
-                    break
-            if measured:
-                break
+        measured = {
+            node: {"actual_rows": float(operator.rows)}
+            for node, (_, operator) in lay_over(choice.plan, roots).items()
+            if operator.rows is not None
+        }
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
             shown.append(
@@ -89,6 +97,17 @@ def explain_query(
             "query": query.name,
             "execution": query.execution,
             "choices": shown,
+            "switches": [
+                {
+                    "time": switch.time,
+                    "old": describe(switch.old),
+                    "new": describe(switch.new),
+                    "cost_before": switch.cost_before,
+                    "cost_after": switch.cost_after,
+                    "cause": switch.cause,
+                }
+                for switch in query.history()
+            ],
             "operators": [
                 {"plan": plan["plan"], "root": root.as_dict()}
                 for plan, root in zip(operators, roots, strict=True)
@@ -108,21 +127,37 @@ def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
         while after < len(rows) and rows[after][0] > depth:
             child, after = build(after)
             children.append(child)
-        return Operator(name, detail, None if count < 0 else count, tuple(children)), after
+        counted = None if count < 0 else count
+        return Operator(name, detail, counted, tuple(children), place), after
 
     return build(0)[0]
+
+
+Laid = dict[str, tuple[int, Operator]]
+"""Node id of a chosen order -> the number of the executed plan and the operator that gives the node's rows."""
+
+
+def lay_over(plan: PlanNode, roots: Sequence[Operator]) -> Laid:
+    """Find a chosen order among the operators of executed plans; empty where it is not there."""
+    if isinstance(plan, Join):
+        for number, root in enumerate(roots):
+            for top in _subtrees(root):
+                found: dict[str, Operator] = {}
+                if _match(plan, top, found):
+                    return {node: (number, operator) for node, operator in found.items()}
+    return {}
 
 
 def _subtrees(root: Operator) -> list[Operator]:
     return [root, *(tree for child in root.children for tree in _subtrees(child))]
 
 
-def _match(plan: PlanNode, operator: Operator, found: dict[str, dict[str, float]]) -> bool:
-    """Lay a chosen order over executed operators of the same shape, noting the rows that each part gave."""
-    rows: int | None = None
+def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bool:
+    """Lay a chosen order over executed operators of the same shape, noting which gives the rows of each part."""
+    filtered: Operator | None = None
     while operator.name not in _JOINS and len(operator.children) == 1:
-        if operator.name == "Filter" and rows is None:
-            rows = operator.rows
+        if operator.name == "Filter" and filtered is None:
+            filtered = operator
         elif operator.name not in (*_PASSED, "Filter"):
             break
         operator = operator.children[0]
@@ -132,17 +167,12 @@ def _match(plan: PlanNode, operator: Operator, found: dict[str, dict[str, float]
         left, right = operator.children
         if not (_match(plan.left, left, found) and _match(plan.right, right, found)):
             return False
-        _note(plan, operator.rows if rows is None else rows, found)
+        found[node_id(plan.relations)] = filtered or operator
         return True
     if operator.name in ("RelationScan", "IndexedRelation"):
-        _note(plan, operator.rows if rows is None else rows, found)
+        found[node_id(plan.relations)] = filtered or operator
         return True
     return isinstance(plan, Scan)  # a derived relation: its own joins are matched by themselves
-
-
-def _note(plan: PlanNode, rows: int | None, found: dict[str, dict[str, float]]) -> None:
-    if rows is not None:
-        found[node_id(plan.relations)] = {"actual_rows": float(rows)}
 
 
 def _indented(text: str) -> str:

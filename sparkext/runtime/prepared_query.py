@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import json
+import logging
 import time as clock
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import PrejoinPolicy
+from adaptive import PlanFollower, Switch
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.query import Query
 from sparkext.r2r.cluster_plans import largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler
-from sparkext.r2r.frames import Frames, PreparedFrames, StockFrames
+from sparkext.r2r.frames import PreparedFrames, StockFrames
 from sparkext.r2r.leaf_estimates import LeafEstimates
-from sparkext.r2r.query_plans import QueryFrames, compile_query
+from sparkext.r2r.query_plans import compile_query
 from sparkext.r2r.solutions import column_name
 from sparkext.runtime import answers_file
+from sparkext.runtime.adaptation import Adaptation, FollowedCluster
 from sparkext.runtime.answers import Answers
+from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
+from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
 from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
 
-
-@dataclass(frozen=True)
-class _Compiled:
-    frames: QueryFrames
-    relations: Frames
-    compiler: PatternCompiler
+logger = logging.getLogger(__name__)
 
 
 class PreparedQuery:
@@ -51,22 +50,46 @@ class PreparedQuery:
         self._engine = engine
         self._window_order = list(windows.values())
         self._patterns = WindowPatterns(engine.room, engine.windows, windows)
-        self._compiled = self._compile()
-        self._jvm = self._prepare()
-        self._slices = self._decide_slices()
+        self._dataset = Dataset(engine.store, query.dataset)
+        self._past: tuple[Switch, ...] = ()
+        self._plans = self.compile(())
+        self._jvm = self._open()
+        self._slices = self._decide_slices(self._plans)
+        self._adaptation = self._follow()
         self._executed = False
 
-    def _compile(self) -> _Compiled:
-        engine = self._engine
+    # -- plans --------------------------------------------------------------------------------------
+
+    def compile(self, orders: Orders) -> CompiledPlans:
+        """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
+        started = clock.perf_counter()
+        room, enabled = self._engine.room, self._engine.settings.enabled
+        with self._engine.compiling:
+            compiler = self._compiler(orders)
+            frames = compile_query(compiler, self.query.pattern, self.query.variables)
+            if not enabled:
+                plans = room.plans(room.stock(frames.frame, self.name))
+            else:
+                plans = room.plans(room.prepare(frames.frame, self.name))
+                assert isinstance(compiler.frames, PreparedFrames)
+                for name, (content, solutions) in compiler.frames.stages.items():
+                    columns = [column_name(v) for v in solutions.variables]
+                    plans.addStage(content, room.prepare(solutions.frame.select(*columns), name))
+                plans.warm()
+        choices = tuple(compiler.choices)
+        seconds = clock.perf_counter() - started
+        return CompiledPlans(tuple(c.plan for c in choices), frames, choices, plans, seconds)
+
+    def _compiler(self, orders: Orders) -> PatternCompiler:
+        engine, dataset = self._engine, self._dataset
         settings = engine.settings
-        dataset = Dataset(engine.store, self.query.dataset)
         frames: PreparedFrames | StockFrames
         if settings.enabled:
             frames = PreparedFrames(engine.room, engine.relations, dataset, self._patterns.content)
         else:
             frames = StockFrames(engine.room, dataset, self._patterns.content)
         widths = {name: _width(window) for name, window in self.windows.items()}
-        compiler = PatternCompiler(
+        return PatternCompiler(
             engine.room,
             frames,
             ExpressionCompiler(engine.room.number, engine.constant),
@@ -77,67 +100,131 @@ class PreparedQuery:
                 widths,
                 engine.constant,
             ),
-            PrejoinPolicy(
-                enabled=settings.prejoin_enabled and settings.enabled,
-                max_rows=float(settings.prejoin_max_rows),
-                max_growth=settings.prejoin_max_growth,
-            ),
+            engine.prejoin_policy,
             adaptive=settings.adaptive_enabled,
+            costs=engine.costs,
+            orders=orders,
         )
-        compiled = compile_query(compiler, self.query.pattern, self.query.variables)
-        return _Compiled(compiled, frames, compiler)
 
-    def _prepare(self) -> Any:
-        room, frames = self._engine.room, self._compiled.frames
+    def _open(self) -> Any:
+        room, frames = self._engine.room, self._plans.frames
         names = [v.name for v in frames.variables]
-        plan = self._main_plan()
         extra = len(frames.frame.columns) - len(names)
         columns = names + [f"order {place}" for place in range(extra)]
-        made = room.query(self.name, plan, columns, len(names), self.query.stream_operator)
+        operator = self.query.stream_operator
+        made = room.query(self.name, self._plans.jvm, columns, len(names), operator)
         for window in self._window_order:
             made.addWindow(window.window)
-        self._add_stages(made)
         limit = -1 if frames.limit is None else frames.limit
         made.sliced(",".join(map(str, frames.order)), frames.offset, limit)
         if frames.makes_terms:
             made.setMakesTerms()
-        if self._engine.settings.enabled:
-            made.warm()
         return made
 
-    def _main_plan(self) -> Any:
-        room, frame = self._engine.room, self._compiled.frames.frame
-        if not self._engine.settings.enabled:
-            return room.stock(frame, self.name)
-        return room.prepare(frame, self.name)
+    def _follow(self) -> Adaptation | None:
+        """Watch the clusters whose order may change; None where there are none."""
+        engine = self._engine
+        settings = engine.settings
+        wanted = settings.enabled and settings.adaptive_enabled and settings.statistics_enabled
+        if not (wanted and self.windows):
+            return None
+        contents = WatchedContents(
+            self._patterns.content, lambda leaf: engine.relations.table(self._dataset, leaf)
+        )
+        clusters = []
+        for place, choice in enumerate(self._plans.choices):
+            if choice.search is None:
+                continue
+            measures = engine.room.statistics(
+                settings.statistics_sample_rows,
+                settings.statistics_exact_values,
+                settings.statistics_drift,
+            )
+            watch = ClusterWatch(choice.search, contents, measures)
+            if not watch.worthwhile:
+                continue
+            follower = PlanFollower(
+                choice.search.graph,
+                choice.search.catalogue,
+                engine.costs,
+                engine.prejoin_policy,
+                engine.switch_policy,
+                settings.plan_cache_size,
+                choice.plan,
+            )
+            clusters.append(FollowedCluster(place, follower, watch))
+            self._jvm.addStatistics(measures)
+            engine.background.submit(_watch_static, watch, self.name)
+        if not clusters:
+            return None
+        orders = JoinOrders(self.compile, settings.plan_cache_size, engine.background)
+        orders.keep(self._plans)
+        return Adaptation(clusters, orders, self._plans, self._use)
 
-    def _add_stages(self, made: Any) -> None:
-        relations = self._compiled.relations
-        if isinstance(relations, PreparedFrames):
-            for name, (content, solutions) in relations.stages.items():
-                ordered = solutions.frame.select(*(column_name(v) for v in solutions.variables))
-                made.addStage(content, self._engine.room.prepare(ordered, name))
+    def _use(self, plans: CompiledPlans) -> None:
+        self._plans = plans
+        self._jvm.replacePlans(plans.jvm)
+        self._slices = self._decide_slices(self._plans)
+        self._executed = False
 
     def recompile(self) -> None:
         """Make the plans anew: the static data have changed."""
-        self._compiled = self._compile()
-        self._jvm.replacePlans(self._main_plan())
-        self._add_stages(self._jvm)
+        self._past = self.history()
+        self._plans = self.compile(())
+        self._jvm.replacePlans(self._plans.jvm)
+        self._executed = False
         if self._engine.settings.enabled:
-            self._jvm.warm()
-            self._slices = self._decide_slices()
+            self._slices = self._decide_slices(self._plans)
+            self._jvm.clearStatistics()
+            self._adaptation = self._follow()
 
-    def run(self, bounds: str) -> tuple[pa.Table, dict[str, Any]]:
-        """Execute with the windows moved to `bounds`: the answers, and what the JVM says of the evaluation."""
-        if self._engine.settings.enabled:
-            outcome = json.loads(self._jvm.evaluate(bounds, self._slices))
-        else:
+    # -- evaluation ---------------------------------------------------------------------------------
+
+    def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
+        """Execute with the windows moved to `bounds`: the answers, and what is known of the evaluation's times."""
+        if not self._engine.settings.enabled:
             self._jvm.moveWindows(bounds)
-            self._compiled = self._compile()
-            self._jvm.replacePlans(self._main_plan())
-            outcome = json.loads(self._jvm.evaluate("", 1))
+            self._plans = self.compile(())
+            self._jvm.replacePlans(self._plans.jvm)
+            outcome = json.loads(self._jvm.evaluate("", 1, False))
+        elif self._adaptation is None:
+            outcome = json.loads(self._jvm.evaluate(bounds, self._slices, False))
+        else:
+            outcome = self._run_adapted(self._adaptation, bounds, instant)
         self._executed = True
         return answers_file.take(outcome, self.variables), outcome
+
+    def _run_adapted(self, adaptation: Adaptation, bounds: str, instant: int) -> dict[str, Any]:
+        spent = 0.0
+        if adaptation.waiting:
+            started = clock.perf_counter()
+            self._jvm.moveWindows(bounds)
+            bounds = ""
+            adaptation.before(None, instant)
+            spent = clock.perf_counter() - started
+        outcome: dict[str, Any] = json.loads(self._jvm.evaluate(bounds, self._slices, True))
+        if "news" in outcome:
+            started = clock.perf_counter()
+            adaptation.before(outcome["news"], instant)
+            spent += clock.perf_counter() - started
+            evaluated = json.loads(self._jvm.evaluate("", self._slices, False))
+            evaluated["window_ns"] += outcome["window_ns"]
+            evaluated["statistics_ns"] += outcome["statistics_ns"]
+            outcome = evaluated
+        started = clock.perf_counter()
+        adaptation.after(self._plans.jvm, outcome["run_ns"] / 1e9)
+        spent += clock.perf_counter() - started
+        outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
+        return outcome
+
+    def run_with(self, plans: CompiledPlans) -> tuple[pa.Table, dict[str, Any]]:
+        """Execute other plans of this query once over what the windows hold now; the query's own plan stays."""
+        self._jvm.replacePlans(plans.jvm)
+        try:
+            outcome = json.loads(self._jvm.evaluate("", self._decide_slices(plans), False))
+            return answers_file.take(outcome, self.variables), outcome
+        finally:
+            self._jvm.replacePlans(self._plans.jvm)
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
@@ -148,32 +235,49 @@ class PreparedQuery:
         return Answers(self.name, 0, self.variables, table, self.ordered, seconds)
 
     @property
+    def plans(self) -> CompiledPlans:
+        """The plans that run now."""
+        return self._plans
+
+    def history(self) -> tuple[Switch, ...]:
+        """Every change of a join order: when (the instant, in milliseconds), from and to what, and what caused it."""
+        return self._past + (() if self._adaptation is None else self._adaptation.history)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The answered variables, in order."""
-        return tuple(v.name for v in self._compiled.frames.variables)
+        return tuple(v.name for v in self._plans.frames.variables)
 
     @property
     def ordered(self) -> bool:
         """Whether the answers come in an order that the query asks for."""
-        return bool(self._compiled.frames.order)
+        return bool(self._plans.frames.order)
 
-    def _decide_slices(self) -> int:
+    def _decide_slices(self, plans: CompiledPlans) -> int:
         """0 to run on the driver, else the number of slices of a Spark job."""
         settings = self._engine.settings
-        steps = (largest_step(choice.plan) for choice in self._compiled.compiler.choices)
+        steps = (largest_step(choice.plan) for choice in plans.choices)
         largest = max(steps, default=0.0)
         on_driver = (
             settings.enabled
             and settings.driver_execution_enabled
             and largest <= settings.driver_execution_max_rows
-            and self._jvm.driverRefusal() is None
+            and plans.jvm.driverRefusal() is None
         )
         return 0 if on_driver else self._engine.parallelism
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""
-        operators = operators_of(self._jvm) if self._executed else []
-        return explain_query(self, self._compiled.compiler.choices, operators, self._jvm.planTree())
+        operators = operators_of(self._plans.jvm) if self._executed else []
+        choices = list(self._plans.choices)
+        if self._adaptation is not None:
+            for cluster in self._adaptation.clusters:
+                follower = cluster.follower
+                now = follower.cache.explained(follower.current)
+                choices[cluster.place] = replace(
+                    choices[cluster.place], plan=now.plan, optimized=now
+                )
+        return explain_query(self, choices, operators, self._plans.jvm.planTree())
 
     @property
     def execution(self) -> str:
@@ -183,13 +287,21 @@ class PreparedQuery:
         slices = self._slices
         if not slices:
             return "driver"
-        refusal = self._jvm.driverRefusal()
+        refusal = self._plans.jvm.driverRefusal()
         return f"Spark job of {slices} slices" + (f" ({refusal})" if refusal else "")
 
     def close(self) -> None:
         """Give back what the query holds."""
         self._jvm.close()
         self._patterns.close()
+
+
+def _watch_static(watch: ClusterWatch, name: str) -> None:
+    """Have static neighbours sampled; without them, decisions rest on the catalogue alone."""
+    try:
+        watch.watch_static()
+    except Exception:
+        logger.exception("%s: static relations cannot be sampled", name)
 
 
 def _width(window: QueryWindow) -> int | None:

@@ -26,6 +26,7 @@ class QueryProgress:
     window_seconds: float = 0.0
     run_seconds: float = 0.0
     decode_seconds: float = 0.0
+    optimizer_seconds: float = 0.0
     lag: float = 0.0
     failures: int = 0
     subscriber_failures: int = 0
@@ -39,6 +40,7 @@ class QueryProgress:
         self.window_seconds += outcome["window_ns"] / 1e9
         self.run_seconds += outcome["run_ns"] / 1e9
         self.decode_seconds += outcome["decode_ns"] / 1e9
+        self.optimizer_seconds += outcome.get("optimizer_ns", 0) / 1e9
         if step is None:
             return
         behind, available = self.lag, step / 1000.0

@@ -59,7 +59,7 @@ class RegisteredQuery(PreparedQuery):
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""
         started = clock.perf_counter()
-        table, outcome = self.run(self._bounds(instant))
+        table, outcome = self.run(self._bounds(instant), instant)
         seconds = clock.perf_counter() - started
         answers = Answers(self.name, instant, self.variables, table, self.ordered, seconds)
         step = None if self._previous is None else instant - self._previous

@@ -41,8 +41,13 @@ class Query:
         self.content = live.room.windowPattern(self.window, "w", "0,0,0", "0,2", "")
         frame = change(live.frame(self.content, "s", "o"))
         self.names = [c for c in frame.columns if not c.startswith("_")]
+        self.plans = live.room.plans(live.prepare(frame))
         self.jvm = live.room.query(
-            name, live.prepare(frame), live.names(*frame.columns), len(self.names), operator
+            name,
+            self.plans,
+            live.names(*frame.columns),
+            len(self.names),
+            operator,
         )
         self.jvm.addWindow(self.window)
 
@@ -53,7 +58,7 @@ class Query:
 
     def at(self, time: int, slices: int = 0) -> Answers:
         """The answers at an instant, in their order."""
-        outcome = json.loads(self.jvm.evaluate(f"{time - self.width},{time}", slices))
+        outcome = json.loads(self.jvm.evaluate(f"{time - self.width},{time}", slices, False))
         self.stream.dropExpired(time)
         table = answers_file.take(outcome, self.names)
         assert table.num_rows == outcome["answers"]
@@ -175,13 +180,12 @@ def test_stages_are_computed_before_the_plan_that_reads_them(live: LiveRoom) -> 
     counted = live.frame(first, "s", "t").groupBy("s").agg(F.count("*").alias("n"))
     numbered = counted.selectExpr("s", "cqels_integer(n) as n")
     main = live.frame(first, "s", "t").join(F.broadcast(live.frame(second, "s", "n")), "s")
-    jvm = live.room.query(
-        "staged", live.prepare(main, "main"), live.names("s", "t", "n"), 3, "RSTREAM"
-    )
+    plans = live.room.plans(live.prepare(main, "main"))
+    plans.addStage(first, live.prepare(pairs, "pairs"))
+    plans.addStage(second, live.prepare(numbered, "counts"))
+    assert plans.driverRefusal() is None
+    jvm = live.room.query("staged", plans, live.names("s", "t", "n"), 3, "RSTREAM")
     jvm.addWindow(query.window)
-    jvm.addStage(first, live.prepare(pairs, "pairs"))
-    jvm.addStage(second, live.prepare(numbered, "counts"))
-    assert jvm.driverRefusal() is None
     query.jvm, query.names = jvm, ["s", "t", "n"]
     query.push(1, (A, X), (B, X), (C, Y))
     query.push(2, (C, X))
@@ -205,9 +209,9 @@ def test_other_plans_take_over_between_evaluations(live: LiveRoom) -> None:
     query.push(1, (A, X))
     assert query.at(1) == [(A, X)]
     frame = live.frame(query.content, "s", "o").repartition(2).select("s", "o")
-    other = live.prepare(frame)
+    other = live.room.plans(live.prepare(frame))
     query.jvm.replacePlans(other)
-    assert query.jvm.driverRefusal() is not None
+    assert other.driverRefusal() is not None
     query.push(2, (B, X))
     # What was answered before the change is not new after it.
     assert query.at(2, 1) == [(B, X)]
@@ -217,7 +221,7 @@ def test_a_query_without_visible_columns_tells_how_often_it_holds(live: LiveRoom
     query = Query(live, "ask", "RSTREAM", lambda f: f.select())
     query.push(1, (A, X), (B, X))
     counts = [
-        json.loads(query.jvm.evaluate(f"{t - 1},{t}", slices))["answers"]
+        json.loads(query.jvm.evaluate(f"{t - 1},{t}", slices, False))["answers"]
         for t, slices in ((1, 0), (1, 1), (2, 0), (2, 1))
     ]
     assert counts == [2, 2, 0, 0]
@@ -227,11 +231,11 @@ def test_operators_and_plans_can_be_read(live: LiveRoom) -> None:
     query = Query(live, "read", "RSTREAM", lambda f: f.where("s <> o"))
     query.push(1, (A, X), (B, B))
     query.at(1)
-    ((plan,)) = json.loads(query.jvm.operators())
+    ((plan,)) = json.loads(query.plans.operators())
     assert plan["plan"] == "plan"
     rows = {name: count for _, name, _, count in plan["operators"]}
     assert (rows["RelationScan"], rows["Filter"]) == (2, 1)
-    assert "RelationScan w" in query.jvm.planTree()
+    assert "RelationScan w" in query.plans.planTree()
 
 
 def test_stock_spark_gives_the_same_answers_over_changing_content(live: LiveRoom) -> None:

@@ -1,0 +1,38 @@
+package org.apache.spark.sql.cqels
+
+import scala.collection.mutable
+
+/** The plans of one query for one choice of join orders: stages in the order in which they run, then the main plan. */
+final class QueryPlans(main: ExecutablePlan) {
+  private val stages = mutable.ArrayBuffer[(StageContent, ExecutablePlan)]()
+  private def all: Seq[ExecutablePlan] = stages.map(_._2).toSeq :+ main
+
+  def addStage(content: StageContent, plan: ExecutablePlan): Unit = stages += ((content, plan))
+
+  /** Plans and compiles now, so that the first evaluation does not. */
+  def warm(): Unit = all.foreach(_.warm())
+
+  /** Why these plans cannot run on the driver, or null. */
+  def driverRefusal: String = all.map(_.driverRefusal).find(_ != null).orNull
+
+  /** The rows of the main plan now; `slices` = 0: on the driver, otherwise as a Spark job with so many slices. */
+  def run(slices: Int): LongTable = {
+    stages.foreach { case (content, plan) => content.replace(run(plan, slices)) }
+    run(main, slices)
+  }
+
+  private def run(plan: ExecutablePlan, slices: Int): LongTable =
+    if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
+
+  /** The last run's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows], ..]}, ..]. */
+  def operators(): String =
+    all.map { plan =>
+      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows}]")
+      s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
+    }.mkString("[", ",", "]")
+
+  /** Rows out of each operator of the last run, in the order of `operators`, as a JSON list for each plan. */
+  def rowCounts(): String = all.map(_.rowCounts().mkString("[", ",", "]")).mkString("[", ",", "]")
+
+  def planTree(): String = all.map(p => s"-- ${p.label}\n${p.treeString}").mkString("\n")
+}

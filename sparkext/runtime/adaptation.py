@@ -1,0 +1,175 @@
+"""Has the join orders of one query follow its streams: measures in, decisions of `adaptive` carried out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adaptive import Join, OperatorCounts, PlanFollower, PlanNode, Switch
+from adaptive.explain import node_id
+from adaptive.plan import walk
+from sparkext.runtime.cluster_watch import ClusterWatch
+from sparkext.runtime.explanation import lay_over, operator_tree
+from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
+
+logger = logging.getLogger(__name__)
+
+# Counts are read at the first evaluations of a plan, then at every so many.
+FIRST_COUNTED = 3
+COUNTED_EVERY = 8
+# A count that is this many times off what was expected is worth another look at the plan.
+SURPRISE = 1.5
+
+
+@dataclass(frozen=True)
+class FollowedCluster:
+    """A join cluster whose order may change; `place` is its number among the query's clusters."""
+
+    place: int
+    follower: PlanFollower
+    watch: ClusterWatch
+
+
+class Adaptation:
+    """The followed clusters of one query and the plans they may choose from.
+
+    `use` makes the query run other plans; it is called in the evaluating thread, between two evaluations. The other
+    methods belong to that thread, too.
+    """
+
+    def __init__(
+        self,
+        clusters: Sequence[FollowedCluster],
+        orders: JoinOrders,
+        plans: CompiledPlans,
+        use: Callable[[CompiledPlans], None],
+    ) -> None:
+        self.clusters = tuple(clusters)
+        self.orders = orders
+        self._plans = plans
+        self._use = use
+        self._ready: deque[CompiledPlans] = deque()
+        self._wanted: Orders | None = None
+        self._reconsider = False
+        self._runs = 0
+        self._places: dict[tuple[int, frozenset[str]], tuple[int, int]] | None = None
+
+    def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
+        """Take in what was measured for the coming evaluation, and change the plan if that pays."""
+        self._take_ready(instant)
+        for number, cluster in enumerate(self.clusters):
+            told = None if news is None else news[number]
+            if told is None and not self._reconsider:
+                continue
+            statistics, matches = ({}, {}) if told is None else cluster.watch.read(told)
+            decision = cluster.follower.observe(statistics, matches)
+            if decision.kind == "stay":
+                continue
+            orders = self._with(cluster.place, decision.plan)
+            if decision.kind == "prepare":
+                self.orders.prepare(orders, self._ready.append)
+            else:
+                self._wanted = orders
+                self._switch(instant)
+        self._reconsider = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is to be decided although nothing has drifted."""
+        return bool(self._ready) or self._reconsider
+
+    def after(self, plans: Any, seconds: float) -> None:
+        """Take in what the evaluation counted; `plans` are the JVM's."""
+        self._runs += 1
+        counted = self._runs <= FIRST_COUNTED or self._runs % COUNTED_EVERY == 0
+        counts = self._counts(plans) if counted else {}
+        for cluster in self.clusters:
+            found = counts.get(cluster.place, [])
+            expected = (
+                cluster.follower.cache.expected_rows(cluster.follower.current) if found else {}
+            )
+            for count in found:
+                known = expected.get(count.relations)
+                off = (
+                    1.0
+                    if known is None
+                    else OperatorCounts(count.relations, known, count.actual).error
+                )
+                self._reconsider |= off > SURPRISE
+            cluster.follower.executed(found, seconds)
+
+    def _counts(self, plans: Any) -> dict[int, list[OperatorCounts]]:
+        if self._places is None:
+            self._places = self._find_places(json.loads(plans.operators()))
+        rows = json.loads(plans.rowCounts())
+        found: dict[int, list[OperatorCounts]] = {}
+        for (cluster, relations), (plan, operator) in self._places.items():
+            actual = rows[plan][operator]
+            if actual >= 0:
+                counts = OperatorCounts(relations, estimated=float(actual), actual=float(actual))
+                found.setdefault(cluster, []).append(counts)
+        return found
+
+    def _find_places(
+        self, listing: Sequence[dict[str, Any]]
+    ) -> dict[tuple[int, frozenset[str]], tuple[int, int]]:
+        """Where the rows of each join of a followed cluster are counted: plan and operator number."""
+        roots = [operator_tree(plan["operators"]) for plan in listing]
+        places = {}
+        for cluster in self.clusters:
+            plan = self._plans.orders[cluster.place]
+            laid = lay_over(plan, roots)
+            for node in _joins(plan):
+                if (at := laid.get(node_id(node))) is not None:
+                    places[cluster.place, node] = (at[0], at[1].place)
+        return places
+
+    def _with(self, place: int, plan: PlanNode) -> Orders:
+        orders = list(self._plans.orders if self._wanted is None else self._wanted)
+        orders[place] = plan
+        return tuple(orders)
+
+    def _take_ready(self, instant: float) -> None:
+        while self._ready:
+            plans = self._ready.popleft()
+            for cluster in self.clusters:
+                cluster.follower.prepared(plans.orders[cluster.place], plans.seconds)
+            self._reconsider = True
+        if self._wanted is not None:
+            self._switch(instant)
+
+    def _switch(self, instant: float) -> None:
+        """Run the wanted plans if they are ready; have them made if they are not."""
+        assert self._wanted is not None
+        plans = self.orders.take(self._wanted)
+        if plans is None:
+            # Each cluster's order is known, but not the two together.
+            self.orders.prepare(self._wanted, self._ready.append)
+            return
+        self._wanted = None
+        self._use(plans)
+        for cluster in self.clusters:
+            cluster.follower.switched(plans.orders[cluster.place], instant)
+        self._plans = plans
+        self._places = None
+        self._runs = 0
+        logger.info("plans changed at %s", instant)
+
+    @property
+    def history(self) -> tuple[Switch, ...]:
+        """The switches of all clusters, in order of time."""
+        switches = [switch for cluster in self.clusters for switch in cluster.follower.history]
+        return tuple(sorted(switches, key=lambda switch: switch.time))
+
+    @property
+    def optimizer_seconds(self) -> float:
+        """Time spent on statistics and search in Python."""
+        return sum(cluster.follower.optimizer_seconds for cluster in self.clusters)
+
+
+def _joins(plan: PlanNode) -> list[frozenset[str]]:
+    return [node.relations for node in walk(plan) if isinstance(node, Join)]

@@ -1,0 +1,100 @@
+"""The plans of one query by their join orders: kept while they are used, made in the background while others serve."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from adaptive import PlanNode
+from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.query_plans import QueryFrames
+
+logger = logging.getLogger(__name__)
+
+Orders = tuple[PlanNode, ...]
+"""The plan of each join cluster of a query, in the order in which clusters are compiled."""
+
+
+@dataclass(frozen=True)
+class CompiledPlans:
+    """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took."""
+
+    orders: Orders
+    frames: QueryFrames
+    choices: tuple[ClusterChoice, ...]
+    jvm: Any
+    seconds: float
+
+
+class JoinOrders:
+    """The least recently used plans go when there are more than `size`; one is made at a time."""
+
+    def __init__(
+        self, make: Callable[[Orders], CompiledPlans], size: int, background: Executor
+    ) -> None:
+        self._make = make
+        self._size = size
+        self._background = background
+        self._plans: OrderedDict[Orders, CompiledPlans] = OrderedDict()
+        self._refused: set[Orders] = set()
+        self._pending: set[Orders] = set()
+        self._lock = threading.Lock()
+
+    def take(self, orders: Orders) -> CompiledPlans | None:
+        """Plans that are ready; they count as used now."""
+        with self._lock:
+            plans = self._plans.get(orders)
+            if plans is not None:
+                self._plans.move_to_end(orders)
+            return plans
+
+    def keep(self, plans: CompiledPlans) -> None:
+        """Put plans among those that are ready; the least recently used ones go."""
+        with self._lock:
+            self._plans[plans.orders] = plans
+            self._plans.move_to_end(plans.orders)
+            while len(self._plans) > self._size:
+                self._plans.popitem(last=False)
+
+    def prepare(self, orders: Orders, ready: Callable[[CompiledPlans], None]) -> None:
+        """Make plans in the background unless that is under way or has failed before; `ready` is told there."""
+        with self._lock:
+            if orders in self._plans or orders in self._pending or orders in self._refused:
+                return
+            self._pending.add(orders)
+        self._background.submit(self._prepare, orders, ready)
+
+    def _prepare(self, orders: Orders, ready: Callable[[CompiledPlans], None]) -> None:
+        try:
+            plans = self._make(orders)
+        except Exception:  # The old plan goes on serving; what cannot be made is not tried again.
+            logger.exception("a plan could not be prepared")
+            with self._lock:
+                self._refused.add(orders)
+        else:
+            self.keep(plans)
+            ready(plans)
+        finally:
+            with self._lock:
+                self._pending.discard(orders)
+
+    @property
+    def pending(self) -> int:
+        """How many plans are being made."""
+        with self._lock:
+            return len(self._pending)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._plans)
+
+    def clear(self) -> None:
+        """Forget everything: what the plans read has changed."""
+        with self._lock:
+            self._plans.clear()
+            self._refused.clear()
