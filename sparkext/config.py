@@ -169,6 +169,13 @@ class Settings:
         "Choose the join order by cost, and change it when the streams change. When false, patterns"
         " are joined in the order in which the query writes them.",
     )
+    calibration_enabled: bool = _key(
+        "calibration.enabled",
+        _BOOLEAN,
+        True,
+        "Measure on this machine what scans, look-ups and joins cost, when the first query is"
+        " registered; the result is kept in the user's cache. When false, built-in constants are used.",
+    )
     plan_cache_size: int = _key(
         "planCache.size",
         _whole(1),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
+from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
@@ -71,7 +72,7 @@ class Engine:
         self.switch_policy = SwitchPolicy(
             horizon=float(self.settings.plan_cache_horizon), margin=self.settings.plan_cache_margin
         )
-        self.costs = CostModel()
+        self._costs: CostModel | None = None
         self.compiling = (
             threading.RLock()
         )  # one query is compiled at a time, also in the background
@@ -83,6 +84,15 @@ class Engine:
         self._registrations = itertools.count()
         self._failures: list[str] = []
         self.store.listen(self._static_data_changed)
+
+    @property
+    def costs(self) -> CostModel:
+        """What steps of a plan cost on this machine; measured when first asked for, once a machine."""
+        if self._costs is None:
+            settings = self.settings
+            wanted = settings.enabled and settings.adaptive_enabled and settings.calibration_enabled
+            self._costs = calibrated_costs(self.room) if wanted else CostModel()
+        return self._costs
 
     # -- static data ------------------------------------------------------------------------------------
 

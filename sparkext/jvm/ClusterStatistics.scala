@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.joins.StaticIndex
 /** What is known of the relations of one join cluster at this instant: rows and different values of its windows, and how
  *  many rows each window has in common with a neighbour.
  *
- *  A window beside a static relation is sampled: some of its rows are looked up in an index that is there anyway. Two
- *  windows multiply their counts. Nothing is told before something has moved by more than a factor of `drift`.
+ *  A window beside a static relation is sampled: some of its rows are looked up in an index that is there anyway, and
+ *  beside another window in that one's counts. Nothing is told before something has moved by more than a factor of `drift`.
  */
 final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) {
   private val measures = mutable.ArrayBuffer[() => Double]()
@@ -28,7 +28,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   def addWindows(left: WindowContent, leftColumns: String, right: WindowContent, rightColumns: String): Unit = synchronized {
     val one = left.table.counts(Numbers.list(leftColumns).map(_.toInt), exactValues)
     val other = right.table.counts(Numbers.list(rightColumns).map(_.toInt), exactValues)
-    measures += (() => one.joinSize(other))
+    measures += (() => one.joinSize(left.table, other, sampleRows, offset))
   }
 
   /** Adds a measure: the rows of the join of a window with a static relation; below 0 while there is no index to look in. */
@@ -40,6 +40,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
 
   /** All measures as a JSON array if one has drifted since they were last told, else "". */
   def news(): String = synchronized {
+    offset += 1
     val now = measures.iterator.map(_()).toArray
     if (told.length == now.length && !now.indices.exists(i => moved(told(i), now(i)))) return ""
     told = now
@@ -54,28 +55,13 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
 
   private def sampled(table: WindowTable, columns: Array[Int], index: StaticIndex): Double =
     if (index == null) -1.0
-    else if (table.rowCount == 0) 0.0
     else {
       val key = new Array[Long](columns.length)
-      val used = table.capacityUsed
-      val all = used <= sampleRows
-      val steps = if (all) used else sampleRows
-      // A stride over all rows from another start each time: what arrived together lies together.
-      offset += 1
-      var seen = 0
-      var found = 0L
-      var i = 0
-      while (i < steps) {
-        val row = if (all) i else ((i.toLong * used / steps + offset) % used).toInt
-        if (table.isPresent(row)) {
-          seen += 1
-          var c = 0
-          while (c < key.length) { key(c) = table.cell(row, columns(c)); c += 1 }
-          found += index.matchCount(key, ClusterStatistics.MostCounted)
-        }
-        i += 1
+      table.rowCount * RowSample.mean(table, sampleRows, offset) { row =>
+        var c = 0
+        while (c < key.length) { key(c) = table.cell(row, columns(c)); c += 1 }
+        index.matchCount(key, ClusterStatistics.MostCounted).toDouble
       }
-      if (seen == 0) -1.0 else found.toDouble / seen * table.rowCount
     }
 }
 

@@ -54,18 +54,18 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     known.sortBy { case (value, count) => (-count, value) }.take(most)
   }
 
-  /** Rows of the join with another window on these columns: exact where both are, else from the counters, less what
-   *  different values in one bucket add to it.
+  /** Rows of the join of `table`, of which these are counts, with another window on these columns.
+   *
+   *  Exact where both count few values; else from `sampleRows` rows of the table, each with what the other counts of its
+   *  value, less what other values in its bucket are expected to add.
    */
-  def joinSize(other: ColumnCounts): Double =
-    if (values != null && other.values != null) {
+  def joinSize(table: WindowTable, other: ColumnCounts, sampleRows: Int, offset: Int): Double =
+    if (values != null && other.values != null && math.min(values.size, other.values.size) <= sampleRows) {
       val (few, many) = if (values.size <= other.values.size) (values, other.values) else (other.values, values)
       few.product(many)
     } else {
-      var sum = 0.0
-      var i = 0
-      while (i < Buckets) { sum += buckets(i).toDouble * other.buckets(i); i += 1 }
-      math.max(0.0, (sum - rows.toDouble * other.rows / Buckets) / (1.0 - 1.0 / Buckets))
+      val collisions = if (other.values != null) 0.0 else other.rows.toDouble / Buckets
+      RowSample.mean(table, sampleRows, offset)(row => math.max(0.0, other.card(keyOf(table, row)) - collisions)) * rows
     }
 
   def memoryBytes: Long = 4L * Buckets + 8L * Candidates + (if (values == null) 0L else values.memoryBytes)
@@ -87,47 +87,77 @@ private object ColumnCounts {
   final val Candidates = 1 << 8
 }
 
-/** Values and their counts in an open-addressing table; a value leaves with its last row. */
+/** Some rows of a window, spread over all of it: what arrived together lies together. */
+private object RowSample {
+  /** The mean of `measure` over at most `most` present rows, from another start for each `offset`; 0 if none is present. */
+  def mean(table: WindowTable, most: Int, offset: Int)(measure: Int => Double): Double = {
+    val used = table.capacityUsed
+    val all = used <= most
+    val steps = if (all) used else most
+    var seen = 0
+    var sum = 0.0
+    var i = 0
+    while (i < steps) {
+      val row = if (all) i else ((i.toLong * used / steps + offset) % used).toInt
+      if (table.isPresent(row)) {
+        seen += 1
+        sum += measure(row)
+      }
+      i += 1
+    }
+    if (seen == 0) 0.0 else sum / seen
+  }
+}
+
+/** Values and their counts: side by side in arrays, found through an open-addressing table; a value leaves with its last
+ *  row.
+ */
 private final class ExactCounts(most: Int) {
   private val capacity = Integer.highestOneBit(math.max(8, most)) * 4
-  private val keys = new Array[Long](capacity)
-  private val counts = new Array[Int](capacity)
+  private val slots = new Array[Int](capacity) // number of the value plus one; 0: free
+  private val keys = new Array[Long](most)
+  private val counts = new Array[Int](most)
   private var used = 0
 
   def size: Int = used
-  def memoryBytes: Long = 12L * capacity
-  def apply(value: Long): Long = counts(slotOf(value))
+  def memoryBytes: Long = 4L * capacity + 12L * most
+  def apply(value: Long): Long = { val n = slots(slotOf(value)); if (n == 0) 0L else counts(n - 1).toLong }
 
   /** Whether there was room for it. */
   def add(value: Long): Boolean = {
     val slot = slotOf(value)
-    if (counts(slot) == 0) {
+    if (slots(slot) == 0) {
       if (used == most) return false
-      keys(slot) = value
+      keys(used) = value
+      counts(used) = 0
       used += 1
+      slots(slot) = used
     }
-    counts(slot) += 1
+    counts(slots(slot) - 1) += 1
     true
   }
 
   def remove(value: Long): Unit = {
     val slot = slotOf(value)
-    counts(slot) -= 1
-    if (counts(slot) == 0) {
-      used -= 1
+    val number = slots(slot) - 1
+    counts(number) -= 1
+    if (counts(number) == 0) {
       close(slot)
+      used -= 1
+      if (number < used) { // the last value takes its place
+        keys(number) = keys(used)
+        counts(number) = counts(used)
+        slots(slotOf(keys(number))) = number + 1
+      }
     }
   }
 
-  def all: Seq[(Long, Long)] = keys.indices.filter(counts(_) > 0).map(i => (keys(i), counts(i).toLong))
+  def all: Seq[(Long, Long)] = (0 until used).map(i => (keys(i), counts(i).toLong))
 
   def product(other: ExactCounts): Double = {
     var sum = 0.0
     var i = 0
-    while (i < capacity) {
-      if (counts(i) > 0) sum += counts(i).toDouble * other(keys(i))
-      i += 1
-    }
+    while (i < used) { sum += counts(i).toDouble * other(keys(i)); i += 1 }
     sum
   }
 
@@ -135,20 +165,20 @@ private final class ExactCounts(most: Int) {
 
   private def slotOf(value: Long): Int = {
     var slot = home(value)
-    while (counts(slot) > 0 && keys(slot) != value) slot = (slot + 1) & (capacity - 1)
+    while (slots(slot) != 0 && keys(slots(slot) - 1) != value) slot = (slot + 1) & (capacity - 1)
     slot
   }
 
   // Later values of the same run move up, so that no look-up meets the gap first.
   private def close(freed: Int): Unit = {
     var gap = freed
+    slots(gap) = 0
     var slot = (freed + 1) & (capacity - 1)
-    while (counts(slot) > 0) {
-      val away = (slot - home(keys(slot))) & (capacity - 1)
+    while (slots(slot) != 0) {
+      val away = (slot - home(keys(slots(slot) - 1))) & (capacity - 1)
       if (away >= ((slot - gap) & (capacity - 1))) {
-        keys(gap) = keys(slot)
-        counts(gap) = counts(slot)
-        counts(slot) = 0
+        slots(gap) = slots(slot)
+        slots(slot) = 0
         gap = slot
       }
       slot = (slot + 1) & (capacity - 1)
