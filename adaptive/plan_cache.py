@@ -13,15 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptive.alternatives import Alternatives, Step, Table
+from adaptive.alternatives import Alternatives, RowEstimator, Step, Table
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts, linear_costs
 from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
 from adaptive.errors import SearchError
+from adaptive.known_rows import KnownRows
 from adaptive.optimizer import OptimizedPlan, SearchResult, explain_search, search
 from adaptive.plan import PlanNode, verify
 from adaptive.plan_cost import PlanPricing
-from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
+from adaptive.plan_operators import PlanOperators, operators_of
+from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates, static_parts
 from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue, OperatorCounts
@@ -30,8 +32,8 @@ from adaptive.sub_plans import IntArray, Reach, SubPlans
 # Sets of relations are numbers of 64 bits here.
 _MOST_RELATIONS = 62
 
-# Plans known to answer the query, so that pricing one again need not check it again.
-_VERIFIED = 256
+# Plans whose operators are remembered, so that pricing one again need not look for them again.
+_KNOWN_PLANS = 256
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,11 @@ class PlanCache:
         self._linear = linear_costs(self.costs)
         self._components = graph.components()
         self._pairs = self._all_pairs()
-        self._verified: set[PlanNode] = set()
+        self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
         self._plan: PlanNode | None = None
         self._scalar: CardinalityEstimator | None = None
+        self._known_rows: KnownRows | None = None
+        self._static_parts = static_parts(graph, self.prejoin)
         self._rebuild()
 
     def _all_pairs(self) -> list[tuple[int, int]] | None:
@@ -124,6 +128,8 @@ class PlanCache:
 
     def _rebuild(self) -> Touched:
         self._forget()
+        self._known_plans.clear()
+        self._known_rows = None
         if self._pairs is None:
             self._greedy = self._searched()
             return Touched(rebuilt=True)
@@ -133,6 +139,7 @@ class PlanCache:
         self._sub_plans = sub_plans
         self._kept_columns = {mask: len(self.graph.needed_outside(mask)) for mask in self._allowed}
         self._estimates = RowEstimates(self.graph, self.catalogue, sub_plans)
+        self._known_rows = KnownRows(self.graph, self.catalogue, sub_plans, self._estimates)
         self._value: FloatArray = np.zeros(sub_plans.slots)
         self._rows: FloatArray = np.zeros(sub_plans.slots)
         self._fixed: FloatArray = np.zeros(sub_plans.slots)
@@ -284,7 +291,7 @@ class PlanCache:
     def plan(self) -> PlanNode:
         """The cheapest plan, read off the table from the top."""
         if self._plan is None:
-            found = self._searched()
+            found = self._searched() if self.exact else self._greedy
             self._plan = found.alternatives.plan(self.graph.all_relations, found.table)
         return self._plan
 
@@ -298,16 +305,44 @@ class PlanCache:
 
         Raises PlanError for a plan that does not answer this query.
         """
-        if plan not in self._verified:
-            verify(plan, self.graph)
-            if len(self._verified) >= _VERIFIED:
-                self._verified.clear()
-            self._verified.add(plan)
+        operators = self._operators(plan)
+        if operators is not None and self._linear is not None:
+            return self._summed(operators, self._linear.output_row)
         return PlanPricing(self._estimator(), self.costs).price(plan).cost
 
+    def _operators(self, plan: PlanNode) -> PlanOperators | None:
+        known = self._known_plans.get(id(plan))
+        if known is None or known[0] is not plan:
+            verify(plan, self.graph)
+            operators = None
+            if self._pairs is not None:
+                operators = operators_of(plan, self.graph, self._sub_plans)
+            if len(self._known_plans) >= _KNOWN_PLANS:
+                del self._known_plans[next(iter(self._known_plans))]
+            known = self._known_plans[id(plan)] = (plan, operators)
+        return known[1]
+
+    def _summed(self, operators: PlanOperators, output_row: float) -> float:
+        read, left, right, union, shares, _ = operators
+        cost = self._rows[left]
+        cost *= self._each[right]
+        cost += self._fixed[right]
+        out = self._estimates.unfiltered[union]
+        out *= self._estimates.shares[shares]
+        return float(self._value[read].sum() + cost.sum() + out.sum() * output_row)
+
     def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
-        """Rows expected now of every join of a plan and of its first leaf, by relations' names."""
+        """Rows expected now of every join of a plan and every leaf read, by relations' names."""
+        operators = self._operators(plan)
+        if operators is not None:
+            filtered = self._estimates.filtered
+            return {names: float(filtered[number]) for names, number in operators.parts}
         return PlanPricing(self._estimator(), self.costs).rows(plan)
+
+    def repriced(self, plan: PlanNode) -> PlanNode:
+        """The same plan, of this query, with the rows and costs of now at every node."""
+        verify(plan, self.graph)
+        return PlanPricing(self._estimator(), self.costs).repriced(plan)
 
     def values(self) -> dict[frozenset[str], float]:
         """The cost of the cheapest plan of every part in the table, by relations' names."""
@@ -321,14 +356,18 @@ class PlanCache:
     def _forget(self) -> None:
         self._plan = None
         self._scalar = None
+        if self._known_rows is not None:
+            self._known_rows.forget()
 
-    def _estimator(self) -> CardinalityEstimator:
+    def _estimator(self) -> RowEstimator:
+        if self._known_rows is not None:
+            return self._known_rows
         if self._scalar is None:
             self._scalar = CardinalityEstimator(self.graph, self.catalogue)
         return self._scalar
 
     def _candidates_now(self) -> tuple[PrejoinCandidate, ...]:
-        return prejoin_candidates(self._estimator(), self.prejoin)
+        return prejoin_candidates(self._estimator(), self.prejoin, self._static_parts)
 
     def _prejoins_changed(self) -> bool:
         if not self.prejoin.enabled:

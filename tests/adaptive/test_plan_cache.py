@@ -13,6 +13,7 @@ from adaptive.errors import PlanError, SearchError, StatisticsError
 from adaptive.optimizer import optimize
 from adaptive.plan import Join, Scan, describe, verify, walk
 from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -367,6 +368,28 @@ def test_no_random_tree_is_cheaper_than_the_plan(query, chance):
         assert cache.cost <= tree.cost * (1 + 1e-9)
         assert cache.cost_of(tree) == pytest.approx(tree.cost, rel=1e-9)
     assert len(seen) > 1 or len(graph.relations) <= 2
+
+
+def same_numbers(one, other):
+    assert one == other
+    for mine, its in zip(walk(one), walk(other), strict=True):
+        assert mine.estimated_rows == pytest.approx(its.estimated_rows, rel=1e-9)
+        assert mine.cost == pytest.approx(its.cost, rel=1e-9)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(queries(max_relations=6, connected=False), st.integers(0, 10**6).map(random.Random))
+def test_an_old_plan_is_priced_by_the_statistics_of_now(query, chance):
+    graph, catalogue = query
+    cache = PlanCache(graph, catalogue)
+    old = cache.plan()
+    for _ in range(3):
+        cache.apply(*random_update(chance, cache))
+        pricing = PlanPricing(CardinalityEstimator(graph, catalogue), cache.costs)
+        assert cache.cost_of(old) == pytest.approx(pricing.price(old).cost, rel=1e-9)
+        assert cache.expected_rows(old) == pytest.approx(pricing.rows(old), rel=1e-9)
+        same_numbers(cache.repriced(cache.plan()), optimize(graph, catalogue).plan)
+        assert cache.repriced(old).cost == pytest.approx(cache.cost_of(old), rel=1e-9)
 
 
 def test_expected_rows_follow_the_statistics():
