@@ -186,7 +186,7 @@ def test_an_update_touches_the_parts_that_hold_a_changed_relation_and_no_others(
         untouched = {names: cost for names, cost in before.items() if not graph.mask(names) & mask}
         # A part that must not be computed again keeps even a wrong value.
         for names in untouched:
-            cache._value[cache._sub_plans.number[graph.mask(names)]] += 1e9
+            cache._prices.value[cache._sub_plans.number[graph.mask(names)]] += 1e9
         known = cache.catalogue
         touched = cache.apply(
             {
