@@ -404,3 +404,31 @@ def test_expected_rows_follow_the_statistics():
         now = estimator.rows(Q2.mask(node.relations))
         assert rows[node.relations] == pytest.approx(now)
         assert not math.isclose(now, node.estimated_rows)
+
+
+def test_what_a_change_reaches_is_found_once():
+    graph = star(9)
+    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
+    sub_plans = cache._sub_plans
+    first = sub_plans.reach(frozenset({1}), 0)
+    assert sub_plans.reach(frozenset({1}), 0) is first
+    for mask in range(2, 90):
+        sub_plans.reach(frozenset({mask}), 0)
+    again = sub_plans.reach(frozenset({1}), 0)
+    assert again is not first  # forgotten: other changes were more recent
+    assert again.parts.tolist() == first.parts.tolist()
+    assert again.alternatives.tolist() == first.alternatives.tolist()
+
+
+def test_an_update_finds_the_least_cost_up_and_down():
+    graph = chain(5)
+    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
+    before = cache.values()
+    cache.apply({"r2": statistics(1e5, v2=100.0, v3=100.0)})
+    higher = cache.values()
+    assert higher[frozenset({"r2", "r3"})] > before[frozenset({"r2", "r3"})]
+    cache.apply({"r2": statistics(1.0, v2=1.0, v3=1.0)})
+    lower = cache.values()
+    assert all(lower[part] <= higher[part] for part in lower)
+    cache.apply({"r2": statistics(1_000.0, v2=100.0, v3=100.0)})
+    assert cache.values() == pytest.approx(before, rel=1e-12)

@@ -272,3 +272,14 @@ def test_work_and_time_are_counted():
     assert (follower.updates, follower.touched) == (1, 5)  # left alone, and with window and others
     follower.executed([])
     assert follower.optimizer_seconds == 3.0
+
+
+def test_counts_fade_as_evaluations_pass():
+    follower = PlanFollower(GRAPH, catalogue(), None, WITHOUT)
+    part = frozenset({"window", "left"})
+    follower.executed([OperatorCounts(part, 10.0, 1e5)])
+    factor = follower.cache.catalogue.corrections.factor(part)
+    assert factor > 1.0
+    for _ in range(50):
+        follower.executed([])
+    assert follower.cache.catalogue.corrections.factor(part) == pytest.approx(factor / 2, abs=0.1)
