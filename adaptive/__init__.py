@@ -3,6 +3,10 @@
 Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every part), `prejoin`
 (which static parts may be kept), `enumerate` or `greedy` (the search, over `alternatives` priced by
 `cost_model`), and returns a `plan` that `explain` turns into plain data.
+
+A plan that follows a stream is the work of `plan_follower`: `plan_cache` keeps the table of that
+search right while statistics change (numbered in `sub_plans`, estimated in `row_estimates`, priced
+in `operator_prices`), and `switching` says when another plan is worth the change.
 """
 
 from adaptive.cost_model import CostModel

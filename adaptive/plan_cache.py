@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adaptive.alternatives import Alternatives, Step, Table
+from adaptive.alternatives import Alternatives, RowEstimator, Step, Table
 from adaptive.cardinality import CardinalityEstimator
-from adaptive.cost_model import CostModel, FloatArray, JoinCosts, linear_costs
+from adaptive.cost_model import CostModel, FloatArray, JoinCosts
 from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
 from adaptive.errors import SearchError
+from adaptive.known_rows import KnownRows
+from adaptive.operator_prices import OperatorPrices
 from adaptive.optimizer import (
     Considered,
     OptimizedPlan,
@@ -27,8 +29,9 @@ from adaptive.optimizer import (
 )
 from adaptive.plan import PlanNode, verify, walk
 from adaptive.plan_cost import PlanPricing
-from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
-from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
+from adaptive.plan_operators import PlanOperators, operators_of
+from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates, static_parts
+from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.sub_plans import IntArray, Reach, SubPlans
@@ -36,8 +39,8 @@ from adaptive.sub_plans import IntArray, Reach, SubPlans
 # Sets of relations are numbers of 64 bits here.
 _MOST_RELATIONS = 62
 
-# Plans known to answer the query, so that pricing one again need not check it again.
-_VERIFIED = 256
+# Plans whose operators are remembered, so that pricing one again need not look for them again.
+_KNOWN_PLANS = 256
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class PlanCache:
     may also be changed from outside; the next `apply` sees it.
 
     >>> from adaptive.plan import describe
-    >>> from adaptive.query_graph import ColumnStatistics, Relation
+    >>> from adaptive.query_graph import ColumnStatistics, Relation, RelationKind
     >>> graph = QueryGraph((
     ...     Relation("window", ("x", "y"), RelationKind.WINDOW),
     ...     Relation("left", ("x",), RelationKind.STATIC),
@@ -94,12 +97,13 @@ class PlanCache:
         self.prejoin = PrejoinPolicy() if prejoin is None else prejoin
         self.budget = budget
         self.bushy = bushy
-        self._linear = linear_costs(self.costs)
         self._components = graph.components()
         self._pairs = self._all_pairs()
-        self._verified: set[PlanNode] = set()
+        self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
         self._plan: PlanNode | None = None
         self._scalar: CardinalityEstimator | None = None
+        self._known_rows: KnownRows | None = None
+        self._static_parts = static_parts(graph, self.prejoin)
         self._rebuild()
 
     def _all_pairs(self) -> list[tuple[int, int]] | None:
@@ -130,6 +134,8 @@ class PlanCache:
 
     def _rebuild(self) -> Touched:
         self._forget()
+        self._known_plans.clear()
+        self._known_rows = None
         if self._pairs is None:
             self._greedy = self._searched()
             return Touched(rebuilt=True)
@@ -137,13 +143,9 @@ class PlanCache:
         self._allowed = tuple(alternatives.prejoins)
         sub_plans = SubPlans(alternatives, self._pairs)
         self._sub_plans = sub_plans
-        self._kept_columns = {mask: len(self.graph.needed_outside(mask)) for mask in self._allowed}
         self._estimates = RowEstimates(self.graph, self.catalogue, sub_plans)
-        self._value: FloatArray = np.zeros(sub_plans.slots)
-        self._rows: FloatArray = np.zeros(sub_plans.slots)
-        self._fixed: FloatArray = np.zeros(sub_plans.slots)
-        self._each: FloatArray = np.zeros(sub_plans.slots)
-        self._read: FloatArray = np.zeros(sub_plans.slots)
+        self._known_rows = KnownRows(self.graph, self.catalogue, sub_plans, self._estimates)
+        self._prices = OperatorPrices(self.graph, self.costs, sub_plans, self._estimates)
         self._estimates.sync()
         reach = sub_plans.everything()
         self._estimates.estimate(reach)
@@ -198,72 +200,19 @@ class PlanCache:
 
         Returns what each alternative costs by itself, without the inputs that are built for it.
         """
-        sub_plans, estimates, costs = self._sub_plans, self._estimates, self.costs
-        parts = reach.parts
-        self._rows[parts] = estimates.filtered[parts]
-        slots, rows, read = [], [], []
-        for part in reach.leaves.tolist():
-            unfiltered = float(estimates.unfiltered[part])
-            self._value[part] = costs.scan_cost(unfiltered)
-            slot = sub_plans.index_slot.get(sub_plans.parts[part])
-            if slot is not None:
-                window = self._kind(part) is RelationKind.WINDOW
-                slots.append(slot)
-                rows.append(unfiltered)
-                read.append(costs.window_index_cost(unfiltered) if window else 0.0)
-        if reach.static:
-            for mask, slot in sub_plans.kept_slot.items():
-                kept_rows = float(estimates.filtered[sub_plans.number[mask]])
-                cost = costs.kept_cost(kept_rows, self._kept_columns[mask])
-                self._value[slot] = self._read[slot] = cost + costs.scan_cost(kept_rows)
-                slots.append(sub_plans.index_slot[mask])
-                rows.append(kept_rows)
-                read.append(cost)
-        self._rows[slots] = rows
-        self._value[slots] = read
-        linear = self._linear
-        if linear is not None:
-            self._fixed[parts], self._each[parts] = linear.hash_terms(self._rows[parts])
-            if slots:
-                self._fixed[slots], self._each[slots] = linear.index_terms(self._rows[slots])
-        self._read[slots] = self._value[slots] + self._fixed[slots]
-        self._read[reach.leaves] = self._value[reach.leaves] + self._fixed[reach.leaves]
-        out = estimates.unfiltered[reach.union] * estimates.shares[reach.shares]
-        if linear is None:
-            return self._priced_singly(reach.alternatives, out)
-        own = self._rows[reach.left]
-        own *= self._each[reach.right]
-        out *= linear.output_row
-        own += out
-        return own
-
-    def _priced_singly(self, alternatives: IntArray, out: FloatArray) -> FloatArray:
-        """The same for a cost model that does not say its terms: one call an alternative."""
-        sub_plans, costs = self._sub_plans, self.costs
-        left = self._rows[sub_plans.left[alternatives]].tolist()
-        right = self._rows[sub_plans.right[alternatives]].tolist()
-        own = np.zeros(len(out))
-        for place, number in enumerate(alternatives.tolist()):
-            method = sub_plans.steps[number].method
-            if method != "read":
-                price = costs.index_join_cost if method == "index" else costs.hash_join_cost
-                own[place] = price(left[place], right[place], float(out[place]))
-        return own
+        return self._prices.update(reach)
 
     def trigger_update_optimal_plan(self, reach: Reach, own: FloatArray) -> int:
         """Choose the cheapest alternative of each part anew, by size, be it dearer or cheaper.
 
         Returns the number of parts whose value changed.
         """
+        value, held = self._prices.value, self._prices.held
         changed = len(reach.leaves)
         for level in reach.levels:
-            left, right = (
-                reach.left[level.first : level.last],
-                reach.right[level.first : level.last],
-            )
-            cost = own[level.first : level.last]
-            cost = cost + self._value[left]
-            cost += self._read[right]
+            span = slice(level.first, level.last)
+            cost = own[span] + value[reach.left[span]]
+            cost += held[reach.right[span]]
             best = np.minimum.reduceat(cost, level.starts)
             changed += self.propagate_sub_optimal_update(level.parts, best)
         return changed
@@ -273,9 +222,8 @@ class PlanCache:
 
         Returns how many are not what they were.
         """
-        changed = int(np.count_nonzero(self._value[parts] != best))
-        self._value[parts] = best
-        self._read[parts] = best + self._fixed[parts]
+        changed = int(np.count_nonzero(self._prices.value[parts] != best))
+        self._prices.set_values(parts, best)
         return changed
 
     @property
@@ -284,13 +232,13 @@ class PlanCache:
         if self._pairs is None:
             return self._greedy.table[self.graph.all_relations].cost
         if len(self._components) == 1:
-            return float(self._value[self._sub_plans.number[self.graph.all_relations]])
+            return float(self._prices.value[self._sub_plans.number[self.graph.all_relations]])
         return self._searched().table[self.graph.all_relations].cost
 
     def plan(self) -> PlanNode:
         """The cheapest plan, read off the table from the top."""
         if self._plan is None:
-            found = self._searched()
+            found = self._searched() if self.exact else self._greedy
             self._plan = found.alternatives.plan(self.graph.all_relations, found.table)
         return self._plan
 
@@ -304,23 +252,43 @@ class PlanCache:
 
         Raises PlanError for a plan that does not answer this query.
         """
-        if plan not in self._verified:
-            verify(plan, self.graph)
-            if len(self._verified) >= _VERIFIED:
-                self._verified.clear()
-            self._verified.add(plan)
+        operators = self._operators(plan)
+        cost = None if operators is None else self._prices.cost_of(operators)
+        if cost is not None:
+            return cost
         return PlanPricing(self._estimator(), self.costs).price(plan).cost
 
+    def _operators(self, plan: PlanNode) -> PlanOperators | None:
+        known = self._known_plans.get(id(plan))
+        if known is None or known[0] is not plan:
+            verify(plan, self.graph)
+            operators = None
+            if self._pairs is not None:
+                operators = operators_of(plan, self.graph, self._sub_plans)
+            if len(self._known_plans) >= _KNOWN_PLANS:
+                del self._known_plans[next(iter(self._known_plans))]
+            known = self._known_plans[id(plan)] = (plan, operators)
+        return known[1]
+
     def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
-        """Rows expected now of every join of a plan and of its first leaf, by relations' names."""
+        """Rows expected now of every join of a plan and every leaf read, by relations' names."""
+        operators = self._operators(plan)
+        if operators is not None:
+            filtered = self._estimates.filtered
+            return {names: float(filtered[number]) for names, number in operators.parts}
         return PlanPricing(self._estimator(), self.costs).rows(plan)
+
+    def repriced(self, plan: PlanNode) -> PlanNode:
+        """The same plan, of this query, with the rows and costs of now at every node."""
+        verify(plan, self.graph)
+        return PlanPricing(self._estimator(), self.costs).repriced(plan)
 
     def explained(self, plan: PlanNode) -> OptimizedPlan:
         """Any valid plan with the rows and costs of now, the cheapest one first among its rivals."""
         best = self.optimized()
         if best.plan == plan:
             return best
-        now = PlanPricing(self._estimator(), self.costs).repriced(plan)
+        now = self.repriced(plan)
         cheapest = Considered(best.plan, best.cost, "the cheapest now")
         others = tuple(rival for rival in best.considered if rival.plan != plan)
         return replace(
@@ -336,30 +304,31 @@ class PlanCache:
         if self._pairs is None:
             return {}
         return {
-            frozenset(self.graph.names(mask)): float(self._value[number])
+            frozenset(self.graph.names(mask)): float(self._prices.value[number])
             for mask, number in self._sub_plans.number.items()
         }
 
     def _forget(self) -> None:
         self._plan = None
         self._scalar = None
+        if self._known_rows is not None:
+            self._known_rows.forget()
 
-    def _estimator(self) -> CardinalityEstimator:
+    def _estimator(self) -> RowEstimator:
+        if self._known_rows is not None:
+            return self._known_rows
         if self._scalar is None:
             self._scalar = CardinalityEstimator(self.graph, self.catalogue)
         return self._scalar
 
     def _candidates_now(self) -> tuple[PrejoinCandidate, ...]:
-        return prejoin_candidates(self._estimator(), self.prejoin)
+        return prejoin_candidates(self._estimator(), self.prejoin, self._static_parts)
 
     def _prejoins_changed(self) -> bool:
         if not self.prejoin.enabled:
             return False
         candidates = self._candidates_now()
         return tuple(c.mask for c in candidates if c.refusal is None) != self._allowed
-
-    def _kind(self, part: int) -> RelationKind:
-        return self.graph.relations[self._sub_plans.parts[part].bit_length() - 1].kind
 
     def _priced(self) -> Alternatives:
         allowed = {c.mask: c for c in self._candidates_now() if c.refusal is None}
@@ -392,15 +361,8 @@ class PlanCache:
         sub_plans = self._sub_plans
         number = sub_plans.number[part]
         if part & (part - 1) == 0:
-            return Step(float(self._value[number]), part, 0, "read")
-        first, last = int(sub_plans.first[number]), int(sub_plans.first[number + 1])
-        left, right = sub_plans.left[first:last], sub_plans.right[first:last]
-        estimates = self._estimates
-        out = estimates.unfiltered[number] * estimates.shares[sub_plans.shares[first:last]]
-        if self._linear is None:
-            own = self._priced_singly(np.arange(first, last), out)
-        else:
-            own = self._rows[left] * self._each[right] + out * self._linear.output_row
-        cost = own + self._value[left] + self._read[right]
+            return Step(float(self._prices.value[number]), part, 0, "read")
+        cost = self._prices.costs_of(number)
         place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
-        return sub_plans.steps[first + place]._replace(cost=float(cost[place]))
+        step = sub_plans.steps[int(sub_plans.first[number]) + place]
+        return step._replace(cost=float(cost[place]))

@@ -47,18 +47,15 @@ class PlanPricing:
         return found
 
     def repriced(self, plan: PlanNode) -> PlanNode:
-        """The same plan with the rows and costs of now in its nodes."""
-        if not isinstance(plan, Join):
-            price = self._leaf(plan)
-            return replace(plan, estimated_rows=price.rows, cost=price.cost)
-        left, right = self.repriced(plan.left), plan.right
-        if plan.method == "index":
-            price = self._probed(right)
-            right = replace(right, estimated_rows=price.rows, cost=price.cost)
-        else:
-            right = self.repriced(right)
-        price = self._price(plan, {})
-        return replace(plan, left=left, right=right, estimated_rows=price.rows, cost=price.cost)
+        """The same plan with the rows and costs of now at every node."""
+        priced = self.price(plan)
+        if isinstance(plan, Join):
+            right = self.repriced(plan.right)
+            if plan.method == "index":
+                probed = self._probed(plan.right)
+                right = replace(right, estimated_rows=probed.rows, cost=probed.cost)
+            plan = replace(plan, left=self.repriced(plan.left), right=right)
+        return replace(plan, estimated_rows=priced.rows, cost=priced.cost)
 
     def _price(self, plan: PlanNode, found: dict[frozenset[str], float]) -> Priced:
         priced = self._join(plan, found) if isinstance(plan, Join) else self._leaf(plan)

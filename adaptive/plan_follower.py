@@ -21,6 +21,9 @@ from adaptive.switching import Regimes, SwitchPolicy
 
 _REMEMBERED_SWITCHES = 10_000
 
+# Plans remembered that were wanted but not prepared.
+_WANTED = 64
+
 # Weight of a new measurement of seconds against the mean so far.
 _NEWEST = 0.3
 
@@ -98,6 +101,8 @@ class PlanFollower:
         self.cache.cost_of(self._current)  # an initial plan of another query is an error
         self._prepared: dict[PlanNode, None] = {self._current: None}
         self._preparing: PlanNode | None = None
+        self._missed: dict[PlanNode, tuple[int, float]] = {}
+        self._evaluations = 0
         self._failed: set[PlanNode] = set()
         self._regimes = Regimes(self.policy)
         self._regime = self._current
@@ -135,6 +140,7 @@ class PlanFollower:
         if self._observed_at is not None:
             self._interval = _mean(self._interval, began - self._observed_at)
         self._observed_at = began
+        self._evaluations += 1
         touched = self.cache.apply(statistics, matches)
         self.updates += bool(touched.entries or touched.rebuilt)
         self.touched += touched.entries
@@ -168,6 +174,7 @@ class PlanFollower:
         if self._preparing == plan:
             self._preparing = None
         self._prepare_cost = _mean(self._prepare_cost, seconds * 1e6)
+        self._missed.pop(plan, None)
         self._use(plan)
         dropped = []
         for old in list(self._prepared):
@@ -227,8 +234,15 @@ class PlanFollower:
         if verdict.kind == "switch" or wanted in self._prepared:
             plan = ready if verdict.kind == "switch" else self._current
             return Decision(verdict.kind, plan, verdict.saving, verdict.reason, cost, best)
+        wanted_cost = cache.cost_of(wanted)
         verdict = policy.decide(
-            cost, cache.cost_of(wanted), False, lasting, self._prepare_cost, self._delay()
+            cost,
+            wanted_cost,
+            False,
+            lasting,
+            self._prepare_cost,
+            self._delay(),
+            self._missed_with(wanted, min(cost, ready_cost) - wanted_cost),
         )
         if verdict.kind == "stay":
             return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
@@ -244,6 +258,16 @@ class PlanFollower:
     def _seen(self, best: PlanNode) -> None:
         self._regimes.seen(same=best == self._regime)
         self._regime = best
+
+    def _missed_with(self, plan: PlanNode, saving: float) -> float:
+        """What was lost for want of a plan, this evaluation included; long ago counts for less."""
+        kept = 1.0 - 1.0 / self.policy.horizon
+        at, missed = self._missed.pop(plan, (self._evaluations, 0.0))
+        missed = missed * kept ** (self._evaluations - at) + max(0.0, saving)
+        if len(self._missed) >= _WANTED:
+            del self._missed[next(iter(self._missed))]
+        self._missed[plan] = (self._evaluations, missed)
+        return missed
 
     def _cheapest_prepared(self) -> tuple[PlanNode, float]:
         costs = {plan: self.cache.cost_of(plan) for plan in self._prepared}

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.query_graph import RelationKind, bits
+from adaptive.query_graph import QueryGraph, RelationKind, bits
 
 # A relation that drops fewer rows of the others than this share does not make them fewer.
 _SHRINKS = 0.01
 
 # Rows of a relation that appear less often than this, on average, are not repeated.
 _REPEATS = 1.5
+
+# Rounding of estimates must not decide what is on a limit.
+_ROUNDING = 1.0 + 1e-9
+
+
+class PartRows(Protocol):
+    """The estimates needed here; see `CardinalityEstimator`."""
+
+    graph: QueryGraph
+
+    def rows(self, mask: int) -> float:
+        """Rows of a set of relations after its filters."""
+
+    def unfiltered_rows(self, mask: int) -> float:
+        """Rows of a set of relations before any filter."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +49,11 @@ class PrejoinPolicy:
 
     def refusal(self, rows: float, input_rows: float) -> str | None:
         """Why a part of this size is not made, in words; None when it may be."""
-        if rows <= self.always_rows:
+        if rows <= self.always_rows * _ROUNDING:
             return None
-        if rows > self.max_rows:
+        if rows > self.max_rows * _ROUNDING:
             return f"over the limit of {self.max_rows:,.0f} rows"
-        if rows > self.max_growth * input_rows:
+        if rows > self.max_growth * input_rows * _ROUNDING:
             return f"over {self.max_growth:g} times its {input_rows:,.0f} input rows"
         return None
 
@@ -56,60 +71,91 @@ class PrejoinCandidate:
     refusal: str | None
 
 
-def prejoin_candidates(
-    estimator: CardinalityEstimator, policy: PrejoinPolicy
-) -> tuple[PrejoinCandidate, ...]:
-    """The connected sets of two or more static relations worth a thought, small sets first.
+@dataclass(frozen=True)
+class StaticPart:
+    """A connected set of two or more static relations, without any estimate.
 
-    Those refused for their size are marked; they do not rule out larger ones, as another relation
-    may shrink them again. Sets that a relation only widens (see `widens_only`) are left out.
+    `attached` has each relation (as a set) that is no more than looked up from the rest of the
+    part: it links nothing, and decides no filter with anything outside.
     """
+
+    mask: int
+    name: str
+    variables: tuple[str, ...]
+    filters: tuple[str, ...]
+    attached: tuple[int, ...]
+
+
+def static_parts(graph: QueryGraph, policy: PrejoinPolicy) -> tuple[StaticPart, ...]:
+    """The parts of a query that a policy looks at, small sets first."""
     if not policy.enabled:
         return ()
-    graph = estimator.graph
     static = 0
     for position, relation in enumerate(graph.relations):
         if relation.kind is RelationKind.STATIC:
             static |= 1 << position
-    found: list[PrejoinCandidate] = []
-    seen = 0
+    found: list[StaticPart] = []
     level = {1 << position for position in bits(static)}
-    while level and seen < policy.max_candidates:
+    while level and len(found) < policy.max_candidates:
         level = {
             mask | 1 << position
             for mask in level
             for position in bits(graph.neighbours(mask) & static)
         }
-        masks = sorted(level)[: policy.max_candidates - seen]
-        seen += len(masks)
-        for mask in masks:
-            if any(widens_only(estimator, mask, position) for position in bits(mask)):
-                continue
-            rows = estimator.rows(mask)
-            input_rows = sum(estimator.unfiltered_rows(1 << position) for position in bits(mask))
-            found.append(
-                PrejoinCandidate(
-                    mask=mask,
-                    name="+".join(graph.names(mask)),
-                    variables=graph.needed_outside(mask),
-                    filters=tuple(filter_.name for filter_ in graph.filters_within(mask)),
-                    rows=rows,
-                    input_rows=input_rows,
-                    refusal=policy.refusal(rows, input_rows),
-                )
+        found += [
+            StaticPart(
+                mask=mask,
+                name="+".join(graph.names(mask)),
+                variables=graph.needed_outside(mask),
+                filters=tuple(filter_.name for filter_ in graph.filters_within(mask)),
+                attached=tuple(1 << p for p in bits(mask) if _is_attached(graph, mask, 1 << p)),
             )
+            for mask in sorted(level)[: policy.max_candidates - len(found)]
+        ]
     return tuple(found)
 
 
-def widens_only(estimator: CardinalityEstimator, mask: int, position: int) -> bool:
+def prejoin_candidates(
+    estimator: PartRows, policy: PrejoinPolicy, parts: tuple[StaticPart, ...] | None = None
+) -> tuple[PrejoinCandidate, ...]:
+    """The connected sets of two or more static relations worth a thought, small sets first.
+
+    Those refused for their size are marked; they do not rule out larger ones, as another relation
+    may shrink them again. Sets that a relation only widens (see `widens_only`) are left out.
+    `parts` are those of `static_parts`, when they are known.
+    """
+    found: list[PrejoinCandidate] = []
+    for part in static_parts(estimator.graph, policy) if parts is None else parts:
+        if any(_widens(estimator, part.mask, one) for one in part.attached):
+            continue
+        rows = estimator.rows(part.mask)
+        input_rows = sum(estimator.unfiltered_rows(1 << position) for position in bits(part.mask))
+        found.append(
+            PrejoinCandidate(
+                mask=part.mask,
+                name=part.name,
+                variables=part.variables,
+                filters=part.filters,
+                rows=rows,
+                input_rows=input_rows,
+                refusal=policy.refusal(rows, input_rows),
+            )
+        )
+    return tuple(found)
+
+
+def widens_only(estimator: PartRows, mask: int, position: int) -> bool:
     """Whether a relation of a set does nothing there but repeat its columns in more rows.
 
     So it is with names joined to pairs of people: no pair is dropped, nothing outside joins on a
     name, and each name is stored once per pair. Looked up in the end, a name costs one probe for
     each answer, and none for the pairs that do not become one.
     """
-    graph = estimator.graph
     one = 1 << position
+    return _is_attached(estimator.graph, mask, one) and _widens(estimator, mask, one)
+
+
+def _is_attached(graph: QueryGraph, mask: int, one: int) -> bool:
     rest = mask & ~one
     if not graph.is_connected(rest):
         return False
@@ -119,8 +165,10 @@ def widens_only(estimator: CardinalityEstimator, mask: int, position: int) -> bo
         filter_.variables & own and not filter_.variables <= graph.variables(mask)
         for filter_ in graph.filters
     )
-    if leads_on or decides:
-        return False
+    return not leads_on and not decides
+
+
+def _widens(estimator: PartRows, mask: int, one: int) -> bool:
     rows = estimator.rows(mask)
-    shrinks = rows < estimator.rows(rest) * (1.0 - _SHRINKS)
-    return not shrinks and rows > estimator.rows(one) * _REPEATS
+    shrinks = rows * _ROUNDING < estimator.rows(mask & ~one) * (1.0 - _SHRINKS)
+    return not shrinks and rows > estimator.rows(one) * _REPEATS * _ROUNDING

@@ -18,6 +18,7 @@ from adaptive.cardinality import (
     counted_sets,
     filter_selectivity,
     log_match,
+    log_matches,
     log_rows,
     pair_factor,
 )
@@ -25,6 +26,9 @@ from adaptive.cost_model import FloatArray
 from adaptive.query_graph import ColumnStatistics, QueryGraph, RelationStatistics, bits
 from adaptive.statistics import Catalogue
 from adaptive.sub_plans import IntArray, Reach, SubPlans
+
+# From so many terms of a variable on, matching them together is faster than one by one.
+_TOGETHER = 5
 
 
 class RowEstimates:
@@ -92,6 +96,16 @@ class RowEstimates:
             for (variable, sharing), number in terms.items()
         }
         self._term_positions = {n: list(bits(sharing)) for (_, sharing), n in terms.items()}
+        self._term_variable = {number: variable for (variable, _), number in terms.items()}
+        self._members = {variable: list(bits(members)) for variable, members in shared.items()}
+        self._variable_columns = {v: [columns[v, p] for p in self._members[v]] for v in shared}
+        # For each term, which of its variable's columns it takes.
+        most_members = max(map(len, self._members.values()), default=0)
+        self._chosen = np.zeros((len(terms), most_members), dtype=np.bool_)
+        self._chosen_line = {number: line for line, number in enumerate(terms.values())}
+        for line, (variable, sharing) in enumerate(terms):
+            for place, position in enumerate(self._members[variable]):
+                self._chosen[line, place] = bool(sharing >> position & 1)
         # Position -> terms that its columns enter, with their columns, padded: to add, to compare.
         self._entered: list[tuple[IntArray, IntArray, IntArray]] = []
         for position in range(len(graph.relations)):
@@ -123,8 +137,11 @@ class RowEstimates:
                     changed.add(1 << position)
         for position in positions:
             self._take_columns(position)
+        frequent: set[int] = set()
         for position in positions:
-            self._match_terms(position)
+            frequent.update(self._match_terms(position))
+        if frequent:
+            self._match_frequent(sorted(frequent))
         filters = self._take_filters(positions) if positions else 0
         changed |= self._take_pairs(changed)
         changed |= self._take_corrections()
@@ -141,17 +158,35 @@ class RowEstimates:
             self._logs[number] = math.log(column.distinct)
             self._listed[number] = 1 if column.top else 0
 
-    def _match_terms(self, position: int) -> None:
+    def _match_terms(self, position: int) -> list[int]:
+        """Match values as if all were as frequent; returns the terms where that is known better."""
         numbers, adding, comparing = self._entered[position]
         if not len(numbers):
-            return
+            return []
         smallest = self._logs[comparing].min(axis=0)
         self._terms[numbers] = smallest - self._logs[adding].sum(axis=0)
-        if self._listed.any():
-            for number in numbers[self._listed[adding].sum(axis=0) >= 2].tolist():
-                columns = [self._columns[column] for column in self._term_columns[number]]
-                rows = [self._rows(p) for p in self._term_positions[number]]
-                self._terms[number] = log_match(columns, rows)
+        if not self._listed.any():
+            return []
+        frequent: list[int] = numbers[self._listed[adding].sum(axis=0) >= 2].tolist()
+        return frequent
+
+    def _match_frequent(self, numbers: list[int]) -> None:
+        """Match the terms of which two columns list frequent values, one by one if there are few."""
+        grouped: dict[str, list[int]] = {}
+        for number in numbers:
+            grouped.setdefault(self._term_variable[number], []).append(number)
+        for variable, group in grouped.items():
+            if len(group) < _TOGETHER:
+                for number in group:
+                    columns = [self._columns[column] for column in self._term_columns[number]]
+                    rows = [self._rows(p) for p in self._term_positions[number]]
+                    self._terms[number] = log_match(columns, rows)
+                continue
+            positions = self._members[variable]
+            columns = [self._columns[column] for column in self._variable_columns[variable]]
+            chosen = self._chosen[[self._chosen_line[number] for number in group]]
+            rows = [self._rows(position) for position in positions]
+            self._terms[group] = log_matches(columns, rows, chosen[:, : len(positions)])
 
     def _rows(self, position: int) -> float:
         known = self._known[position]

@@ -100,6 +100,10 @@ class SubPlans:
         self._static = static
         self._reaches: dict[tuple[frozenset[int], int], Reach] = {}
 
+    def decided(self, mask: int) -> int:
+        """The filters (bit i) that a part decides."""
+        return self._decided[self.number[mask]]
+
     def holding(self, sets: Iterable[int]) -> NDArray[np.bool_]:
         """Which parts hold all relations of one of these sets."""
         held: NDArray[np.bool_] = np.zeros(len(self.parts), dtype=np.bool_)

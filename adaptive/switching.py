@@ -28,7 +28,7 @@ class SwitchPolicy:
     counts as noise. `switch_cost` is changing to a plan that is prepared already, `prepare_cost`
     preparing one until that was measured.
 
-    >>> policy = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0)
+    >>> policy = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0, background=1.0)
     >>> policy.decide(500.0, 300.0, prepared=False, lasting=8.0).kind    # 8 * 200 > 1,010
     'prepare'
     >>> policy.decide(500.0, 300.0, prepared=False, lasting=2.0).kind
@@ -41,7 +41,8 @@ class SwitchPolicy:
     margin: float = 0.05
     switch_cost: float = 100.0
     prepare_cost: float = 200_000.0
-    first_regime: float = 16.0
+    background: float = 0.25
+    first_regime: float = 32.0
     memory: float = 0.3
 
     def __post_init__(self) -> None:
@@ -64,24 +65,29 @@ class SwitchPolicy:
         lasting: float,
         prepare_cost: float | None = None,
         delay: float = 0.0,
+        missed: float = 0.0,
     ) -> Verdict:
         """Weigh the running plan's `cost` of one evaluation against the `best` one.
 
         `lasting` is how many evaluations the saving is expected to last; `delay` those that pass
-        while an unprepared plan is being prepared, and save nothing.
+        while an unprepared plan is being prepared, and save nothing. `missed` is what not having it
+        has cost lately: a plan that is best for short times only, but often, is worth as much.
         """
         if self.within_margin(cost, best):
             return Verdict("stay", 0.0, f"within {self.margin:.0%} of the cheapest plan")
         batches = min(self.horizon, max(1.0, lasting))
-        needed = self.switch_cost
-        if not prepared:
-            needed += self.prepare_cost if prepare_cost is None else prepare_cost
+        if prepared:
+            needed = self.switch_cost
+        else:
+            preparing = self.prepare_cost if prepare_cost is None else prepare_cost
+            needed = self.switch_cost + self.background * preparing
             batches = max(0.0, batches - delay)
         saving = (cost - best) * batches
-        words = (
-            f"saves {cost - best:,.0f} us in each of {batches:,.0f} evaluations, "
-            f"costs {needed:,.0f} us"
-        )
+        words = f"saves {cost - best:,.0f} us in each of {batches:,.0f} evaluations"
+        if missed > saving and not prepared:
+            saving = missed
+            words = f"would have saved {missed:,.0f} us lately"
+        words += f", costs {needed:,.0f} us"
         if saving <= needed:
             return Verdict("stay", saving, words)
         return Verdict("switch" if prepared else "prepare", saving, words)

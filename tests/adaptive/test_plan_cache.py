@@ -13,6 +13,7 @@ from adaptive.errors import PlanError, SearchError, StatisticsError
 from adaptive.optimizer import optimize
 from adaptive.plan import Join, Scan, describe, verify, walk
 from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -185,7 +186,7 @@ def test_an_update_touches_the_parts_that_hold_a_changed_relation_and_no_others(
         untouched = {names: cost for names, cost in before.items() if not graph.mask(names) & mask}
         # A part that must not be computed again keeps even a wrong value.
         for names in untouched:
-            cache._value[cache._sub_plans.number[graph.mask(names)]] += 1e9
+            cache._prices.value[cache._sub_plans.number[graph.mask(names)]] += 1e9
         known = cache.catalogue
         touched = cache.apply(
             {
@@ -369,6 +370,28 @@ def test_no_random_tree_is_cheaper_than_the_plan(query, chance):
     assert len(seen) > 1 or len(graph.relations) <= 2
 
 
+def same_numbers(one, other):
+    assert one == other
+    for mine, its in zip(walk(one), walk(other), strict=True):
+        assert mine.estimated_rows == pytest.approx(its.estimated_rows, rel=1e-9)
+        assert mine.cost == pytest.approx(its.cost, rel=1e-9)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(queries(max_relations=6, connected=False), st.integers(0, 10**6).map(random.Random))
+def test_an_old_plan_is_priced_by_the_statistics_of_now(query, chance):
+    graph, catalogue = query
+    cache = PlanCache(graph, catalogue)
+    old = cache.plan()
+    for _ in range(3):
+        cache.apply(*random_update(chance, cache))
+        pricing = PlanPricing(CardinalityEstimator(graph, catalogue), cache.costs)
+        assert cache.cost_of(old) == pytest.approx(pricing.price(old).cost, rel=1e-9)
+        assert cache.expected_rows(old) == pytest.approx(pricing.rows(old), rel=1e-9)
+        same_numbers(cache.repriced(cache.plan()), optimize(graph, catalogue).plan)
+        assert cache.repriced(old).cost == pytest.approx(cache.cost_of(old), rel=1e-9)
+
+
 def test_expected_rows_follow_the_statistics():
     cache = PlanCache(Q2, dblp())
     plan = cache.plan()
@@ -381,3 +404,31 @@ def test_expected_rows_follow_the_statistics():
         now = estimator.rows(Q2.mask(node.relations))
         assert rows[node.relations] == pytest.approx(now)
         assert not math.isclose(now, node.estimated_rows)
+
+
+def test_what_a_change_reaches_is_found_once():
+    graph = star(9)
+    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
+    sub_plans = cache._sub_plans
+    first = sub_plans.reach(frozenset({1}), 0)
+    assert sub_plans.reach(frozenset({1}), 0) is first
+    for mask in range(2, 90):
+        sub_plans.reach(frozenset({mask}), 0)
+    again = sub_plans.reach(frozenset({1}), 0)
+    assert again is not first  # forgotten: other changes were more recent
+    assert again.parts.tolist() == first.parts.tolist()
+    assert again.alternatives.tolist() == first.alternatives.tolist()
+
+
+def test_an_update_finds_the_least_cost_up_and_down():
+    graph = chain(5)
+    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
+    before = cache.values()
+    cache.apply({"r2": statistics(1e5, v2=100.0, v3=100.0)})
+    higher = cache.values()
+    assert higher[frozenset({"r2", "r3"})] > before[frozenset({"r2", "r3"})]
+    cache.apply({"r2": statistics(1.0, v2=1.0, v3=1.0)})
+    lower = cache.values()
+    assert all(lower[part] <= higher[part] for part in lower)
+    cache.apply({"r2": statistics(1_000.0, v2=100.0, v3=100.0)})
+    assert cache.values() == pytest.approx(before, rel=1e-12)

@@ -109,8 +109,18 @@ def test_a_stream_that_alternates_prepares_each_plan_once_at_most():
     assert run.spent <= 1.1 * run.hindsight
 
 
+def test_a_plan_that_is_best_in_every_second_evaluation_is_prepared_in_the_end():
+    run = Run(SwitchPolicy(prepare_cost=40_000.0, switch_cost=50.0, first_regime=1.0))
+    saving = None
+    for turn in range(300):
+        decision = run.evaluate(content(10, 1e3) if turn % 2 else content(1e3, 4))
+        saving = saving or decision.cost - decision.best
+    assert len(run.asked) == 1
+    assert saving < 10_000 * 0.9  # what one evaluation saves does not pay for it
+
+
 def test_where_preparing_does_not_pay_an_alternating_stream_changes_nothing():
-    policy = SwitchPolicy(prepare_cost=100_000.0, switch_cost=50.0)
+    policy = SwitchPolicy(prepare_cost=1e8, switch_cost=50.0)
     run = Run(policy)
     for turn in range(300):
         run.evaluate(content(10, 1e3) if turn % 2 else content(1e3, 4))
@@ -262,3 +272,14 @@ def test_work_and_time_are_counted():
     assert (follower.updates, follower.touched) == (1, 5)  # left alone, and with window and others
     follower.executed([])
     assert follower.optimizer_seconds == 3.0
+
+
+def test_counts_fade_as_evaluations_pass():
+    follower = PlanFollower(GRAPH, catalogue(), None, WITHOUT)
+    part = frozenset({"window", "left"})
+    follower.executed([OperatorCounts(part, 10.0, 1e5)])
+    factor = follower.cache.catalogue.corrections.factor(part)
+    assert factor > 1.0
+    for _ in range(50):
+        follower.executed([])
+    assert follower.cache.catalogue.corrections.factor(part) == pytest.approx(factor / 2, abs=0.1)

@@ -7,7 +7,9 @@ from adaptive.switch_cause import cause, snapshot
 from adaptive.switching import Regimes, SwitchPolicy
 from tests.adaptive.query_graphs import catalogue_of, chain, statistics
 
-POLICY = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0, margin=0.1, horizon=50.0)
+POLICY = SwitchPolicy(
+    prepare_cost=1_000.0, switch_cost=10.0, margin=0.1, horizon=50.0, background=1.0
+)
 
 
 def test_noise_is_no_reason_whatever_it_would_save():
@@ -27,6 +29,19 @@ def test_a_prepared_plan_needs_to_save_little_and_another_its_preparation():
 def test_what_preparing_costs_and_how_long_it_takes_count():
     assert POLICY.decide(100.0, 50.0, False, 5.0, prepare_cost=100.0).kind == "prepare"
     assert POLICY.decide(100.0, 50.0, False, 30.0, delay=15.0).kind == "stay"
+
+
+def test_preparing_counts_as_far_as_evaluations_feel_it():
+    aside = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0, background=0.1)
+    assert aside.decide(100.0, 50.0, False, 3.0).kind == "prepare"
+    assert POLICY.decide(100.0, 50.0, False, 3.0).kind == "stay"
+
+
+def test_a_plan_missed_again_and_again_is_prepared_however_short_its_times():
+    assert POLICY.decide(100.0, 50.0, False, 1.0, missed=1_000.0).kind == "stay"
+    verdict = POLICY.decide(100.0, 50.0, False, 1.0, missed=1_011.0)
+    assert (verdict.kind, verdict.saving) == ("prepare", 1_011.0)
+    assert "lately" in verdict.reason
 
 
 def test_a_saving_lasts_no_longer_than_the_horizon():

@@ -1,0 +1,68 @@
+"""The row estimates of the plan cache, asked for one set at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adaptive.cardinality import CardinalityEstimator
+from adaptive.query_graph import QueryGraph
+from adaptive.row_estimates import RowEstimates
+from adaptive.statistics import Catalogue
+from adaptive.sub_plans import SubPlans
+
+
+class KnownRows:
+    """Answers as a `CardinalityEstimator` of now does, from the arrays where a set is in them.
+
+    After a change of the catalogue `forget` must be called.
+    """
+
+    def __init__(
+        self, graph: QueryGraph, catalogue: Catalogue, sub_plans: SubPlans, estimates: RowEstimates
+    ) -> None:
+        self.graph = graph
+        self._catalogue = catalogue
+        self._sub_plans = sub_plans
+        self._estimates = estimates
+        self._share = {filters: number for number, filters in enumerate(sub_plans.decisions)}
+        self._others: CardinalityEstimator | None = None
+
+    def forget(self) -> None:
+        """The catalogue has changed."""
+        self._others = None
+
+    def rows(self, mask: int) -> float:
+        """Rows of a set of relations after its filters."""
+        number = self._sub_plans.number.get(mask)
+        if number is None:
+            return self._other().rows(mask)
+        return float(self._estimates.filtered[number])
+
+    def unfiltered_rows(self, mask: int) -> float:
+        """Rows of a set of relations before any filter."""
+        number = self._sub_plans.number.get(mask)
+        if number is None:
+            return self._other().unfiltered_rows(mask)
+        return float(self._estimates.unfiltered[number])
+
+    def decided(self, mask: int) -> int:
+        """The filters that a set of relations can decide, bit i = filter i."""
+        if mask in self._sub_plans.number:
+            return self._sub_plans.decided(mask)
+        return self._other().decided(mask)
+
+    def share(self, filters: int) -> float:
+        """The share of rows that a set of filters keeps."""
+        number = self._share.get(filters)
+        if number is None:
+            return self._other().share(filters)
+        return float(self._estimates.shares[number])
+
+    def distinct_rows(self, mask: int, variables: Iterable[str]) -> float:
+        """Distinct rows of a set of relations after projecting to some variables."""
+        return self._other().distinct_rows(mask, variables)
+
+    def _other(self) -> CardinalityEstimator:
+        if self._others is None:
+            self._others = CardinalityEstimator(self.graph, self._catalogue)
+        return self._others

@@ -1,0 +1,132 @@
+"""What each way to join a part of the query costs by itself, for all of them at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adaptive.cost_model import FloatArray, JoinCosts, linear_costs
+from adaptive.plan_operators import PlanOperators
+from adaptive.query_graph import QueryGraph, RelationKind
+from adaptive.row_estimates import RowEstimates
+from adaptive.sub_plans import IntArray, Reach, SubPlans
+
+
+class OperatorPrices:
+    """Costs by slot (see `sub_plans`): of reading it, of building it, and per row that probes it.
+
+    `value` is what a slot costs as an input that is streamed; `held` what it costs as the right
+    input of a join, that is with building it; `rows` its rows. A cost model that is linear (see
+    `LinearCosts`) is applied to arrays, any other to one alternative at a time.
+    """
+
+    def __init__(
+        self, graph: QueryGraph, costs: JoinCosts, sub_plans: SubPlans, estimates: RowEstimates
+    ) -> None:
+        self._costs = costs
+        self._linear = linear_costs(costs)
+        self._sub_plans = sub_plans
+        self._estimates = estimates
+        self.value: FloatArray = np.zeros(sub_plans.slots)
+        self.held: FloatArray = np.zeros(sub_plans.slots)
+        self.rows: FloatArray = np.zeros(sub_plans.slots)
+        self._fixed: FloatArray = np.zeros(sub_plans.slots)
+        self._each: FloatArray = np.zeros(sub_plans.slots)
+        self._columns = {mask: len(graph.needed_outside(mask)) for mask in sub_plans.kept}
+        self._windows = [
+            mask & (mask - 1) == 0
+            and graph.relations[mask.bit_length() - 1].kind is RelationKind.WINDOW
+            for mask in sub_plans.parts
+        ]
+
+    def update(self, reach: Reach) -> FloatArray:
+        """Re-price what a change reaches; returns each alternative's own cost, without inputs."""
+        estimates, linear, parts = self._estimates, self._linear, reach.parts
+        self.rows[parts] = estimates.filtered[parts]
+        slots = self._read_leaves(reach)
+        if reach.static:
+            slots += self._read_kept()
+        if linear is not None:
+            self._fixed[parts], self._each[parts] = linear.hash_terms(self.rows[parts])
+            if slots:
+                self._fixed[slots], self._each[slots] = linear.index_terms(self.rows[slots])
+        self.held[slots] = self.value[slots] + self._fixed[slots]
+        self.held[reach.leaves] = self.value[reach.leaves] + self._fixed[reach.leaves]
+        out = estimates.unfiltered[reach.union] * estimates.shares[reach.shares]
+        if linear is None:
+            return self._singly(reach.alternatives, out)
+        own = self.rows[reach.left]
+        own *= self._each[reach.right]
+        out *= linear.output_row
+        own += out
+        return own
+
+    def set_values(self, parts: IntArray, best: FloatArray) -> None:
+        """Enter the cost of the cheapest plans of some parts."""
+        self.value[parts] = best
+        self.held[parts] = best + self._fixed[parts]
+
+    def costs_of(self, part: int) -> FloatArray:
+        """The costs of all alternatives of a part (by number), with their inputs."""
+        sub_plans, estimates = self._sub_plans, self._estimates
+        chosen = np.arange(sub_plans.first[part], sub_plans.first[part + 1])
+        left, right = sub_plans.left[chosen], sub_plans.right[chosen]
+        out = estimates.unfiltered[part] * estimates.shares[sub_plans.shares[chosen]]
+        if self._linear is None:
+            own = self._singly(chosen, out)
+        else:
+            own = self.rows[left] * self._each[right] + out * self._linear.output_row
+        costs: FloatArray = own + self.value[left] + self.held[right]
+        return costs
+
+    def cost_of(self, operators: PlanOperators) -> float | None:
+        """The cost of a plan; None when the cost model is not linear."""
+        if self._linear is None:
+            return None
+        read, left, right, union, shares, _ = operators
+        cost = self.rows[left]
+        cost *= self._each[right]
+        cost += self._fixed[right]
+        out = self._estimates.unfiltered[union]
+        out *= self._estimates.shares[shares]
+        return float(self.value[read].sum() + cost.sum() + out.sum() * self._linear.output_row)
+
+    def _read_leaves(self, reach: Reach) -> list[int]:
+        """Price the reached relations and their indexes; returns the slots of the indexes."""
+        costs, sub_plans = self._costs, self._sub_plans
+        slots = []
+        for part in reach.leaves.tolist():
+            rows = float(self._estimates.unfiltered[part])
+            self.value[part] = costs.scan_cost(rows)
+            slot = sub_plans.index_slot.get(sub_plans.parts[part])
+            if slot is not None:
+                self.rows[slot] = rows
+                self.value[slot] = costs.window_index_cost(rows) if self._windows[part] else 0.0
+                slots.append(slot)
+        return slots
+
+    def _read_kept(self) -> list[int]:
+        """Price all pre-joined parts and their indexes; returns the slots of the indexes."""
+        costs, sub_plans = self._costs, self._sub_plans
+        slots = []
+        for mask, read in sub_plans.kept_slot.items():
+            rows = float(self._estimates.filtered[sub_plans.number[mask]])
+            cost = costs.kept_cost(rows, self._columns[mask])
+            self.value[read] = self.held[read] = cost + costs.scan_cost(rows)
+            slot = sub_plans.index_slot[mask]
+            self.rows[slot] = rows
+            self.value[slot] = cost
+            slots.append(slot)
+        return slots
+
+    def _singly(self, alternatives: IntArray, out: FloatArray) -> FloatArray:
+        """The own costs under a cost model that does not say its terms, one call each."""
+        sub_plans, costs = self._sub_plans, self._costs
+        left = self.rows[sub_plans.left[alternatives]].tolist()
+        right = self.rows[sub_plans.right[alternatives]].tolist()
+        own = np.zeros(len(out))
+        for place, number in enumerate(alternatives.tolist()):
+            method = sub_plans.steps[number].method
+            if method != "read":
+                price = costs.index_join_cost if method == "index" else costs.hash_join_cost
+                own[place] = price(left[place], right[place], float(out[place]))
+        return own
