@@ -198,8 +198,30 @@ class Settings:
         "statistics.enabled",
         _BOOLEAN,
         True,
-        "Measure windows before each evaluation, so that the join order can follow them. When"
-        " false, the order chosen at registration stays.",
+        "Use counts of the static data, and measure windows before each evaluation so that the join"
+        " order can follow them. When false, the order is chosen once, by heuristics H1 and H2, and"
+        " nothing is pre-joined.",
+    )
+    heuristics_h1_enabled: bool = _key(
+        "heuristics.h1.enabled",
+        _BOOLEAN,
+        True,
+        "H1: where there are no statistics yet, a triple pattern is taken to be the more selective"
+        " the more of its positions are bound.",
+    )
+    heuristics_h2_enabled: bool = _key(
+        "heuristics.h2.enabled",
+        _BOOLEAN,
+        True,
+        "H2: where there are no statistics, a pattern over one graph is taken to be more selective"
+        " than one over all graphs.",
+    )
+    heuristics_h3_enabled: bool = _key(
+        "heuristics.h3.enabled",
+        _BOOLEAN,
+        True,
+        "H3: apply a filter as early as its variables are bound. When false, filters of a group are"
+        " applied after all its joins.",
     )
     statistics_sample_rows: int = _key(
         "statistics.sampleRows",

@@ -65,7 +65,10 @@ class Engine:
         self.streams: dict[str, Stream] = {}
         self.windows = WindowRegistry(self.settings.sharing_enabled)
         self.prejoin_policy = PrejoinPolicy(
-            enabled=self.settings.prejoin_enabled and self.settings.enabled,
+            # What is to be kept must be counted first: a guess may be off by any factor.
+            enabled=self.settings.prejoin_enabled
+            and self.settings.enabled
+            and self.settings.statistics_enabled,
             max_rows=float(self.settings.prejoin_max_rows),
             max_growth=self.settings.prejoin_max_growth,
         )

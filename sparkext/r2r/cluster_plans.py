@@ -21,6 +21,7 @@ from adaptive import (
     Scan,
     optimize,
 )
+from adaptive.heuristics import apply_filters_last
 from adaptive.plan import JoinMethod
 from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Expression
@@ -150,7 +151,7 @@ class ClusterPlanner:
         else:
             plan = _as_written(graph)
         compiler.choices.append(ClusterChoice(label, plan, chosen, search))
-        return plan
+        return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
     def _graph(self) -> QueryGraph:
         relations = tuple(self._relation(name, leaf) for name, leaf in self._leaves.items())

@@ -61,7 +61,8 @@ class PatternCompiler:
 
     `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
-    that was chosen; with `orders`, those of an earlier compilation of the same query, these orders are taken instead.
+    that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
+    `early_filters` is heuristic H3.
     """
 
     room: EngineRoom
@@ -73,6 +74,7 @@ class PatternCompiler:
     rules: bool = True
     costs: CostModel = field(default_factory=CostModel)
     orders: Sequence[PlanNode] = ()
+    early_filters: bool = True
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
 

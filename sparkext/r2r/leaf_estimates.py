@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptive import Catalogue, QueryGraph, Relation, RelationKind, RelationStatistics
@@ -10,7 +11,11 @@ from adaptive.cardinality import CardinalityEstimator
 from adaptive.query_graph import ColumnStatistics
 from sparkext.language.algebra import Node, Union, Values, Variable
 from sparkext.r2r.datasets import Dataset
-from sparkext.r2r.leaf_statistics import table_statistics, window_statistics
+from sparkext.r2r.leaf_statistics import (
+    heuristic_statistics,
+    table_statistics,
+    window_statistics,
+)
 from sparkext.r2r.leaves import (
     Cluster,
     DerivedLeaf,
@@ -23,6 +28,15 @@ from sparkext.r2r.leaves import (
 
 if TYPE_CHECKING:
     from static_data.catalogue import Catalogue as StaticCatalogue
+
+
+@dataclass(frozen=True)
+class Heuristics:
+    """Which heuristics stand in for statistics; without `counted`, there are no others."""
+
+    h1: bool = True
+    h2: bool = True
+    counted: bool = True
 
 
 class LeafEstimates:
@@ -39,7 +53,9 @@ class LeafEstimates:
         present_rows: Callable[[WindowLeaf], int],
         widths: Mapping[str, int | None],
         constant: Callable[[str], int],
+        heuristics: Heuristics | None = None,
     ) -> None:
+        self._heuristics = Heuristics() if heuristics is None else heuristics
         self.dataset = dataset
         self.constant = constant
         self._catalogue = catalogue
@@ -62,8 +78,9 @@ class LeafEstimates:
                 return window_statistics(
                     leaf,
                     self._widths.get(leaf.window.value),
-                    self._present_rows(leaf),
+                    self._present_rows(leaf) if self._heuristics.counted else 0,
                     self._domains(others),
+                    self._heuristics.h1,
                 )
             case DerivedLeaf():
                 rows = (
@@ -79,6 +96,8 @@ class LeafEstimates:
                 return RelationStatistics(rows, columns)
 
     def _table(self, leaf: StaticLeaf) -> RelationStatistics:
+        if not self._heuristics.counted:
+            return heuristic_statistics(leaf, self._heuristics.h1, self._heuristics.h2)
         return table_statistics(self._catalogue(), self.dataset.key(leaf), leaf.variables)
 
     def _domains(self, leaves: tuple[Leaf, ...]) -> dict[Variable, float]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from adaptive.heuristics import bound_positions_rank, guessed_statistics, within_graph
+from adaptive.heuristics.h1_bound_positions import Bound
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
-from sparkext.language.algebra import Variable
-from sparkext.r2r.leaves import WindowLeaf
+from sparkext.language.algebra import TriplePattern, Variable
+from sparkext.r2r.leaves import NamedGraph, StaticLeaf, WindowLeaf
 
 if TYPE_CHECKING:
     from sparkext.r2r.datasets import TableKey
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 NOW_ROWS = 1_000.0
 ROWS_PER_SECOND = 200.0
 MOST_ROWS = 10_000.0
+
+_PREDICATE_ALONE: Bound = (False, True, False)
 
 
 def table_statistics(
@@ -53,11 +57,16 @@ def table_statistics(
 
 
 def window_statistics(
-    leaf: WindowLeaf, width_ms: int | None, present_rows: int, domains: Mapping[Variable, float]
+    leaf: WindowLeaf,
+    width_ms: int | None,
+    present_rows: int,
+    domains: Mapping[Variable, float],
+    h1: bool = True,
 ) -> RelationStatistics:
     """Statistics of a window's pattern: what it holds now, or a guess from its width while it is empty.
 
-    `width_ms` None is NOW. `domains` bounds distinct values by what static patterns know of the same variable.
+    `width_ms` None is NOW. `domains` bounds distinct values by what static patterns know of the same variable. With
+    `h1`, patterns with more bound positions are guessed to find less.
     """
     rows = float(present_rows)
     if not rows:
@@ -67,12 +76,36 @@ def window_statistics(
             if width_ms is None
             else min(MOST_ROWS, max(NOW_ROWS, ROWS_PER_SECOND * seconds))
         )
+        bound = bound_positions(leaf.pattern)
+        # The guess is that of a pattern with its predicate alone, the usual one.
+        if h1 and bound_positions_rank(bound) < bound_positions_rank(_PREDICATE_ALONE):
+            rows = guessed_statistics(bound, (), rows).rows
     columns = {
         v.name: ColumnStatistics(max(1.0, min(rows, domains.get(v, rows)))) for v in leaf.variables
     }
     if leaf.kept is not None:
         rows = min(rows, max(1.0, _product(columns[v.name].distinct for v in leaf.kept)))
     return RelationStatistics(rows, columns)
+
+
+def heuristic_statistics(leaf: StaticLeaf, h1: bool, h2: bool) -> RelationStatistics:
+    """Statistics of a static pattern by heuristics H1 and H2 alone, where nothing may be known of the data."""
+    names = [variable.name for variable in leaf.variables]
+    bound = bound_positions(leaf.pattern) if h1 else _PREDICATE_ALONE
+    guessed = guessed_statistics(bound, names)
+    specific = not (isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable))
+    return within_graph(guessed, specific) if h2 else guessed
+
+
+def bound_positions(pattern: TriplePattern) -> Bound:
+    """Which of subject, predicate and object of a pattern are terms.
+
+    >>> from static_data.terms import Iri
+    >>> bound_positions(TriplePattern(Variable("p"), Iri("http://e/at"), Iri("http://e/room")))
+    (False, True, True)
+    """
+    subject, predicate, object_ = (not isinstance(term, Variable) for term in pattern)
+    return subject, predicate, object_
 
 
 def _product(values: Iterable[float]) -> float:

@@ -19,7 +19,7 @@ from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler
 from sparkext.r2r.frames import PreparedFrames, StockFrames
-from sparkext.r2r.leaf_estimates import LeafEstimates
+from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.r2r.query_plans import compile_query
 from sparkext.r2r.solutions import column_name
 from sparkext.runtime import answers_file
@@ -99,11 +99,17 @@ class PreparedQuery:
                 self._patterns.present_rows,
                 widths,
                 engine.constant,
+                Heuristics(
+                    settings.heuristics_h1_enabled,
+                    settings.heuristics_h2_enabled,
+                    settings.statistics_enabled,
+                ),
             ),
             engine.prejoin_policy,
             adaptive=settings.adaptive_enabled,
             costs=engine.costs,
             orders=orders,
+            early_filters=settings.heuristics_h3_enabled,
         )
 
     def _open(self) -> Any:

@@ -47,7 +47,7 @@ MORE = [
 
 
 # What is off at another value than false.
-OFF = {"driverExecution.threads": "1"}
+OFF = {"driverExecution.threads": "1", "planCache.size": "1"}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,11 @@ OFF = {"driverExecution.threads": "1"}
         "driverExecution.enabled",
         "driverExecution.threads",
         "sharing.enabled",
+        "statistics.enabled",
+        "heuristics.h1.enabled",
+        "heuristics.h2.enabled",
+        "heuristics.h3.enabled",
+        "planCache.size",
     ],
 )
 def test_answers_do_not_depend_on(spark: SparkSession, tmp_path: Path, key: str) -> None:
