@@ -84,6 +84,11 @@ def build_parser() -> ArgumentParser:
     explain = _command(commands, "explain", "show the plan of a query", _EXPLAIN, None)
     _continuous_inputs(explain)
     explain.add_argument("--json", action="store_true", help="plain data instead of text")
+    explain.add_argument(
+        "--history",
+        metavar="PLOT.png",
+        help="after the replay, draw each evaluation's time and every change of a join order (matplotlib)",
+    )
     _spark_arguments(explain)
 
     sparql = _command(commands, "sparql", "answer a SPARQL query over files", _SPARQL, None)

@@ -7,18 +7,24 @@ import sys
 from argparse import Namespace
 
 from sparkext.command_line.inputs import prepared
-from sparkext.command_line.output import opened_output
+from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.replay import replay, report_lines
+from sparkext.history_plot import check_plot
 
 
 def execute(arguments: Namespace) -> None:
     """Run the command; raises what `sparkext.command_line.messages` can put into words."""
-    with prepared(arguments, streams_needed=False) as inputs:
+    if arguments.history is not None:
+        check_output(arguments.history)
+        check_plot(arguments.history)
+    with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
         after = None
         if inputs.recordings:
             replay(inputs.engine, inputs.recordings, arguments.arrival_order)
             after = inputs.query.explain()
+        if arguments.history:
+            inputs.query.plot_history(arguments.history)
         with opened_output(None) as file:
             if arguments.json:
                 plans = {"before": before.data, "after": None if after is None else after.data}

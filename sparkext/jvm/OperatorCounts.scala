@@ -7,8 +7,12 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.metric.SQLMetric
 
-/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them. */
-final case class PlanOperator(depth: Int, name: String, detail: String, rows: Long)
+/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them.
+ *
+ *  `nanos` is the time of all that a pipeline does, at its last operator: the plan's root, or what is built for a join; -1
+ *  inside a pipeline, whose operators are compiled into one loop.
+ */
+final case class PlanOperator(depth: Int, name: String, detail: String, rows: Long, nanos: Long)
 
 /** The row counters of a plan's operators, root first, read as differences between two runs.
  *
@@ -41,8 +45,15 @@ final class OperatorCounts(plan: SparkPlan) {
   /** Counts from here. */
   def mark(): Unit = nodes.foreach(n => n.before = n.total)
 
-  def read(): Seq[PlanOperator] =
-    nodes.toSeq.map(n => PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rowsOf(n)))
+  /** All operators; `nanos` is what the last run took. */
+  def read(nanos: Long): Seq[PlanOperator] = nodes.toSeq.map { n =>
+    val time = n.node match {
+      case _ if n.depth == 0 => nanos
+      case s: StageBuildExec => s.builtNanos
+      case _ => -1L
+    }
+    PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rowsOf(n), time)
+  }
 
   /** The counts alone. */
   def rows(): Seq[Long] = nodes.toSeq.map(rowsOf)

@@ -33,6 +33,7 @@ trait ExecutablePlan {
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
 final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePlan {
   private var last: SparkPlan = data.queryExecution.executedPlan
+  private var nanos = 0L
 
   override def warm(): Unit = ()
   override def driverRefusal: String = "stock Spark runs jobs"
@@ -43,10 +44,12 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
     last = execution.executedPlan
     val width = data.schema.size
     val out = new LongTable(width)
+    val began = System.nanoTime()
     SQLExecution.withNewExecutionId(execution)(last.executeCollect()).foreach(PreparedPlan.append(out, width, _))
+    nanos = System.nanoTime() - began
     out
   }
-  override def operators(): Seq[PlanOperator] = new OperatorCounts(last).read()
+  override def operators(): Seq[PlanOperator] = new OperatorCounts(last).read(nanos)
   override def rowCounts(): Seq[Long] = new OperatorCounts(last).rows()
   override def treeString: String = last.treeString
 }
@@ -72,6 +75,8 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private var binds = 0L
   private var lastPlan: SparkPlan = _
   private var counts: OperatorCounts = _
+  private var began = 0L
+  private var nanos = 0L
 
   lazy val driverRefusal: String = DriverExecution.refusal(driverPlan).orNull
 
@@ -95,11 +100,11 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
       ran(driverPlan)
       stages.foreach(_.rebuild())
       driverPlan match {
-        case sliced: SlicedExec => runSliced(sliced)
+        case sliced: SlicedExec => ended(runSliced(sliced))
         case _ =>
           val out = new LongTable(width, 64)
           DriverExecution.foreachRow(rdd)(append(out, _))
-          out
+          ended(out)
       }
     }
   }
@@ -134,7 +139,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
         val rows = Math.toIntExact(parts.map(_._1.toLong).sum)
         val out = new LongTable(width, rows)
         parts.foreach { case (count, cells) => out.appendAll(cells, 0, count) }
-        out
+        ended(out)
       } finally bound.collectWithSubqueries { case leaf: ShippedAtBind => leaf.release() }
     }
   }
@@ -142,7 +147,10 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   private def ran(plan: SparkPlan): Unit = {
     if (lastPlan ne plan) { lastPlan = plan; counts = new OperatorCounts(plan) }
     counts.mark()
+    began = System.nanoTime()
   }
+
+  private def ended(out: LongTable): LongTable = { nanos = System.nanoTime() - began; out }
 
   private def bind(slices: Int): SparkPlan = {
     if (jobTemplate == null || jobSlices != slices || hasSubqueries(jobTemplate)) {
@@ -163,7 +171,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
 
   private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
 
-  def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read()
+  def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read(nanos)
   def rowCounts(): Seq[Long] = if (counts == null) Nil else counts.rows()
 
   def treeString: String = (if (lastPlan == null && driverRefusal == null) driverPlan else if (lastPlan == null) plan() else lastPlan).treeString

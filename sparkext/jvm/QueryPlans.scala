@@ -24,10 +24,10 @@ final class QueryPlans(main: ExecutablePlan) {
   private def run(plan: ExecutablePlan, slices: Int): LongTable =
     if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
 
-  /** The last run's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows], ..]}, ..]. */
+  /** The last run's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows, nanoseconds], ..]}, ..]. */
   def operators(): String =
     all.map { plan =>
-      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows}]")
+      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]")
       s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
     }.mkString("[", ",", "]")
 

@@ -75,14 +75,22 @@ package org.apache.spark.sql.cqels {
 
     @transient private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case _ => false }
     @transient private var built = false
+    @transient private var nanos = 0L
 
     /** Runs the sub-plan and replaces the build side; once is enough where all it reads is static. */
-    def rebuild(): Unit = if (live || !built) {
-      builder.begin()
-      DriverExecution.foreachRow(kept)(builder.add)
-      builder.end()
-      built = true
+    def rebuild(): Unit = {
+      val began = System.nanoTime()
+      if (live || !built) {
+        builder.begin()
+        DriverExecution.foreachRow(kept)(builder.add)
+        builder.end()
+        built = true
+      }
+      nanos = System.nanoTime() - began
     }
+
+    /** What the last `rebuild` took. */
+    def builtNanos: Long = nanos
 
     def builtRows: Long = builder.rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from adaptive import Join, PlanNode, Scan, explain, explain_choice, format_plan
@@ -25,13 +25,14 @@ _PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild")
 class Operator:
     """One executed operator: rows out in the last evaluation, None where Spark does not count them.
 
-    `place` is its number in the listing, root first.
+    `seconds` is what its pipeline took, None inside one; `place` is its number in the listing, root first.
     """
 
     name: str
     detail: str
     rows: int | None
     children: tuple[Operator, ...]
+    seconds: float | None = None
     place: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -40,6 +41,7 @@ class Operator:
             "operator": self.name,
             "detail": self.detail,
             "actual_rows": self.rows,
+            "seconds": self.seconds,
             "children": [child.as_dict() for child in self.children],
         }
 
@@ -80,11 +82,12 @@ def explain_query(
     roots = [operator_tree(plan["operators"]) for plan in operators]
     shown = []
     for choice in choices:
-        measured = {
-            node: {"actual_rows": float(operator.rows)}
-            for node, (_, operator) in lay_over(choice.plan, roots).items()
-            if operator.rows is not None
-        }
+        measured: dict[str, dict[str, float]] = {}
+        for node, (_, operator) in lay_over(choice.plan, roots).items():
+            if operator.rows is not None:
+                measured[node] = {"actual_rows": float(operator.rows)}
+            if operator.seconds is not None:
+                measured.setdefault(node, {})["seconds"] = operator.seconds
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
             shown.append(
@@ -118,17 +121,18 @@ def explain_query(
 
 
 def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
-    """The tree of a listing root first, each row (depth, name, detail, rows)."""
+    """The tree of a listing root first, each row (depth, name, detail, rows, nanoseconds)."""
 
     def build(place: int) -> tuple[Operator, int]:
-        depth, name, detail, count = rows[place]
+        depth, name, detail, count, nanos = rows[place]
         children = []
         after = place + 1
         while after < len(rows) and rows[after][0] > depth:
             child, after = build(after)
             children.append(child)
         counted = None if count < 0 else count
-        return Operator(name, detail, counted, tuple(children), place), after
+        seconds = None if nanos < 0 else nanos / 1e9
+        return Operator(name, detail, counted, tuple(children), seconds, place), after
 
     return build(0)[0]
 
@@ -155,7 +159,10 @@ def _subtrees(root: Operator) -> list[Operator]:
 def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bool:
     """Lay a chosen order over executed operators of the same shape, noting which gives the rows of each part."""
     filtered: Operator | None = None
+    seconds = operator.seconds
     while operator.name not in _JOINS and len(operator.children) == 1:
+        if seconds is None:
+            seconds = operator.seconds
         if operator.name == "Filter" and filtered is None:
             filtered = operator
         elif operator.name not in (*_PASSED, "Filter"):
@@ -167,7 +174,7 @@ def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bo
         left, right = operator.children
         if not (_match(plan.left, left, found) and _match(plan.right, right, found)):
             return False
-        found[node_id(plan.relations)] = filtered or operator
+        found[node_id(plan.relations)] = replace(filtered or operator, seconds=seconds)
         return True
     if operator.name in ("RelationScan", "IndexedRelation"):
         found[node_id(plan.relations)] = filtered or operator
@@ -182,6 +189,8 @@ def _indented(text: str) -> str:
 def _operator_lines(operator: dict[str, Any], depth: int) -> list[str]:
     rows = operator["actual_rows"]
     counted = "" if rows is None else f": {rows:,} rows"
+    if operator["seconds"] is not None:
+        counted += f"{',' if counted else ':'} {operator['seconds'] * 1e3:.3f} ms"
     detail = f" {operator['detail']}" if operator["detail"] else ""
     lines = [f"{'  ' * depth}{operator['operator']}{detail}{counted}"]
     for child in operator["children"]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import time as clock
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from adaptive import PlanFollower, Switch
 from sparkext.errors import UnsupportedFeatureError
+from sparkext.history_plot import Evaluated, orders_of, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.cluster_plans import largest_step
 from sparkext.r2r.compiler import PatternCompiler
@@ -52,7 +55,9 @@ class PreparedQuery:
         self._patterns = WindowPatterns(engine.room, engine.windows, windows)
         self._dataset = Dataset(engine.store, query.dataset)
         self._past: tuple[Switch, ...] = ()
+        self._timeline: deque[Evaluated] = deque(maxlen=10_000)
         self._plans = self.compile(())
+        self._shown_orders = orders_of(self._plans.orders)
         self._jvm = self._open()
         self._slices = self._decide_slices(self._plans)
         self._adaptation = self._follow()
@@ -169,6 +174,7 @@ class PreparedQuery:
 
     def _use(self, plans: CompiledPlans) -> None:
         self._plans = plans
+        self._shown_orders = orders_of(plans.orders)
         self._jvm.replacePlans(plans.jvm)
         self._slices = self._decide_slices(self._plans)
         self._executed = False
@@ -198,6 +204,8 @@ class PreparedQuery:
         else:
             outcome = self._run_adapted(self._adaptation, bounds, instant)
         self._executed = True
+        seconds = (outcome["run_ns"] + outcome["decode_ns"]) / 1e9
+        self._timeline.append(Evaluated(instant, seconds, self._shown_orders))
         return answers_file.take(outcome, self.variables), outcome
 
     def _run_adapted(self, adaptation: Adaptation, bounds: str, instant: int) -> dict[str, Any]:
@@ -239,6 +247,10 @@ class PreparedQuery:
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
         return Answers(self.name, 0, self.variables, table, self.ordered, seconds)
+
+    def plot_history(self, path: str | Path) -> None:
+        """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
+        plot_history(tuple(self._timeline), self.history(), path, self.name)
 
     @property
     def plans(self) -> CompiledPlans:

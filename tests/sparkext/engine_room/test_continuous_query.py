@@ -233,7 +233,7 @@ def test_operators_and_plans_can_be_read(live: LiveRoom) -> None:
     query.at(1)
     ((plan,)) = json.loads(query.plans.operators())
     assert plan["plan"] == "plan"
-    rows = {name: count for _, name, _, count in plan["operators"]}
+    rows = {name: count for _, name, _, count, _ in plan["operators"]}
     assert (rows["RelationScan"], rows["Filter"]) == (2, 1)
     assert "RelationScan w" in query.plans.planTree()
 

@@ -1,0 +1,199 @@
+"""Join orders that follow the stream: switches, their history, answers that stay right, preparing in the background."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adaptive import SwitchPolicy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+    from sparkext.runtime.registered_query import RegisteredQuery
+
+STREAM = "http://example.org/s"
+QUERY = """PREFIX : <http://example.org/>
+REGISTER RSTREAM <http://example.org/{name}> AS SELECT ?a ?b
+FROM NAMED WINDOW :wa ON :s [NOW] FROM NAMED WINDOW :wb ON :s [NOW]
+WHERE {{ WINDOW :wa {{ ?a :in ?loc }} WINDOW :wb {{ ?b :at ?loc }} ?a :knows ?b }}"""
+PEOPLE = 400
+KNOWN = {p: [(p * 7 + k * 13) % PEOPLE for k in range(1 if p < 200 else 30)] for p in range(PEOPLE)}
+
+
+def iri(name: str) -> str:
+    return f"http://example.org/{name}"
+
+
+def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
+    """An engine with who knows whom loaded: the first half of the people know one other, the rest thirty."""
+    from sparkext import Engine
+
+    keys = {f"spark.cqels.{key.replace('__', '.')}": value for key, value in settings.items()}
+    for key, value in keys.items():
+        spark.conf.set(key, value)
+    try:
+        engine = Engine(spark)
+    finally:
+        for key in keys:
+            spark.conf.unset(key)
+    # Contents this small never pay for another plan: here, preparing and switching are free.
+    engine.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, margin=0.0)
+    file = folder / "knows.nt"
+    file.write_text(
+        "".join(
+            f"<{iri(f'p{a}')}> <{iri('knows')}> <{iri(f'p{b}')}> .\n"
+            for a, others in KNOWN.items()
+            for b in others
+        )
+    )
+    engine.load_static(file, progress=False)
+    engine.register_stream(STREAM)
+    return engine
+
+
+def contents(second: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Who is in which room at a second: few rooms and loners first, later many rooms and people who know many."""
+    rng = random.Random(second)
+    low, rooms = (0, 3) if second % 20 < 10 else (200, 300)
+    first = {(low + rng.randrange(200), rng.randrange(rooms)) for _ in range(300)}
+    return sorted(first), sorted(
+        {(rng.randrange(PEOPLE), rng.randrange(rooms)) for _ in range(300)}
+    )
+
+
+def evaluate(engine: Engine, second: int) -> None:
+    """Push one second of the stream and have it answered."""
+    first, others = contents(second)
+    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
+    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+    engine.stream(STREAM).push(triples, time=second * 1000)
+    engine.advance_to(second * 1000)
+
+
+def expected(second: int) -> Counter[tuple[str, str]]:
+    """The answers of a second, from the definition."""
+    first, others = contents(second)
+    return Counter(
+        (f"<{iri(f'p{a}')}>", f"<{iri(f'p{b}')}>")
+        for a, room in first
+        for b, other in others
+        if room == other and b in KNOWN[a]
+    )
+
+
+def settle(engine: Engine) -> None:
+    """Wait for what is being prepared in the background."""
+    engine.background.submit(lambda: None).result(timeout=120)
+
+
+def answers(query: RegisteredQuery) -> Counter[tuple[str | None, ...]]:
+    assert query.last_answers is not None
+    return Counter(query.last_answers.rows())
+
+
+def test_the_order_follows_the_stream_and_answers_stay_right(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="follows"))
+    for second in range(1, 50):
+        evaluate(engine, second)
+        assert answers(query) == expected(second), second
+        if second % 10 in (0, 1):
+            settle(engine)
+    history = query.history()
+    assert history
+    orders = {switch.new for switch in history}
+    assert len(orders) > 1, "one order for few rooms, another for many"
+    for before, after in pairwise(history):
+        assert before.time <= after.time
+        assert before.new == after.old
+    # The change of rooms at second 10, or back at second 20, is the cause of some switch.
+    assert any("wb" in switch.cause or "wa" in switch.cause for switch in history)
+    shown = query.explain()
+    assert [s["time"] for s in shown.data["switches"]] == [s.time for s in history]
+    assert "switched at 1970-01-01T00:00" in str(shown)
+    assert "seconds" in shown.data["choices"][0]["plan"]
+    # Nothing was prepared twice, and what is prepared is found again.
+    assert query.progress.optimizer_seconds > 0
+    engine.close()
+
+
+@pytest.mark.parametrize("key", ["adaptive.enabled", "statistics.enabled"])
+def test_switched_off_the_order_stays(spark: SparkSession, tmp_path: Path, key: str) -> None:
+    engine = started(spark, tmp_path, **{key: "false"})
+    query = engine.register_query(QUERY.format(name="stays"))
+    for second in (1, 9, 11, 12, 21):
+        evaluate(engine, second)
+        assert answers(query) == expected(second)
+    assert query.history() == ()
+    engine.close()
+
+
+def test_a_plan_that_cannot_be_prepared_leaves_the_old_one_serving(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="fails"))
+    # The first plan is there; any other finds the room of the engine broken.
+    prepare = engine.room.prepare
+
+    def refuse(frame: object, label: str) -> object:
+        raise RuntimeError("no memory for another plan")
+
+    engine.room.prepare = refuse  # type: ignore[method-assign]
+    for second in range(1, 15):
+        evaluate(engine, second)
+        assert answers(query) == expected(second)
+    settle(engine)
+    engine.room.prepare = prepare  # type: ignore[method-assign]
+    assert query.history() == ()
+    assert caplog.text.count("a plan could not be prepared") == 1
+    engine.close()
+
+
+def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="reloads"))
+    for second in range(1, 13):
+        evaluate(engine, second)
+        if second == 10:
+            settle(engine)
+    switches = len(query.history())
+    more = tmp_path / "more.nt"
+    more.write_text(f"<{iri('p0')}> <{iri('knows')}> <{iri('nobody')}> .\n")
+    engine.load_static(more, progress=False)
+    assert len(query.history()) == switches, "what was is not forgotten"
+    for second in range(13, 33):
+        evaluate(engine, second)
+        assert answers(query) == expected(second)
+        settle(engine)
+    assert len(query.history()) > switches
+    engine.close()
+
+
+def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkext.history_plot import PlotError
+
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="drawn"))
+    for second in range(1, 24):
+        evaluate(engine, second)
+        settle(engine)
+    query.plot_history(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    query.plot_history(tmp_path / "plot.svg")
+    svg = (tmp_path / "plot.svg").read_text()
+    assert "http://example.org/drawn" in svg
+    with pytest.raises(PlotError, match="must end in"):
+        query.plot_history(tmp_path / "plot.txt")
+    with pytest.raises(PlotError, match="cannot be written"):
+        query.plot_history(tmp_path / "no" / "plot.png")
+    engine.close()
