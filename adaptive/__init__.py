@@ -11,6 +11,7 @@ in `operator_prices`), and `switching` says when another plan is worth the chang
 
 from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
+from adaptive.execution_place import runs_sooner_on_driver
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.optimizer import OptimizedPlan, optimize
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
@@ -57,4 +58,5 @@ __all__ = [
     "explain_choice",
     "format_plan",
     "optimize",
+    "runs_sooner_on_driver",
 ]

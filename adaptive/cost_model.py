@@ -88,6 +88,7 @@ class CostModel:
     holding one value of a pre-join, 0.05 spread over 10,000 evaluations; being small, it decides
     between plans that are about as fast. `window_index_row` is what arrivals and expiries cost the
     index of a window, per row in it: less than streaming the window once through a small index.
+    `job_start` is what a Spark job costs before its tasks run (see `execution_place`).
 
     >>> CostModel().index_join_cost(1_000, 4 * 4_096, 0) == 1_000 * (0.02 + 2 * 0.012)
     True
@@ -103,6 +104,7 @@ class CostModel:
     pair: float = 0.004
     kept_cell: float = 0.000005
     window_index_row: float = 0.05
+    job_start: float = 15_000.0
 
     def __post_init__(self) -> None:
         for constant in dataclasses.fields(self):

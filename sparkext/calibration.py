@@ -36,6 +36,7 @@ SMALL_INDEX, LARGE_INDEX = 2_048, 1_048_576
 BUILT = 20_000
 PAIRED = 1_000
 RUNS = 20
+JOBS = 5
 # Operators measured alone are dearer in a pipeline, by factors that the defaults, taken from whole queries, contain:
 # the machine may change the proportions of the defaults by this factor, and their scale at will.
 TRUSTED_FACTOR = 1.5
@@ -91,6 +92,8 @@ def measure(room: EngineRoom) -> CostModel:
         start = timed(_built(joined, rows, one, one), "build one")
         crossed = rows(few, "k", "v").crossJoin(F.broadcast(rows(few, "l", "w")))
         pairs = timed(crossed.where("v + w < -1"), "pairs") / PAIRED**2
+        empty = room.prepare(rows(one, "k", "v").where("v < 0").select("v"), "calibration: job")
+        job = float(empty.quickNanosAsJob(JOBS, room.spark.sparkContext.defaultParallelism)) / 1e3
     doublings = math.log2(LARGE_INDEX / CostModel.cached_rows)
     output = max(0.0, match - probe)
     costs = {
@@ -103,7 +106,7 @@ def measure(room: EngineRoom) -> CostModel:
         "build_start": start,
         "pair": pairs,
     }
-    return dataclasses.replace(CostModel(), **_trusted(costs))
+    return dataclasses.replace(CostModel(), **_trusted(costs), job_start=job)
 
 
 def _built(

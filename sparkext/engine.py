@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -59,8 +60,9 @@ class Engine:
         self.store = StaticStore(spark, work_dir=work_dir)
         self.store.dictionary.setHashBits(self.settings.dictionary_hash_bits)
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
-        threads = self.settings.driver_execution_threads or self.parallelism
-        self.room = EngineRoom(spark, self.store.dictionary, threads)
+        here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
+        self.threads = self.settings.driver_execution_threads or min(self.parallelism, here)
+        self.room = EngineRoom(spark, self.store.dictionary, self.threads)
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.windows = WindowRegistry(self.settings.sharing_enabled)

@@ -109,9 +109,12 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
     }
   }
 
-  /** The time that a quarter of so many runs on the driver stayed below, after as many to warm up. */
-  def quickNanosOnDriver(runs: Int): Long = {
-    val times = Array.fill(2 * runs) { val began = System.nanoTime(); runOnDriver(); System.nanoTime() - began }
+  /** The time that a quarter of so many runs stayed below, after as many to warm up. */
+  def quickNanosOnDriver(runs: Int): Long = quickNanos(runs)(runOnDriver())
+  def quickNanosAsJob(runs: Int, slices: Int): Long = quickNanos(runs)(runAsJob(slices))
+
+  private def quickNanos(runs: Int)(run: => LongTable): Long = {
+    val times = Array.fill(2 * runs) { val began = System.nanoTime(); run; System.nanoTime() - began }
     java.util.Arrays.sort(times, runs, 2 * runs)
     times(runs + runs / 4)
   }

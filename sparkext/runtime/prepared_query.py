@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import PlanFollower, Switch
+from adaptive import PlanFollower, Switch, runs_sooner_on_driver
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.history_plot import Evaluated, orders_of, plot_history
 from sparkext.language.query import Query
@@ -273,16 +273,18 @@ class PreparedQuery:
 
     def _decide_slices(self, plans: CompiledPlans) -> int:
         """0 to run on the driver, else the number of slices of a Spark job."""
-        settings = self._engine.settings
-        steps = (largest_step(choice.plan) for choice in plans.choices)
-        largest = max(steps, default=0.0)
+        engine = self._engine
+        settings, slots = engine.settings, engine.parallelism
+        largest = max((largest_step(choice.plan) for choice in plans.choices), default=0.0)
+        cost = sum(choice.plan.cost for choice in plans.choices)
         on_driver = (
             settings.enabled
             and settings.driver_execution_enabled
             and largest <= settings.driver_execution_max_rows
             and plans.jvm.driverRefusal() is None
+            and runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
         )
-        return 0 if on_driver else self._engine.parallelism
+        return 0 if on_driver else slots
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""

@@ -200,7 +200,8 @@ def test_explain_shows_the_plan_before_and_after_the_replay(cqels: Command, worl
     assert plans["before"]["operators"] == []
     counted = json.dumps(plans["after"]["operators"])
     assert '"actual_rows": ' in counted
-    text = cqels(*arguments).out
+    text = cqels(*arguments, "--history", world.path("plot.png")).out
+    assert Path(world.path("plot.png")).read_bytes().startswith(b"\x89PNG")
     assert text.startswith("before the replay\nquery http://example.org/q1 runs on ")
     assert "\nafter the replay\n" in text
     assert "3 evaluations, 4 answers" in text
