@@ -12,16 +12,27 @@ import org.apache.spark.sql.execution.joins.StaticIndex
  */
 final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) {
   private val measures = mutable.ArrayBuffer[() => Double]()
+  private val counted = mutable.ArrayBuffer[(WindowContent, Seq[ColumnCounts])]()
   private var told = Array.emptyDoubleArray
   private var offset = 0
 
   /** Adds the measures of a window: its rows, then the different values in each group of columns ("0;1;0,1"). */
   def addWindow(content: WindowContent, groups: String): Unit = synchronized {
     measures += (() => content.rowCount.toDouble)
-    groups.split(';').filter(_.nonEmpty).foreach { group =>
-      val counts = content.table.counts(Numbers.list(group).map(_.toInt), exactValues)
-      measures += (() => counts.distinct)
-    }
+    val all = groups.split(';').toSeq.filter(_.nonEmpty).map(g => content.table.counts(Numbers.list(g).map(_.toInt), exactValues))
+    all.foreach(counts => measures += (() => counts.distinct))
+    counted += ((content, all))
+  }
+
+  /** What the windows count now, as JSON: `[[rows, [[different values, exact, [[id, rows], ..most frequent]], ..]], ..]`. */
+  def describe(most: Int): String = synchronized {
+    counted.map { case (content, all) =>
+      val columns = all.map { counts =>
+        val top = counts.top(most).map { case (value, rows) => s"[$value,$rows]" }.mkString("[", ",", "]")
+        s"[${math.round(counts.distinct)},${counts.isExact},$top]"
+      }
+      s"[${content.rowCount},${columns.mkString("[", ",", "]")}]"
+    }.mkString("[", ",", "]")
   }
 
   /** Adds a measure: the rows of the join of two windows on these columns of each. */

@@ -17,6 +17,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private[joins] var next = new Array[Long](LeastCapacity)
   private var previous = new Array[Int](LeastCapacity)
   private var linked = 0
+  private[sql] var lastAsked = 0L
 
   def memoryBytes: Long = 8L * (heads.length + next.length) + 4L * previous.length
 

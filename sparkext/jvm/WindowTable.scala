@@ -19,6 +19,7 @@ final class WindowTable(val arity: Int) {
   private var present = 0
   private var indexes: List[WindowChains] = Nil
   private var counted = Array.empty[ColumnCounts]
+  private var asked = 0L
   private var arrived = 0L
   private var expired = 0L
 
@@ -76,8 +77,13 @@ final class WindowTable(val arity: Int) {
     }
   }
 
-  /** The index over `columns` keyed by positions `keys` among them; made once, then kept up. */
+  /** The index over `columns` keyed by positions `keys` among them; made once, then kept up as long as it is asked for.
+   *
+   *  Each evaluation asks anew; an index that no plan reads any more would cost every arrival something for ever.
+   */
   def index(columns: Array[Int], keys: Array[Int]): WindowIndex = synchronized { // tasks of a job may all ask first
+    asked += 1
+    if (indexes.exists(asked - _.lastAsked > WindowTable.UnaskedFor)) indexes = indexes.filter(asked - _.lastAsked <= WindowTable.UnaskedFor)
     val known = indexes.find(i => java.util.Arrays.equals(i.columns, columns) && java.util.Arrays.equals(i.keys, keys))
     val chains = known.getOrElse {
       val made = new WindowChains(this, columns, keys)
@@ -86,8 +92,11 @@ final class WindowTable(val arity: Int) {
       indexes = made :: indexes
       made
     }
+    chains.lastAsked = asked
     new WindowIndex(chains)
   }
+
+  def indexCount: Int = indexes.size
 
   /** Counts of the values in some columns; made once, then kept up. */
   def counts(columns: Array[Int], exactValues: Int): ColumnCounts = synchronized {
@@ -192,4 +201,6 @@ final class WindowTable(val arity: Int) {
 
 private object WindowTable {
   final val LeastCapacity = 64
+  /** Other indexes are asked for so often before one that is not is given up. */
+  final val UnaskedFor = 1000L
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,32 @@ class ClusterWatch:
             pair: rows for pair, rows in zip(self._pairs, numbers, strict=False) if rows >= 0
         }
         return statistics, matches
+
+    def describe(self, text: Callable[[int], str], most: int = 5) -> list[dict[str, Any]]:
+        """What each window counts now, by pattern and variable: card, different values, and the most frequent ones.
+
+        `text` gives the term of an id; `selectivity` is card(x=c)/card (CQELS report, section 5).
+        """
+        shown = []
+        for (name, variables), (rows, columns) in zip(
+            self._columns, json.loads(self.measures.describe(most)), strict=True
+        ):
+            for variable, (distinct, exact, top) in zip(variables, columns, strict=True):
+                frequent = [
+                    {"value": text(term), "card": card, "selectivity": card / rows if rows else 0.0}
+                    for term, card in top
+                ]
+                shown.append(
+                    {
+                        "relation": name,
+                        "card": rows,
+                        "variable": variable,
+                        "distinct": distinct,
+                        "exact": exact,
+                        "top": frequent,
+                    }
+                )
+        return shown
 
     def _statistics(
         self, name: str, names: tuple[str, ...], numbers: Iterator[float]

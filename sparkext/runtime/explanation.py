@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
 SHOWN_SWITCHES = 5
+SHOWN_VALUES = 3
 _PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild")
 
 
@@ -61,6 +62,15 @@ class Explanation:
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(format_plan(choice)))
+        for counted in self.data["statistics"]:
+            about = "" if counted["exact"] else "about "
+            frequent = ", ".join(
+                f"{top['value']} {top['selectivity']:.1%}" for top in counted["top"][:SHOWN_VALUES]
+            )
+            lines.append(
+                f"{counted['relation']}: {counted['card']:,} rows, {about}{counted['distinct']:,} values of"
+                f" {counted['variable']}" + (f" (most frequent: {frequent})" if frequent else "")
+            )
         for switch in self.data["switches"][-SHOWN_SWITCHES:]:
             when = format_date_time(int(switch["time"]))
             lines.append(f"switched at {when}: {switch['cause']}")
@@ -77,6 +87,7 @@ def explain_query(
     choices: Sequence[ClusterChoice],
     operators: Sequence[dict[str, Any]],
     spark_plan: str,
+    statistics: Sequence[dict[str, Any]] = (),
 ) -> Explanation:
     """Put a query's choices and counts together."""
     roots = [operator_tree(plan["operators"]) for plan in operators]
@@ -100,6 +111,7 @@ def explain_query(
             "query": query.name,
             "execution": query.execution,
             "choices": shown,
+            "statistics": list(statistics),
             "switches": [
                 {
                     "time": switch.time,

@@ -297,7 +297,18 @@ class PreparedQuery:
                 choices[cluster.place] = replace(
                     choices[cluster.place], plan=now.plan, optimized=now
                 )
-        return explain_query(self, choices, operators, self._plans.jvm.planTree())
+        return explain_query(
+            self, choices, operators, self._plans.jvm.planTree(), self.statistics()
+        )
+
+    def statistics(self) -> list[dict[str, Any]]:
+        """What the windows count now of the join columns: card, different values, the most frequent ones."""
+        if self._adaptation is None:
+            return []
+        with self._engine.lock:
+            text = self._engine.store.dictionary.text
+            watches = [cluster.watch for cluster in self._adaptation.clusters]
+            return [row for watch in watches for row in watch.describe(text)]
 
     @property
     def execution(self) -> str:

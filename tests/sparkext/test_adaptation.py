@@ -120,6 +120,14 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     shown = query.explain()
     assert [s["time"] for s in shown.data["switches"]] == [s.time for s in history]
     assert "switched at 1970-01-01T00:00" in str(shown)
+    counted = {(s["relation"], s["variable"]): s for s in shown.data["statistics"]}
+    first, _ = contents(49)
+    rooms = Counter(room for _, room in first)
+    of_rooms = counted["wa{?a in ?loc}", "loc"]
+    assert (of_rooms["card"], of_rooms["distinct"]) == (len(first), len(rooms))
+    assert of_rooms["top"][0]["card"] == max(rooms.values())
+    assert of_rooms["top"][0]["selectivity"] == max(rooms.values()) / len(first)
+    assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
     assert "seconds" in shown.data["choices"][0]["plan"]
     # Nothing was prepared twice, and what is prepared is found again.
     assert query.progress.optimizer_seconds > 0

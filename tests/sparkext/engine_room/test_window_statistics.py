@@ -1,0 +1,159 @@
+"""What is counted in windows, and measured of a join cluster before an evaluation."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.sparkext.engine_room.live_room import LiveRoom
+
+SAMPLE = 50
+
+
+class Window:
+    """A window's table filled by hand, and a plain model of it."""
+
+    def __init__(self, live: LiveRoom, name: str) -> None:
+        self.live = live
+        self.table = live.cqels.WindowTable(2)
+        self.content = live.cqels.WindowContent(name, self.table)
+        self.rows: set[tuple[int, int]] = set()
+
+    def change(self, rows: set[tuple[int, int]]) -> None:
+        """Have the window hold exactly these rows."""
+        for row in sorted(rows - self.rows):
+            self.table.insert(self._cells(row))
+        for row in sorted(self.rows - rows):
+            self.table.delete(self._cells(row))
+        self.rows = rows
+
+    def counts(self, exact_values: int, *columns: int) -> Any:
+        return self.table.counts(self._ints(columns), exact_values)
+
+    def _cells(self, row: tuple[int, ...]) -> Any:
+        cells = self.live.spark.sparkContext._gateway.new_array(self.live.jvm.long, len(row))
+        for at, cell in enumerate(row):
+            cells[at] = cell
+        return cells
+
+    def _ints(self, values: tuple[int, ...]) -> Any:
+        numbers = self.live.spark.sparkContext._gateway.new_array(self.live.jvm.int, len(values))
+        for at, value in enumerate(values):
+            numbers[at] = value
+        return numbers
+
+
+def random_rows(rng: random.Random, count: int, values: int, others: int) -> set[tuple[int, int]]:
+    return {(rng.randrange(1, values), rng.randrange(1, others)) for _ in range(count)}
+
+
+@pytest.mark.parametrize("exact_values", [0, 8, 64])
+def test_counts_follow_arrivals_and_expiries(live: LiveRoom, exact_values: int) -> None:
+    window = Window(live, "w")
+    counts = window.counts(exact_values, 0)
+    rng = random.Random(exact_values)
+    for values in (5, 30, 200, 30, 5, 2, 40):
+        window.change(random_rows(rng, 150, values, 1000))
+        model = Counter(value for value, _ in window.rows)
+        assert counts.rowCount() == len(window.rows)
+        if counts.isExact():
+            assert len(model) <= exact_values
+            assert counts.distinct() == len(model)
+            assert {v: counts.card(v) for v in range(1, 201)} == {
+                v: model[v] for v in range(1, 201)
+            }
+            top = [(t._1(), t._2()) for t in _all(counts.top(3))]
+            assert top == sorted(model.items(), key=lambda item: (-item[1], item[0]))[:3]
+        else:
+            # 16,384 counters for at most 200 values: hardly ever two in one.
+            assert abs(counts.distinct() - len(model)) <= 0.03 * len(model) + 1
+            assert all(counts.card(v) >= model[v] for v in model)
+            frequent = max(model.values())
+            assert model[next(iter(_all(counts.top(1))))._1()] >= frequent - 1
+    if exact_values == 64:
+        window.change(set())
+        assert counts.distinct() == 0
+        window.change({(1, 1), (2, 1), (2, 2)})
+        assert counts.isExact()
+        assert (counts.card(2), counts.card(1), counts.card(3)) == (2, 1, 0)
+
+
+def test_counts_that_are_asked_for_later_know_what_is_there(live: LiveRoom) -> None:
+    window = Window(live, "w")
+    window.change({(1, 1), (1, 2), (3, 1)})
+    assert window.counts(16, 0).card(1) == 2
+    assert window.counts(16, 0, 1).distinct() == 3
+    assert window.counts(16, 0, 1).columns()[1] == 1
+
+
+def test_large_domains_are_estimated_within_a_few_percent(live: LiveRoom) -> None:
+    window = Window(live, "w")
+    counts = window.counts(100, 0)
+    window.change({(value * 7919, 1) for value in range(1, 3001)})
+    assert not counts.isExact()
+    assert abs(counts.distinct() - 3000) < 0.05 * 3000
+
+
+def test_measures_are_told_when_they_have_drifted(live: LiveRoom) -> None:
+    left, right = Window(live, "left"), Window(live, "right")
+    static = live.static(
+        "pairs", [(value, other) for value in range(1, 9) for other in range(value)]
+    )
+    measures = live.room.statistics(SAMPLE, 1024, 1.3)
+    measures.addWindow(left.content, "0;1")
+    measures.addWindow(right.content, "1")
+    measures.addWindows(left.content, "1", right.content, "1")
+    measures.addStatic(left.content, "0", static, "0")
+    left.change({(1, 1), (2, 1), (3, 2)})
+    right.change({(7, 1), (8, 1), (9, 3)})
+    # Rows and values of each, 2 rows x 2 rows in room 1; no index of the static relation has been made yet.
+    assert json.loads(measures.news()) == [3, 3, 2, 3, 2, 4, -1]
+    assert measures.news() == ""
+    static.makeIndexOn("0")
+    assert json.loads(measures.news())[-1] == 1 + 2 + 3
+    right.change({(7, 1), (8, 1), (9, 3), (10, 3)})
+    assert measures.news() == "", "one row more is no news"
+    left.change({(value, 1) for value in range(1, 9)})
+    assert json.loads(measures.news()) == [8, 8, 1, 4, 2, 16, sum(range(1, 9))]
+
+
+def test_samples_of_large_windows_find_joins_of_the_right_size(live: LiveRoom) -> None:
+    rng = random.Random(1)
+    left, right = Window(live, "left"), Window(live, "right")
+    fan_out = {value: value % 7 for value in range(1, 400)}
+    static = live.static("pairs", [(v, other) for v, n in fan_out.items() for other in range(n)])
+    static.makeIndexOn("0")
+    measures = live.room.statistics(SAMPLE, 16, 1.3)
+    measures.addStatic(left.content, "0", static, "0")
+    measures.addWindows(left.content, "0", right.content, "0")
+    left.change(random_rows(rng, 600, 400, 1000))
+    right.change(random_rows(rng, 600, 400, 1000))
+    with_static = sum(fan_out.get(v, 0) for v, _ in left.rows)
+    there = Counter(v for v, _ in right.rows)
+    with_window = sum(there[v] for v, _ in left.rows)
+    static_rows, window_rows = json.loads(measures.news())
+    assert 0.6 * with_static < static_rows < 1.6 * with_static
+    assert 0.6 * with_window < window_rows < 1.6 * with_window
+
+
+def test_an_index_that_no_plan_asks_for_any_more_is_given_up(live: LiveRoom) -> None:
+    window = Window(live, "w")
+    window.change({(1, 1), (2, 2)})
+    both, first, second = window._ints((0, 1)), window._ints((0,)), window._ints((1,))
+    window.table.index(both, first)
+    assert window.table.indexCount() == 1
+    for _ in range(1001):
+        window.table.index(both, second)
+    assert window.table.indexCount() == 1
+    window.change({(2, 2), (3, 3)})
+    found = window.table.index(both, first)
+    assert found.get(3).hasNext()
+    assert found.get(1) is None
+
+
+def _all(sequence: Any) -> list[Any]:
+    return [sequence.apply(i) for i in range(sequence.size())]
