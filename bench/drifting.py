@@ -3,7 +3,7 @@
 People enter rooms (window NOW), others have been sighted in rooms (RANGE), a few people know many
 of the others and some know few, and rooms are crowded or quiet. Whether it is better to look first
 at who is in the room or at whom one knows depends on who enters where: Figure 3 of the CQELS report
-(2010), scaled up. Five levels of fan-out lie a factor of two apart; level 0 is the smallest. Those
+(2010), scaled up. Both fan-outs have five levels, from 0, the smallest, to ten times that. Those
 sighted in the rooms that people enter are hardly ever those whom they know, so that answers are few
 and what is counted is the way to them.
 """
@@ -22,10 +22,15 @@ TOP = LEVELS - 1
 RANGE_SECONDS = 30
 SEED = 3
 
+# How many others are known at level 0, and sighted in a room; at the top level, times the widest.
+LEAST_KNOWN = 120
+LEAST_CROWD = 30
+WIDEST = 10.0
+
 # People of one kind (who enter rooms), rooms of each level, and those whom one can know.
 PEOPLE = 400
 ROOMS = (20, 16, 12, 12, 12)
-KNOWN = 1_200
+KNOWN = 2_000
 STRANGERS = 2_000
 # Sightings, within the range, of people whom many know, in rooms that nobody enters.
 ELSEWHERE = 5_000
@@ -106,13 +111,12 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     """The streams of the bench; each goes through its phases so many times.
 
     >>> [(s.name, s.windows, s.relations, len(s.order)) for s in streams(1)]  # doctest: +ELLIPSIS
-    [('figure 3', 2, 6, 8), ('drift', 2, 6, 16), ('oscillate', 2, 10, 8), ...]
+    [('figure 3', 2, 6, 8), ('drift', 2, 6, 14), ('oscillate', 2, 10, 8), ...]
     """
     crowded_unknown, quiet_known = Phase(TOP, 0), Phase(0, TOP)
     flip = (crowded_unknown, quiet_known)
     drift = tuple(Phase(TOP - level, level) for level in range(LEVELS))
-    there = [level for level in range(LEVELS) for _ in range(2)]
-    back = [level for level in range(TOP - 1, 0, -1) for _ in range(2)]
+    there, back = [0] * 3 + list(range(TOP)), [TOP] * 3 + list(range(TOP, 0, -1))
     three = (Phase(0, LEVELS), Phase(TOP, LEVELS + 1), Phase(TOP, LEVELS + 2))
 
     def stream(
@@ -151,19 +155,29 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
 
 @dataclass(frozen=True)
 class DriftingWorld:
-    """Fan-outs of the levels, and everything that follows from them and the seed.
+    """Fan-outs by level, and everything that follows from them and the seed.
 
     Kinds of people: one a level (whom they know), then three who also have an interest and likes:
     they know many and all offers are about their topic, they know few, few offers are.
     """
 
-    fan_outs: tuple[int, ...]
+    known: tuple[int, ...]
+    crowds: tuple[int, ...]
     seed: int = SEED
 
     @staticmethod
     def of_size(factor: float = 1.0) -> DriftingWorld:
-        """The world whose people of level 0 know 60 * factor others; each level knows twice as many."""
-        return DriftingWorld(tuple(max(2, round(60 * factor)) * 2**i for i in range(LEVELS)))
+        """The world whose fan-outs are these, times a factor.
+
+        >>> DriftingWorld.of_size()
+        DriftingWorld(known=(120, 213, 379, 675, 1200), crowds=(30, 53, 95, 169, 300), seed=3)
+        """
+
+        def levels(least: float) -> tuple[int, ...]:
+            step = WIDEST ** (1 / TOP)
+            return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
+
+        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD))
 
     @property
     def kinds(self) -> tuple[tuple[int, int | None], ...]:
@@ -186,13 +200,13 @@ class DriftingWorld:
             for number in range(PEOPLE):
                 person = self.person(kind, number)
                 yield from _described(person, f"person {kind}-{number}", number)
-                for known in rng.choice(KNOWN, min(KNOWN, self.fan_outs[knows]), replace=False):
+                for known in rng.choice(KNOWN, min(KNOWN, self.known[knows]), replace=False):
                     yield f"{person} {_NS}knows> {_NS}k{known}> ."
                 if topics is None:
                     continue
                 topic = number % ROOMS[topics]
                 yield f"{person} {_NS}interest> {_NS}topic{topics}-{topic}> ."
-                many = min(KNOWN, self.fan_outs[LIKED_LEVEL])
+                many = min(KNOWN, self.known[LIKED_LEVEL])
                 for thing in rng.choice(KNOWN, many, replace=False):
                     yield f"{person} {_NS}likes> {_NS}t{thing}> ."
         for letter, count in (("k", KNOWN), ("s", STRANGERS)):
@@ -214,12 +228,12 @@ class DriftingWorld:
         """What the RANGE windows hold at any time: sightings and offers, each told every range."""
         rng = np.random.default_rng(self.seed + 1)
         at, about = f"{_NS}at>", f"{_NS}about>"
-        elsewhere = min(ELSEWHERE, 80 * self.fan_outs[0])
+        elsewhere = min(ELSEWHERE, 40 * self.known[0])
         lines = []
         for level, rooms in enumerate(ROOMS):
             for number in range(rooms):
                 room, topic = self.room(level, number), f"{_NS}topic{level}-{number}>"
-                crowd = min(STRANGERS, self.fan_outs[level])
+                crowd = min(STRANGERS, self.crowds[level])
                 for stranger in rng.choice(STRANGERS, crowd, replace=False):
                     lines.append(f"{_NS}s{stranger}> {at} {room} .")
                     lines.append(f"{_NS}x{stranger}> {about} {topic} .")

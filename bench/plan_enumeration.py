@@ -19,7 +19,7 @@ from adaptive.query_graph import bits
 from bench.report import BenchError
 
 # Plans whose estimated costs are this near each other in every phase count as one.
-TWINS = 0.02
+TWINS = 0.05
 
 
 @dataclass(frozen=True)
