@@ -30,10 +30,12 @@ def query_graph(shape: str, size: int) -> QueryGraph:
     >>> [query_graph("star", 3).relations[i].variables for i in range(3)]
     [('v1', 'v2'), ('v1',), ('v2',)]
     """
+    variables: list[tuple[str, ...]]
     if shape == "chain":
         variables = [(f"v{i}", f"v{i + 1}") for i in range(size)]
     elif shape == "star":
-        variables = [tuple(f"v{i}" for i in range(1, size)), *((f"v{i}",) for i in range(1, size))]
+        ends = [f"v{i}" for i in range(1, size)]
+        variables = [tuple(ends), *((end,) for end in ends)]
     elif shape == "clique":
         variables = [
             tuple(f"v{min(i, j)}-{max(i, j)}" for j in range(size) if j != i) for i in range(size)
