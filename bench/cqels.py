@@ -5,6 +5,11 @@ peers answer the same contents of the windows in turn, in processes of their own
 works at a time, and must give the same answers. Times are medians (p50) of milliseconds from
 "window content known" to "answers decoded as an Arrow table"; *window_ms is what it took to bring
 the content into the engine. null: a peer is not installed, or took longer than allowed.
+
+Three of the peers are the implementations of Figure 5 of the report: `systemx` (the static part of
+each query materialised as rows of strings in stock Spark: no shared encoding, no index),
+`preprocessing` (this engine, patterns joined as written) and `cqels` (both). optimizer_share is the
+part of the last one's time that went into statistics and the choice of plans.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ import numpy as np
 from bench.data import World, generate_world
 from bench.data.rdf_files import write_world
 from bench.data.world import DEFAULT_SEED
-from bench.peers import OURS, PEERS
+from bench.peers import OURS, PEERS, PREPROCESSING, SYSTEM_X
 from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
 from bench.report import BenchError, Report, progress
 from bench.windows import RANGE_SECONDS, WindowContent, window_contents
@@ -38,7 +43,10 @@ COLUMNS = (
     "rate",
     "p50_ms",
     "p95_ms",
+    "optimizer_share",
     "window_ms",
+    "preprocessing_p50_ms",
+    "systemx_p50_ms",
     "spark_p50_ms",
     "duckdb_p50_ms",
     "duckdb_window_ms",
@@ -47,7 +55,7 @@ COLUMNS = (
     "answers",
 )
 # What of the summary is shown on the screen; all of it is in the JSON file.
-SHOWN = ("order", "evaluations", "warm_ups", "ours_to_peer", "notes")
+SHOWN = ("order", "evaluations", "warm_ups", "ours_to_peer", "figure_5", "notes")
 LOAD_TIMEOUT = 3600.0
 # The share of the free memory that peers started together may want.
 MEMORY_SHARE = 0.8
@@ -64,6 +72,7 @@ class Measured:
     ms: list[float] = field(default_factory=list)
     window_ms: list[float] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
+    optimizer_ms: list[float] = field(default_factory=list)
     variant: str = ""
     spent_s: float = 0.0
     note: str = ""
@@ -71,6 +80,10 @@ class Measured:
     def median(self, times: list[float]) -> float | None:
         """The median of some times, None when there are none."""
         return round(float(np.median(times)), 3) if times else None
+
+    def optimizer_share(self) -> float | None:
+        """Time in statistics and the choice of plans, as a share of all evaluations' time."""
+        return round(sum(self.optimizer_ms) / sum(self.ms), 5) if self.ms else None
 
     def p95(self) -> float | None:
         """The 95th percentile of the evaluation times."""
@@ -126,6 +139,7 @@ class Run:
             measured.ms.append(answer["ms"])
             measured.window_ms.append(answer["window_ms"])
             measured.answers.append(answer["answers"])
+            measured.optimizer_ms.append(answer["optimizer_ms"])
             measured.variant = answer["variant"]
 
     def _compare(self, name: str, query: str, rate: int, index: int, digest: str) -> None:
@@ -146,6 +160,7 @@ class Run:
             "rate": rate,
             "p50_ms": ours.median(ours.ms),
             "p95_ms": ours.p95(),
+            "optimizer_share": ours.optimizer_share(),
             "window_ms": ours.median(ours.window_ms),
         }
         for name, measured in by_peer.items():
@@ -310,6 +325,25 @@ def _ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     return found
 
 
+def figure_5(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """What pre-processing and the optimizer bring, by query and rate.
+
+    `preprocessing_gain` is System X over pre-processing only, `optimizer_gain` pre-processing only
+    over both, `both_to_systemx` our time as a fraction of System X's.
+    """
+    found = {}
+    for row in rows:
+        baseline = row[f"{SYSTEM_X}_p50_ms"]
+        half, both = row[f"{PREPROCESSING}_p50_ms"], row["p50_ms"]
+        if baseline and half and both:
+            found[f"{row['query']}@{row['rate']}"] = {
+                "preprocessing_gain": round(baseline / half, 2),
+                "optimizer_gain": round(half / both, 2),
+                "both_to_systemx": round(both / baseline, 4),
+            }
+    return found
+
+
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError when two peers disagree."""
 
@@ -340,6 +374,7 @@ def run(args: argparse.Namespace) -> Report:
     summary = {
         "order": "interleaved" if interleaved else "sequential",
         "ours_to_peer": _ratios(rows),
+        "figure_5": figure_5(rows),
         "evaluations": evaluations,
         "warm_ups": warm_ups,
         "peer_versions": done.versions,

@@ -167,7 +167,8 @@ class Settings:
         _BOOLEAN,
         True,
         "Choose the join order by cost, and change it when the streams change. When false, patterns"
-        " are joined in the order in which the query writes them.",
+        " are joined in the order in which the query writes them, static parts pre-joined as far as"
+        " `prejoin.*` allows.",
     )
     calibration_enabled: bool = _key(
         "calibration.enabled",

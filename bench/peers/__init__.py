@@ -6,7 +6,8 @@ A peer is a module with a class `Peer` (see `bench.peers.protocol.Engine`) and i
     {"load": {"folder": F, "world": W, "scale": 1}}   -> {"load_s": 3.1, "version": "2.0.0"}
     {"query": "q2", "content": C, "warm_up": false}   -> {"ms": 7.2, "window_ms": 1.1,
                                                           "answers": 4363, "digest": "4363-9a..",
-                                                          "variant": "pairs, registered"}
+                                                          "variant": "pairs, registered",
+                                                          "optimizer_ms": 0.0}
 
 F is a folder that `python -m bench.data dblp` wrote, W the same world as integers
 (`bench.data.World.load`), C the content of the windows (`bench.windows.WindowContent.load`).
@@ -43,8 +44,12 @@ class PeerModule:
 
 
 OURS = "cqels"
+PREPROCESSING = "preprocessing"
+SYSTEM_X = "systemx"
 PEERS = {
     OURS: PeerModule("bench.peers.cqels_peer", ("sparkext", "pyspark"), 2.0, 0.8),
+    PREPROCESSING: PeerModule("bench.peers.preprocessing_peer", ("sparkext", "pyspark"), 2.0, 0.8),
+    SYSTEM_X: PeerModule("bench.peers.systemx_peer", ("pyspark",), 2.0, 3.0),
     "spark": PeerModule("bench.peers.spark_stock", ("pyspark",), 2.0, 0.8),
     "duckdb": PeerModule("bench.peers.duckdb_peer", ("duckdb",), 0.3, 0.4),
     "oxigraph": PeerModule("bench.peers.oxigraph_peer", ("pyoxigraph",), 0.3, 1.1),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +36,7 @@ class Peer:
     """
 
     version = sparkext.__version__
+    settings: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
         self._clock = 0
@@ -44,7 +47,7 @@ class Peer:
     def load(self, world: World, folder: Path) -> None:
         """Starts the session and loads the files."""
         builder = sparkext.configure(SparkSession.builder)
-        for key, value in launch_settings(world.scale).items():
+        for key, value in {**launch_settings(world.scale), **self.settings}.items():
             builder = builder.config(key, value)
         spark = builder.config("spark.log.level", "ERROR").getOrCreate()
         self._engine = sparkext.Engine(spark)
@@ -73,7 +76,11 @@ class Peer:
             self._clock += 1000
         self._content_time = content.time
         before = registered.progress
-        spent, windows = before.seconds, before.window_seconds
+        spent, windows, optimizing = (
+            before.seconds,
+            before.window_seconds,
+            before.optimizer_seconds,
+        )
         start = time.perf_counter()
         self._push(content.now_person, content.now_room, self._clock)
         self._stream.advance_to(self._clock)
@@ -83,7 +90,8 @@ class Peer:
         assert answers.time == self._clock
         moved = (registered.progress.window_seconds - windows) * 1000
         ms = (registered.progress.seconds - spent) * 1000 - moved
-        return Evaluation(_plain(answers.table), ms, elapsed - ms)
+        optimizer_ms = (registered.progress.optimizer_seconds - optimizing) * 1000
+        return Evaluation(_plain(answers.table), ms, elapsed - ms, optimizer_ms=optimizer_ms)
 
     def _push(self, persons: np.ndarray, rooms: np.ndarray, instant: int) -> None:
         self._stream.push_elements(

@@ -22,7 +22,6 @@ from adaptive import (
     optimize,
 )
 from adaptive.heuristics import apply_filters_last
-from adaptive.plan import JoinMethod
 from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Expression
 from sparkext.r2r.leaf_names import condition_name, leaf_name
@@ -35,6 +34,7 @@ from sparkext.r2r.leaves import (
 )
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.solutions import Solutions, join
+from sparkext.r2r.written_order import as_written
 
 if TYPE_CHECKING:
     from sparkext.r2r.compiler import PatternCompiler
@@ -149,7 +149,7 @@ class ClusterPlanner:
             chosen = optimize(graph, catalogue, compiler.costs, compiler.policy)
             plan = chosen.plan
         else:
-            plan = _as_written(graph)
+            plan = as_written(graph, catalogue, compiler.policy)
         compiler.choices.append(ClusterChoice(label, plan, chosen, search))
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
@@ -251,25 +251,3 @@ def _unique(names: Iterable[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         result.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
     return result
-
-
-def _as_written(graph: QueryGraph) -> PlanNode:
-    """The relations in the order of the query, each joined to what stands before it where that connects."""
-    left = [relation.name for relation in graph.relations]
-    plan: PlanNode = Scan(left.pop(0))
-    pending = {f.name: f.variables for f in graph.filters}
-    while left:
-        covered = graph.mask(plan.relations)
-        name = next((n for n in left if graph.shared_variables(covered, graph.mask([n]))), left[0])
-        left.remove(name)
-        on = graph.shared_variables(covered, graph.mask([name]))
-        relation = next(r for r in graph.relations if r.name == name)
-        method: JoinMethod = "cross"
-        if on:
-            method = "index" if relation.indexable else "hash"
-        bound = graph.variables(graph.mask([*plan.relations, name]))
-        ready = tuple(f for f, needs in pending.items() if needs <= bound)
-        for f in ready:
-            del pending[f]
-        plan = Join(plan, Scan(name), on, method, ready)
-    return plan

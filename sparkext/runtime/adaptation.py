@@ -14,11 +14,11 @@ from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.runtime.cluster_watch import ClusterWatch
 from sparkext.runtime.explanation import lay_over, operator_tree
-from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
+from sparkext.runtime.join_orders import CompiledPlans, CountedJoins, JoinOrders, Orders, PlansInUse
 
 logger = logging.getLogger(__name__)
 
-# Counts are read at the first evaluations of a plan, then at every so many.
+# Counts are read at the first evaluations of a plan, then at every so many of its evaluations.
 FIRST_COUNTED = 3
 COUNTED_EVERY = 8
 # A count that is this many times off what was expected is worth another look at the plan.
@@ -55,8 +55,6 @@ class Adaptation:
         self._ready: deque[CompiledPlans] = deque()
         self._wanted: Orders | None = None
         self._reconsider = False
-        self._runs = 0
-        self._places: dict[tuple[int, frozenset[str]], tuple[int, int]] | None = None
 
     def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
@@ -84,9 +82,11 @@ class Adaptation:
 
     def after(self, plans: Any, seconds: float) -> None:
         """Take in what the evaluation counted; `plans` are the JVM's."""
-        self._runs += 1
-        counted = self._runs <= FIRST_COUNTED or self._runs % COUNTED_EVERY == 0
-        counts = self._counts(plans) if counted else {}
+        use = self._plans.use
+        use.runs += 1
+        # Plans that come back have been counted before: not the switch, their own runs decide.
+        counted = use.runs <= FIRST_COUNTED or use.runs % COUNTED_EVERY == 0
+        counts = self._counts(plans, use) if counted else {}
         for cluster in self.clusters:
             found = counts.get(cluster.place, [])
             expected = (
@@ -102,21 +102,19 @@ class Adaptation:
                 self._reconsider |= off > SURPRISE
             cluster.follower.executed(found, seconds)
 
-    def _counts(self, plans: Any) -> dict[int, list[OperatorCounts]]:
-        if self._places is None:
-            self._places = self._find_places(json.loads(plans.operators()))
+    def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
+        if use.places is None:
+            use.places = self._find_places(json.loads(plans.operators()))
         rows = json.loads(plans.rowCounts())
         found: dict[int, list[OperatorCounts]] = {}
-        for (cluster, relations), (plan, operator) in self._places.items():
+        for (cluster, relations), (plan, operator) in use.places.items():
             actual = rows[plan][operator]
             if actual >= 0:
                 counts = OperatorCounts(relations, estimated=float(actual), actual=float(actual))
                 found.setdefault(cluster, []).append(counts)
         return found
 
-    def _find_places(
-        self, listing: Sequence[dict[str, Any]]
-    ) -> dict[tuple[int, frozenset[str]], tuple[int, int]]:
+    def _find_places(self, listing: Sequence[dict[str, Any]]) -> CountedJoins:
         """Where the rows of each join of a followed cluster are counted: plan and operator number."""
         roots = [operator_tree(plan["operators"]) for plan in listing]
         places = {}
@@ -155,8 +153,6 @@ class Adaptation:
         for cluster in self.clusters:
             cluster.follower.switched(plans.orders[cluster.place], instant)
         self._plans = plans
-        self._places = None
-        self._runs = 0
         logger.info("plans changed at %s", instant)
 
     @property

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adaptive import PlanNode
@@ -20,15 +20,32 @@ Orders = tuple[PlanNode, ...]
 """The plan of each join cluster of a query, in the order in which clusters are compiled."""
 
 
+CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
+"""Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
+
+
+@dataclass
+class PlansInUse:
+    """What stays known of plans while others run: how often they ran, and where they count rows."""
+
+    runs: int = 0
+    places: CountedJoins | None = None
+
+
 @dataclass(frozen=True)
 class CompiledPlans:
-    """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took."""
+    """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took.
+
+    `slices` is 0 for plans that run on the driver, else the number of slices of a Spark job.
+    """
 
     orders: Orders
     frames: QueryFrames
     choices: tuple[ClusterChoice, ...]
     jvm: Any
     seconds: float
+    slices: int
+    use: PlansInUse = field(default_factory=PlansInUse, compare=False)
 
 
 class JoinOrders:

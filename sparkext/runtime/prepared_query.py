@@ -6,7 +6,7 @@ import json
 import logging
 import time as clock
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from adaptive import PlanFollower, Switch, runs_sooner_on_driver
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.history_plot import Evaluated, orders_of, plot_history
 from sparkext.language.query import Query
-from sparkext.r2r.cluster_plans import largest_step
+from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler
@@ -59,7 +59,6 @@ class PreparedQuery:
         self._plans = self.compile(())
         self._shown_orders = orders_of(self._plans.orders)
         self._jvm = self._open()
-        self._slices = self._decide_slices(self._plans)
         self._adaptation = self._follow()
         self._executed = False
 
@@ -82,8 +81,10 @@ class PreparedQuery:
                     plans.addStage(content, room.prepare(solutions.frame.select(*columns), name))
                 plans.warm()
         choices = tuple(compiler.choices)
+        slices = self._decide_slices(choices, plans)
         seconds = clock.perf_counter() - started
-        return CompiledPlans(tuple(c.plan for c in choices), frames, choices, plans, seconds)
+        orders = tuple(choice.plan for choice in choices)
+        return CompiledPlans(orders, frames, choices, plans, seconds, slices)
 
     def _compiler(self, orders: Orders) -> PatternCompiler:
         engine, dataset = self._engine, self._dataset
@@ -176,7 +177,6 @@ class PreparedQuery:
         self._plans = plans
         self._shown_orders = orders_of(plans.orders)
         self._jvm.replacePlans(plans.jvm)
-        self._slices = self._decide_slices(self._plans)
         self._executed = False
 
     def recompile(self) -> None:
@@ -186,7 +186,6 @@ class PreparedQuery:
         self._jvm.replacePlans(self._plans.jvm)
         self._executed = False
         if self._engine.settings.enabled:
-            self._slices = self._decide_slices(self._plans)
             self._jvm.clearStatistics()
             self._adaptation = self._follow()
 
@@ -200,7 +199,7 @@ class PreparedQuery:
             self._jvm.replacePlans(self._plans.jvm)
             outcome = json.loads(self._jvm.evaluate("", 1, False))
         elif self._adaptation is None:
-            outcome = json.loads(self._jvm.evaluate(bounds, self._slices, False))
+            outcome = json.loads(self._jvm.evaluate(bounds, self._plans.slices, False))
         else:
             outcome = self._run_adapted(self._adaptation, bounds, instant)
         self._executed = True
@@ -216,12 +215,12 @@ class PreparedQuery:
             bounds = ""
             adaptation.before(None, instant)
             spent = clock.perf_counter() - started
-        outcome: dict[str, Any] = json.loads(self._jvm.evaluate(bounds, self._slices, True))
+        outcome: dict[str, Any] = json.loads(self._jvm.evaluate(bounds, self._plans.slices, True))
         if "news" in outcome:
             started = clock.perf_counter()
             adaptation.before(outcome["news"], instant)
             spent += clock.perf_counter() - started
-            evaluated = json.loads(self._jvm.evaluate("", self._slices, False))
+            evaluated = json.loads(self._jvm.evaluate("", self._plans.slices, False))
             evaluated["window_ns"] += outcome["window_ns"]
             evaluated["statistics_ns"] += outcome["statistics_ns"]
             outcome = evaluated
@@ -235,7 +234,7 @@ class PreparedQuery:
         """Execute other plans of this query once over what the windows hold now; the query's own plan stays."""
         self._jvm.replacePlans(plans.jvm)
         try:
-            outcome = json.loads(self._jvm.evaluate("", self._decide_slices(plans), False))
+            outcome = json.loads(self._jvm.evaluate("", plans.slices, False))
             return answers_file.take(outcome, self.variables), outcome
         finally:
             self._jvm.replacePlans(self._plans.jvm)
@@ -271,17 +270,17 @@ class PreparedQuery:
         """Whether the answers come in an order that the query asks for."""
         return bool(self._plans.frames.order)
 
-    def _decide_slices(self, plans: CompiledPlans) -> int:
+    def _decide_slices(self, choices: Sequence[ClusterChoice], plans: Any) -> int:
         """0 to run on the driver, else the number of slices of a Spark job."""
         engine = self._engine
         settings, slots = engine.settings, engine.parallelism
-        largest = max((largest_step(choice.plan) for choice in plans.choices), default=0.0)
-        cost = sum(choice.plan.cost for choice in plans.choices)
+        largest = max((largest_step(choice.plan) for choice in choices), default=0.0)
+        cost = sum(choice.plan.cost for choice in choices)
         on_driver = (
             settings.enabled
             and settings.driver_execution_enabled
             and largest <= settings.driver_execution_max_rows
-            and plans.jvm.driverRefusal() is None
+            and plans.driverRefusal() is None
             and runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
         )
         return 0 if on_driver else slots
@@ -315,7 +314,7 @@ class PreparedQuery:
         """Where evaluations run, and why."""
         if not self._engine.settings.enabled:
             return "stock Spark (spark.cqels.enabled=false)"
-        slices = self._slices
+        slices = self._plans.slices
         if not slices:
             return "driver"
         refusal = self._plans.jvm.driverRefusal()

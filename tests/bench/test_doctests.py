@@ -10,7 +10,15 @@ import pytest
 
 @pytest.mark.parametrize(
     "name",
-    ["bench.data.rdf_files", "bench.data.vocabulary", "bench.digest", "bench.report"],
+    [
+        "bench.data.rdf_files",
+        "bench.data.vocabulary",
+        "bench.digest",
+        "bench.drifting",
+        "bench.plan_search",
+        "bench.report",
+        "bench.stream_race",
+    ],
 )
 def test_examples_hold(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))

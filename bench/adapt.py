@@ -1,0 +1,174 @@
+"""The adaptive engine against every fixed join order, on streams whose selectivities change.
+
+Figure 3 of the CQELS report, scaled up, and five relatives of it (`bench.drifting`): two and three
+windows, 6 to 10 relations, one evaluation a second over some 5,000 arrivals. For each batch, over
+the same window contents and with equal answers asserted: the evaluation by the engine itself (as
+elements are pushed: statistics and decision included, moving windows not), and fixed orders, run
+through the same prepared plans. `hindsight` is the fastest order of each batch.
+
+Fixed orders are the 50 best by estimated cost, in turn of each phase and of all phases together
+(of those that are estimated to be equal in all phases, one), and those that the engine takes. All
+are warmed up in each phase of the stream; those that are twice as slow as the fastest in every
+phase, and 1.5 times over all phases, are then measured no further. Three runs of each order and
+batch follow the engine's evaluation, in turn. The median counts; the engine's evaluation, less its
+statistics and decision, is a run of the order that it chose, and those are added to the median.
+adaptive_once_ms is the sum of the single evaluations as they were. All phases have been seen when
+measuring begins, so plans are prepared then; prepare_ms is what one takes, in the background.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+import sparkext
+from bench import plan_search
+from bench.drifting import DriftingWorld, streams
+from bench.report import Report, progress
+from bench.stream_race import Effort, Outcome, StreamRace
+
+NAME = "adapt"
+COLUMNS = (
+    "stream",
+    "relations",
+    "windows",
+    "batches",
+    "adaptive_ms",
+    "best_fixed_ms",
+    "hindsight_ms",
+    "regret",
+    "gain",
+    "switches",
+    "optimizer_share",
+    "orders",
+    "measured",
+)
+SHOWN = ("regret", "gain", "steady", "optimizer_share", "switches", "update_us_at_8")
+
+FULL = Effort(orders=50, first_rounds=2, warm_rounds=4, runs=3)
+QUICK = Effort(orders=6, first_rounds=1, warm_rounds=1, runs=1)
+QUICK_SIZE = 0.25
+
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.app.name": "bench",
+    "spark.driver.memory": "6g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Bad orders have steps of millions of rows: all orders run in the same way, on the driver.
+    "spark.cqels.driverExecution.maxRows": "1000000000",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this bench beside --quick and --json."""
+    parser.add_argument("--stream", action="append", help="only this stream; repeatable")
+    parser.add_argument("--cycles", type=int, help="rounds of the phases (default 3; quick 1)")
+    parser.add_argument("--orders", type=int, help="fixed orders tried (default 50; quick 6)")
+    parser.add_argument("--size", type=float, help="factor of all fan-outs (default 1; quick 0.25)")
+
+
+def row(outcome: Outcome) -> dict[str, Any]:
+    """One line of the result; times are sums over the batches."""
+    fixed = np.array(list(outcome.orders.values()))
+    names = list(outcome.orders)
+    best = int(fixed.sum(axis=1).argmin())
+    # An order that the engine took late has no time for earlier batches: its own batches count.
+    hindsight = np.minimum(fixed.min(axis=0), _without_decision(outcome))
+    adaptive, ideal = sum(outcome.adaptive_ms), float(hindsight.sum())
+    once = sum(batch.ms for batch in outcome.batches)
+    optimizing = sum(batch.optimizer_ms for batch in outcome.batches)
+    best_ms = float(fixed[best].sum())
+    return {
+        "stream": outcome.stream.name,
+        "relations": outcome.stream.relations,
+        "windows": outcome.stream.windows,
+        "batches": len(outcome.batches),
+        "adaptive_ms": round(adaptive, 2),
+        "best_fixed_ms": round(best_ms, 2),
+        "hindsight_ms": round(ideal, 2),
+        "regret": round(adaptive / ideal, 4),
+        "gain": round(best_ms / adaptive, 4),
+        "switches": outcome.switches,
+        "optimizer_share": round(optimizing / once, 5),
+        "orders": outcome.candidates,
+        "measured": len(outcome.orders),
+        "drifting": outcome.stream.drifting,
+        "adaptive_once_ms": round(once, 2),
+        "least_batch_ms": round(float(hindsight.min()), 2),
+        "answers": round(float(np.median([batch.answers for batch in outcome.batches]))),
+        "prepare_ms": round(outcome.prepare_ms, 1),
+        "best_fixed": names[best],
+        "fixed_ms": {name: round(sum(times), 2) for name, times in outcome.orders.items()},
+        "batch_ms": [
+            {
+                "phase": batch.phase,
+                "adaptive": round(adaptive, 2),
+                "optimizer": round(batch.optimizer_ms, 3),
+                "hindsight": round(float(least), 2),
+                "fixed": [round(float(ms), 2) for ms in times],
+            }
+            for batch, adaptive, least, times in zip(
+                outcome.batches, outcome.adaptive_ms, hindsight, fixed.T, strict=True
+            )
+        ],
+    }
+
+
+def _without_decision(outcome: Outcome) -> np.ndarray:
+    spent = zip(outcome.adaptive_ms, outcome.batches, strict=True)
+    return np.array([ms - batch.optimizer_ms for ms, batch in spent])
+
+
+def summarise(rows: list[dict[str, Any]], search: list[dict[str, Any]]) -> dict[str, Any]:
+    """The worst over the streams; None where no stream says anything about it."""
+    gains = [r["gain"] for r in rows if r["drifting"]]
+    steady = [r["gain"] for r in rows if not r["drifting"]]
+    at_8 = [r["update_us"] for r in search if r["relations"] == 8]
+    return {
+        "regret": max(r["regret"] for r in rows),
+        "gain": min(gains, default=None),
+        "steady": min(steady, default=None),
+        "optimizer_share": max(r["optimizer_share"] for r in rows),
+        "switches": sum(r["switches"] for r in rows),
+        "update_us_at_8": max(at_8, default=None),
+        "search": search,
+    }
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Runs the bench; raises AnswersDifferError when two orders disagree."""
+    effort = QUICK if args.quick else FULL
+    if args.orders:
+        effort = Effort(args.orders, effort.first_rounds, effort.warm_rounds, effort.runs)
+    chosen = streams(args.cycles or (1 if args.quick else 3))
+    names = [stream.name for stream in chosen]
+    unknown = sorted(set(args.stream or ()) - set(names))
+    if unknown:
+        raise SystemExit(f"unknown stream {', '.join(unknown)}; there are {', '.join(names)}")
+    progress("measuring the search")
+    search = plan_search.measure_all(args.quick)
+    world = DriftingWorld.of_size(args.size or (QUICK_SIZE if args.quick else 1.0))
+    builder = sparkext.configure(SparkSession.builder)
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    engine = sparkext.Engine(builder.getOrCreate())
+    rows = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="bench-adapt-") as folder:
+            progress("making and loading the static data")
+            world.write(Path(folder, "static.nt"))
+            engine.load_static(Path(folder, "static.nt"), progress=False)
+            for stream in chosen:
+                if not args.stream or stream.name in args.stream:
+                    rows.append(row(StreamRace(engine, world, stream, effort).run()))
+    finally:
+        engine.close()
+    return Report(NAME, rows, summarise(rows, search))

@@ -1,0 +1,261 @@
+"""One drifting stream through the engine, and the same window contents through fixed join orders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from adaptive import Catalogue, PlanNode
+from adaptive.plan import describe
+from bench.digest import digest_table
+from bench.drifting import RANGE_SECONDS, DriftingStream, DriftingWorld
+from bench.plan_enumeration import PlanEnumeration
+from bench.report import BenchError, progress
+from sparkext import Engine
+from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.adaptation import Adaptation
+from sparkext.runtime.join_orders import CompiledPlans
+
+# An order is measured no further when in each phase of the warm-up it took this many times as long
+# as the fastest one there, and over all phases the second factor times as long as the fastest.
+HOPELESS_IN_PHASE = 2.0
+HOPELESS_IN_ALL = 1.5
+
+# A plan that takes longer than this in the warm-up is not run again.
+TOO_LONG_MS = 4_000.0
+
+# A plan that the engine prepares meanwhile is waited for at most this long.
+PREPARED_SECONDS = 20.0
+
+
+class AnswersDifferError(BenchError):
+    """Two join orders answered the same window contents differently."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run: orders at most, warm-up rounds of all and of those kept, runs of a batch."""
+
+    orders: int
+    first_rounds: int
+    warm_rounds: int
+    runs: int
+
+
+@dataclass
+class Order:
+    """A prepared join order and the milliseconds of its runs, by phase (warm-up) and by batch."""
+
+    plans: CompiledPlans
+    warm: dict[int, list[float]] = field(default_factory=dict)
+    samples: dict[int, list[float]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The order in one line."""
+        return describe(self.plans.orders[0])
+
+    @property
+    def slow(self) -> bool:
+        """Whether it is not to be run again."""
+        return any(min(times) > TOO_LONG_MS for times in self.warm.values())
+
+
+@dataclass(frozen=True)
+class Batch:
+    """An evaluation by the engine: its milliseconds, those of statistics and decisions within, and its order."""
+
+    phase: int
+    ms: float
+    optimizer_ms: float
+    order: PlanNode
+    answers: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one stream took: `orders` maps names of fixed orders to their median of each batch."""
+
+    stream: DriftingStream
+    batches: tuple[Batch, ...]
+    adaptive_ms: tuple[float, ...]
+    orders: dict[str, tuple[float, ...]]
+    candidates: int
+    switches: int
+    prepare_ms: float
+
+
+class StreamRace:
+    """Runs one stream; the engine must have loaded the static data of `world`."""
+
+    def __init__(
+        self, engine: Engine, world: DriftingWorld, stream: DriftingStream, effort: Effort
+    ) -> None:
+        self._engine = engine
+        self._world = world
+        self._kind = stream
+        self._effort = effort
+        self._present = world.present()
+        self._second = 0
+        self._stream = engine.register_stream(stream.iri)
+        self._query = engine.register_query(stream.query)
+        self._orders: dict[PlanNode, Order] = {}
+
+    def run(self) -> Outcome:
+        """Warms up, measures every batch of the stream, and ends the query."""
+        try:
+            for _ in range(RANGE_SECONDS):
+                self._push([])
+            candidates = self._candidates()
+            self._warm_up(candidates)
+            return self._measure(len(candidates))
+        finally:
+            self._query.stop()
+
+    @property
+    def _adaptation(self) -> Adaptation:
+        found = self._query._adaptation
+        if found is None or len(found.clusters) != 1:
+            raise BenchError(f"{self._kind.name}: one join cluster is expected to be followed")
+        return found
+
+    # -- the engine itself -----------------------------------------------------------------------
+
+    def _push(self, entering: list[str]) -> None:
+        self._second += 1
+        offers = self._kind.windows > 2
+        lines = [*self._world.sighted(self._second, offers, self._present), *entering]
+        instant = self._second * 1000
+        self._stream.push_elements([StreamElement(instant, None, (line,)) for line in lines])
+        self._stream.advance_to(instant)
+
+    def _evaluate(self, phase: int) -> Batch:
+        """The next batch through the engine."""
+        where = self._kind.phases[phase]
+        entering = self._world.entering(where, self._second + 1, self._kind.entering)
+        progress_now = self._query.progress
+        before = progress_now.seconds - progress_now.window_seconds
+        optimizing = progress_now.optimizer_seconds
+        self._push(entering)
+        answers = self._query.last_answers
+        assert answers is not None and answers.time == self._second * 1000
+        spent = progress_now.seconds - progress_now.window_seconds - before
+        optimizing = progress_now.optimizer_seconds - optimizing
+        plan = self._query.plans.orders[0]
+        return Batch(phase, spent * 1e3, optimizing * 1e3, plan, answers.table.num_rows)
+
+    def _wait_for_preparation(self) -> None:
+        """Let the background finish: it has the rest of the second where this bench goes on at once."""
+        give_up = time.monotonic() + PREPARED_SECONDS
+        while self._adaptation.orders.pending and time.monotonic() < give_up:
+            time.sleep(0.01)
+
+    def _run_fixed(self, order: Order) -> tuple[float, pa.Table]:
+        started = time.perf_counter()
+        table, _ = self._query.run_with(order.plans)
+        return (time.perf_counter() - started) * 1e3, table
+
+    # -- warm-up ---------------------------------------------------------------------------------
+
+    def _candidates(self) -> list[PlanNode]:
+        """The best orders under the statistics of each phase and of all, and those the engine took."""
+        known: dict[int, Catalogue] = {}
+        taken: dict[PlanNode, None] = {}
+        for _ in range(2):
+            for phase in range(len(self._kind.phases)):
+                for _ in range(2):
+                    taken[self._evaluate(phase).order] = None
+                    self._wait_for_preparation()
+                known[phase] = deepcopy(self._adaptation.clusters[0].follower.cache.catalogue)
+        engine, graph = self._engine, self._adaptation.clusters[0].follower.cache.graph
+        found = PlanEnumeration(graph, list(known.values()), engine.costs, engine.prejoin_policy)
+        for candidate in found.candidates(self._effort.orders):
+            taken.setdefault(candidate.plan)
+        return list(taken)
+
+    def _warm_up(self, candidates: list[PlanNode]) -> None:
+        progress(f"  {self._kind.name}: {len(candidates)} orders are prepared")
+        for plan in candidates:
+            self._orders[plan] = Order(self._query.compile((plan,)))
+        for _ in range(self._effort.first_rounds):
+            self._warm_round(1)
+        times = {
+            plan: [min(order.warm[phase]) for phase in range(len(self._kind.phases))]
+            for plan, order in self._orders.items()
+            if not order.slow
+        }
+        kept = hopeful(list(times.values()))
+        chosen = {plan for plan, keep in zip(times, kept, strict=True) if keep}
+        chosen |= set(self._adaptation.clusters[0].follower.kept) & set(self._orders)
+        self._orders = {p: order for p, order in self._orders.items() if p in chosen}
+        progress(f"  {self._kind.name}: {len(self._orders)} orders are measured")
+        for _ in range(self._effort.warm_rounds):
+            self._warm_round(self._effort.runs)
+
+    def _warm_round(self, runs: int) -> None:
+        for phase in range(len(self._kind.phases)):
+            self._evaluate(phase)
+            self._wait_for_preparation()
+            for order in self._orders.values():
+                for _ in range(0 if order.slow else runs):
+                    order.warm.setdefault(phase, []).append(self._run_fixed(order)[0])
+
+    # -- measuring -------------------------------------------------------------------------------
+
+    def _measure(self, candidates: int) -> Outcome:
+        switched = len(self._query.history())
+        batches, adaptive_ms = [], []
+        for number, phase in enumerate(self._kind.order):
+            batch = self._evaluate(phase)
+            answers = self._query.last_answers
+            assert answers is not None
+            expected = digest_table(answers.table)
+            self._wait_for_preparation()
+            own = self._orders.get(batch.order)
+            if own is None:
+                own = self._orders[batch.order] = Order(self._query.plans)
+            own.samples[number] = [batch.ms - batch.optimizer_ms]
+            for turn in range(self._effort.runs):
+                for order in self._orders.values():
+                    ms, table = self._run_fixed(order)
+                    order.samples.setdefault(number, []).append(ms)
+                    if turn == 0 and digest_table(table) != expected:
+                        raise AnswersDifferError(
+                            f"{self._kind.name}, batch {number}: {order.name} answers otherwise "
+                            f"than {describe(batch.order)}, which the engine ran"
+                        )
+            batches.append(batch)
+            adaptive_ms.append(batch.optimizer_ms + float(np.median(own.samples[number])))
+        orders = {
+            order.name: tuple(float(np.median(order.samples[n])) for n in range(len(batches)))
+            for order in self._orders.values()
+            if len(order.samples) == len(batches)
+        }
+        made = [order.plans.seconds for order in self._orders.values()]
+        return Outcome(
+            self._kind,
+            tuple(batches),
+            tuple(adaptive_ms),
+            orders,
+            candidates,
+            len(self._query.history()) - switched,
+            float(np.median(made)) * 1e3,
+        )
+
+
+def hopeful(times: Iterable[list[float]]) -> list[bool]:
+    """Which orders are worth measuring, from the milliseconds of each in every phase.
+
+    >>> hopeful([[10.0, 90.0], [80.0, 10.0], [40.0, 40.0], [85.0, 75.0]])
+    [True, True, True, False]
+    """
+    table = np.array(list(times))
+    near = (table <= HOPELESS_IN_PHASE * table.min(axis=0)).any(axis=1)
+    totals = table.sum(axis=1)
+    kept: list[bool] = (near | (totals <= HOPELESS_IN_ALL * totals.min())).tolist()
+    return kept
