@@ -36,6 +36,7 @@ from tests.adaptive.query_graphs import (
     star,
     statistics,
 )
+from tests.adaptive.random_trees import RandomTrees
 
 WITHOUT = PrejoinPolicy(enabled=False)
 
@@ -326,42 +327,17 @@ def test_errors():
         PlanCache(graph, catalogue_of(graph)).apply({"else": statistics(1)})
 
 
-def random_tree(chance, alternatives, mask, pairs):
-    """A random valid plan of the search's own operators, with its cost."""
-    table = {}
-
-    def grow(part):
-        read = alternatives.read(part)
-        if read is not None and (part & (part - 1) == 0 or chance.random() < 0.3):
-            table[part] = read
-            return
-        one, other = chance.choice(pairs[part])
-        grow(one)
-        grow(other)
-        table[part] = chance.choice(list(alternatives.joins(one, other, table)))
-
-    grow(mask)
-    return alternatives.plan(mask, table)
-
-
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(queries(max_relations=7), st.integers(0, 10**6).map(random.Random))
 def test_no_random_tree_is_cheaper_than_the_plan(query, chance):
     graph, catalogue = query
     cache = PlanCache(graph, catalogue)
     cache.apply(*random_update(chance, cache))
-    estimator = CardinalityEstimator(graph, catalogue)
-    candidates = prejoin_candidates(estimator, cache.prejoin)
-    allowed = {c.mask: c for c in candidates if c.refusal is None}
-    alternatives = Alternatives(estimator, cache.costs, allowed)
-    everything = graph.all_relations
-    pairs = {}
-    for one, other in pairs_up_to(graph, everything, 10**6):
-        pairs.setdefault(one | other, []).append((one, other))
+    trees = RandomTrees(graph, catalogue, cache.prejoin)
     best = optimize(graph, catalogue).cost
     seen = set()
     for _ in range(200):
-        tree = random_tree(chance, alternatives, everything, pairs)
+        tree = trees.draw(chance)
         verify(tree, graph)
         seen.add(tree)
         assert best <= tree.cost * (1 + 1e-7)

@@ -1,0 +1,130 @@
+"""Every valid join order of a query answers the same: random graphs of patterns, random trees, over moving windows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.adaptive.random_trees import RandomTrees
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+    from sparkext.runtime.registered_query import RegisteredQuery
+
+STREAM = "http://example.org/s"
+NODES, PREDICATES = 12, 3
+SHAPES = ("chain", "star", "cycle", "clique", "random")
+TREES = 6
+
+
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    from sparkext import Engine
+
+    folder: Path = tmp_path_factory.mktemp("orders")
+    engine = Engine(spark)
+    random = Random(11)
+    file = folder / "graph.nt"
+    file.write_text("".join(f"{triple(random, 'static')} .\n" for _ in range(90)))
+    engine.load_static(file, progress=False)
+    engine.register_stream(STREAM)
+    return engine
+
+
+def node(number: int) -> str:
+    return f"http://example.org/n{number}"
+
+
+def triple(random: Random, kind: str) -> str:
+    s, p, o = random.randrange(NODES), random.randrange(PREDICATES), random.randrange(NODES)
+    return f"<{node(s)}> <http://example.org/{kind}{p}> <{node(o)}>"
+
+
+def edges(shape: str, random: Random) -> list[tuple[str, str]]:
+    """Pairs of variables: the patterns of a query of this shape."""
+    match shape:
+        case "chain":
+            return [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")]
+        case "star":
+            return [("a", "b"), ("a", "c"), ("a", "d"), ("e", "a")]
+        case "cycle":
+            return [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+        case "clique":
+            return [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d"), ("d", "b")]
+        case _:
+            bound = ["a"]
+            found = []
+            for name in "bcde":
+                other = random.choice(bound)
+                found.append((name, other) if random.random() < 0.5 else (other, name))
+                bound.append(name)
+            return found
+
+
+def query_text(shape: str, random: Random) -> str:
+    """A query with two windows, static patterns, and a filter or two."""
+    patterns = []
+    for place, (subject, obj) in enumerate(edges(shape, random)):
+        live = place == 0 or random.random() < 0.3
+        kind = "live" if live else "static"
+        pattern = f"?{subject} :{kind}{random.randrange(PREDICATES)} ?{obj}"
+        window = random.choice((":now", ":w3"))
+        patterns.append(f"WINDOW {window} {{ {pattern} }}" if live else f"{pattern} .")
+    filters = "FILTER(?a != ?b)" if random.random() < 0.6 else ""
+    filters += " FILTER(?b != ?d)" if random.random() < 0.4 else ""
+    return f"""PREFIX : <http://example.org/>
+REGISTER RSTREAM <http://example.org/{shape}-{random.randrange(10**9)}> AS SELECT ?a ?b ?d
+FROM NAMED WINDOW :now ON :s [NOW] FROM NAMED WINDOW :w3 ON :s [RANGE PT3S]
+WHERE {{ {" ".join(patterns)} {filters} }}"""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str) -> None:
+    random = Random(f"orders of a {shape}")
+    query = engine.register_query(query_text(shape, random))
+    stream = engine.stream(STREAM)
+    (place,) = [n for n, choice in enumerate(query.plans.choices) if choice.search is not None]
+    search = query.plans.choices[place].search
+    assert search is not None
+    trees = RandomTrees(search.graph, search.catalogue, engine.prejoin_policy)
+    orders = list(dict.fromkeys(trees.draw(random) for _ in range(TREES)))
+    assert len(orders) > 1
+    compiled = []
+    for order in orders:
+        given = list(query.plans.orders)
+        given[place] = order
+        compiled.append(query.compile(tuple(given)))
+    start = stream.watermark.complete_up_to
+    time = max(0, start) + 1000
+    sizes = []
+    for _ in range(5):
+        stream.push(sorted({live(random) for _ in range(40)}), time=time)
+        engine.advance_to(time)
+        expected = answered(query)
+        sizes.append(sum(expected.values()))
+        for plans in compiled:
+            table, _ = query.run_with(plans)
+            assert Counter(rows(table)) == expected, plans.orders[place]
+        time += 1000
+    assert max(sizes) > 0, "a query that never answers tells nothing"
+    query.stop()
+
+
+def live(random: Random) -> tuple[str, str, str]:
+    s, p, o = random.randrange(NODES), random.randrange(PREDICATES), random.randrange(NODES)
+    return node(s), f"http://example.org/live{p}", node(o)
+
+
+def answered(query: RegisteredQuery) -> Counter[tuple[Any, ...]]:
+    assert query.last_answers is not None
+    return Counter(query.last_answers.rows())
+
+
+def rows(table: Any) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
