@@ -72,8 +72,9 @@ def plot_history(
             f"  ({switch.cost_before:,.0f} -> {switch.cost_after:,.0f} us expected)"
         )
     axes.xaxis_date()
-    axes.set_ylim(bottom=0)
-    axes.set_title(title)
+    # The first evaluations of a plan take many times as long as the later ones.
+    axes.set_yscale("log")
+    axes.set_title(title, pad=16)
     axes.set_xlabel("event time")
     axes.set_ylabel("evaluation, ms")
     if orders:
