@@ -6,6 +6,7 @@ import heapq
 import itertools
 import logging
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +23,14 @@ from sparkext.runtime.streams import Stream
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
 from sparkext.session import require_extension
+from sparkext.sql.live_view import LiveView
+from sparkext.sql.prepared_sql import PreparedSql
+from sparkext.sql.sql_room import SqlRoom
 from static_data.store import StaticStore, StoreChange
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from static_data.load import LoadReport
 
@@ -61,6 +66,8 @@ class Engine:
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
         self.windows = WindowRegistry(self.settings.sharing_enabled)
         self._queries: dict[str, RegisteredQuery] = {}
+        self._sql: SqlRoom | None = None
+        self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._now: int | None = None
@@ -201,6 +208,41 @@ class Engine:
         with self.lock:
             return PreparedQuery(self, "select", query, {})
 
+    # -- Spark SQL --------------------------------------------------------------------------------------
+
+    def live_view(
+        self,
+        name: str,
+        schema: str | StructType,
+        time_column: str | None = None,
+        width: str | int | None = None,
+    ) -> LiveView:
+        """Make a table in Spark SQL whose rows move, such as `live_view("now", "person STRING, room STRING")`.
+
+        With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
+        is advanced. A view of the same name is replaced. Raises LiveViewError.
+        """
+        with self.lock:
+            return LiveView(self._sql_room(), name, schema, time_column, width)
+
+    def prepare(self, query: str | DataFrame) -> PreparedSql:
+        """Prepare a Spark SQL query over live views and static tables; `run()` gives its answers.
+
+        What it joins with live views and reads none itself is computed once, here, and indexed. Raises
+        PreparationError, or what Spark raises for a text that is no query.
+        """
+        frame = self.spark.sql(query) if isinstance(query, str) else query
+        with self.lock:
+            prepared = PreparedSql(self._sql_room(), frame)
+            self._prepared_sql.add(prepared)
+            return prepared
+
+    def _sql_room(self) -> SqlRoom:
+        if self._sql is None:
+            self._sql = SqlRoom(self.spark, self.room.scratch, self.settings, self.lock)
+        self._sql.check_open()
+        return self._sql
+
     # -- evaluation -------------------------------------------------------------------------------------
 
     def settled_up_to(self, iri: str) -> int:
@@ -300,7 +342,11 @@ class Engine:
         """Stop all queries and sources and give back what the engine holds."""
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
+        for prepared in list(self._prepared_sql):
+            prepared.close()
         with self.lock:
             for name in list(self._queries):
                 self.stop_query(name)
+            if self._sql is not None:
+                self._sql.close()
             self.room.close()

@@ -86,6 +86,14 @@ class SessionError(CqelsError):
     """A Spark session in which the engine cannot run."""
 
 
+class LiveViewError(CqelsError):
+    """Data that do not fit a live view, a view declared wrongly, or one that has been dropped."""
+
+
+class PreparationError(CqelsError):
+    """A Spark SQL query that cannot be prepared, or a prepared one that has been closed."""
+
+
 class StreamElementError(CqelsError):
     """A stream element that cannot be used: no time, two times, a graph name used before, or
     malformed RDF.

@@ -17,13 +17,33 @@ package org.apache.spark.sql.execution.joins {
     override def asReadOnlyCopy(): RowIndex = this
 
     def clear(): Unit = rows.clear()
+    /** Distinct keys, those with a null left out. */
+    def keyCount: Int = rows.size
 
     /** Keeps a copy of the row; a row whose key has a null joins nothing and is dropped. */
-    def add(row: UnsafeRow): Unit = {
+    def add(row: UnsafeRow): Unit = put(row, shared = false)
+
+    /** Keeps the row object itself, which nobody changes from now on. */
+    def addKept(row: UnsafeRow): Unit = put(row, shared = true)
+
+    private def put(row: UnsafeRow, shared: Boolean): Unit = {
       val k = project(row)
       if (!k.anyNull()) {
         val at: Any = if (longKey) k.getLong(0) else k.copy()
-        rows.computeIfAbsent(at, _ => new java.util.ArrayList[InternalRow](1)).add(row.copy())
+        rows.computeIfAbsent(at, _ => new java.util.ArrayList[InternalRow](1)).add(if (shared) row else row.copy())
+      }
+    }
+
+    /** Drops the very row object that `addKept` was given. */
+    def remove(row: UnsafeRow): Unit = {
+      val k = project(row)
+      if (!k.anyNull()) {
+        val at: Any = if (longKey) k.getLong(0) else k
+        val same = rows.get(at)
+        var i = 0
+        while (same.get(i) ne row) i += 1 // rows leave in about the order in which they came: found at once
+        same.remove(i)
+        if (same.isEmpty) rows.remove(at)
       }
     }
 
@@ -73,7 +93,7 @@ package org.apache.spark.sql.cqels {
     @transient private lazy val kept: RDD[InternalRow] = child.execute()
     @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-    @transient private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case _ => false }
+    @transient private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case r: RowLeafExec => r.content.live; case _ => false }
     @transient private var built = false
 
     /** Runs the sub-plan and replaces the build side; once is enough where all it reads is static. */

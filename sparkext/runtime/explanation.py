@@ -68,15 +68,7 @@ def explain_query(
     roots = [operator_tree(plan["operators"]) for plan in operators]
     shown = []
     for choice in choices:
-        measured: dict[str, dict[str, float]] = {}
-        for root in roots:
-            for top in _subtrees(root):
-                found: dict[str, dict[str, float]] = {}
-                if isinstance(choice.plan, Join) and _match(choice.plan, top, found):
-                    measured = found
-                    break
-            if measured:
-                break
+        measured = counted_rows(choice.plan, roots)
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
             shown.append(
@@ -96,6 +88,17 @@ def explain_query(
             "spark_plan": spark_plan,
         }
     )
+
+
+def counted_rows(plan: PlanNode, roots: Sequence[Operator]) -> dict[str, dict[str, float]]:
+    """What executed operators counted for the parts of a join order, by node id; empty where none fits it."""
+    if isinstance(plan, Join):
+        for root in roots:
+            for top in _subtrees(root):
+                found: dict[str, dict[str, float]] = {}
+                if _match(plan, top, found):
+                    return found
+    return {}
 
 
 def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
@@ -134,7 +137,7 @@ def _match(plan: PlanNode, operator: Operator, found: dict[str, dict[str, float]
             return False
         _note(plan, operator.rows if rows is None else rows, found)
         return True
-    if operator.name in ("RelationScan", "IndexedRelation"):
+    if operator.name in ("RelationScan", "IndexedRelation", "RowScan", "IndexedRows"):
         _note(plan, operator.rows if rows is None else rows, found)
         return True
     return isinstance(plan, Scan)  # a derived relation: its own joins are matched by themselves
