@@ -43,9 +43,10 @@ private[cqels] object IndexedRowSides {
     val scanned = below.scan.output
     val usedNames = join.right.output.map(a => below.source(a.exprId.id).exprId.id -> a)
     if (usedNames.map(_._1).distinct.size != usedNames.size) return None // one column under two names
-    // The columns under the names the join knows; the others keep their own.
+    // The columns under the names the join knows; the others keep their own. What a filter below made free of nulls is not
+    // so in the index.
     val names = usedNames.toMap
-    val output = scanned.map(a => names.getOrElse(a.exprId.id, a))
+    val output = scanned.map(a => names.get(a.exprId.id).fold(a)(_.withNullability(a.nullable)))
     val known = output.map(_.exprId.id).toSet
     if (known.size != output.size || join.left.output.exists(a => known(a.exprId.id))) return None
     val renamed = scanned.zip(output).map { case (from, to) => from.exprId.id -> to }.toMap
