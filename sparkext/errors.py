@@ -94,6 +94,10 @@ class PreparationError(CqelsError):
     """A Spark SQL query that cannot be prepared, or a prepared one that has been closed."""
 
 
+class RunError(CqelsError):
+    """A run of a prepared Spark SQL query that failed, with what Spark says of it."""
+
+
 class StreamElementError(CqelsError):
     """A stream element that cannot be used: no time, two times, a graph name used before, or
     malformed RDF.

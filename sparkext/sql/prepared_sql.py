@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from adaptive import explain, explain_choice
-from sparkext.errors import PreparationError
+from sparkext.errors import PreparationError, RunError
 from sparkext.runtime.explanation import Explanation, counted_rows, operator_tree
 from sparkext.sql.order_choice import Choice, OrderChoice, OrderSwitch
 
@@ -55,11 +57,11 @@ class PreparedSql:
             raise PreparationError(f"the query cannot be prepared: {_message(error)}") from error
 
     def run(self) -> pa.Table:
-        """The answers now, in columns of the types that `DataFrame.toArrow` gives."""
+        """The answers now, in columns of the types that `DataFrame.toArrow` gives; raises RunError."""
         with self._room.lock:
             self._check_open()
             self._reconsider()
-            outcome = json.loads(self._jvm.run(self._choice.current.key))
+            outcome = json.loads(self._call(self._jvm.run))
         path = Path(outcome["path"])
         try:
             with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as stream:
@@ -72,7 +74,15 @@ class PreparedSql:
         with self._room.lock:
             self._check_open()
             self._reconsider()
-            return DataFrame(self._jvm.frame(self._choice.current.key), self._room.spark)
+            return DataFrame(self._call(self._jvm.frame), self._room.spark)
+
+    def _call(self, run: Callable[[str], Any]) -> Any:
+        try:
+            return run(self._choice.current.key)
+        except Py4JJavaError as error:
+            raise RunError(_message(error)) from error
+        except PySparkException as error:
+            raise RunError(str(error)) from error
 
     def _reconsider(self) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""

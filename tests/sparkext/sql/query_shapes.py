@@ -16,7 +16,8 @@ SHAPES = {
     "int against long key": "SELECT * FROM {tri} t JOIN {names} n ON t.a = n.k",
     "live with live": "SELECT * FROM {now} o JOIN {win} w ON o.k = w.k",
     "live with live on two keys": "SELECT o.d FROM {now} o JOIN {win} w ON o.k = w.k AND o.s = w.s",
-    "live with live filtered": "SELECT * FROM {now} o JOIN (SELECT k AS kk, ts FROM {win} WHERE s < 's3') w ON o.k = w.kk",
+    "live with live filtered": """SELECT * FROM {now} o
+        JOIN (SELECT k AS kk, ts FROM {win} WHERE s < 's3') w ON o.k = w.kk""",
     "chain of five": """SELECT o.k, w.ts, n.n, r.title, t.b FROM {now} o JOIN {win} w ON o.s = w.s
         JOIN {names} n ON o.k = n.k JOIN {rooms} r ON r.s = w.s JOIN {tri} t ON t.a = w.k""",
     "triangle": "SELECT o.s FROM {now} o, {win} w, {names} n WHERE o.k = w.k AND w.k = n.k AND n.k = o.k",
@@ -63,7 +64,8 @@ SHAPES = {
     "scalar subquery static": "SELECT k FROM {now} WHERE k < (SELECT avg(k) FROM {names})",
     "correlated subquery": "SELECT o.k, (SELECT count(*) FROM {win} w WHERE w.k = o.k) AS n FROM {now} o",
     "window function": "SELECT k, s, rank() OVER (PARTITION BY s ORDER BY k, d) AS r FROM {now}",
-    "running total": "SELECT k, sum(d) OVER (ORDER BY k, s, d ROWS UNBOUNDED PRECEDING) AS t FROM {now} WHERE NOT isnan(d)",
+    "running total": """SELECT k, sum(d) OVER (ORDER BY k, s, d ROWS UNBOUNDED PRECEDING) AS t
+        FROM {now} WHERE NOT isnan(d)""",
     "first of each": """SELECT * FROM (SELECT k, s, row_number() OVER (PARTITION BY s ORDER BY k, d) AS r
         FROM {now}) WHERE r <= 2""",
     "explode": """SELECT x.a, x.tag, r.title FROM (SELECT a, explode(tags) AS tag FROM {tri}) x
