@@ -68,6 +68,7 @@ class Engine:
         self._queries: dict[str, RegisteredQuery] = {}
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
+        self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._now: int | None = None
@@ -223,7 +224,9 @@ class Engine:
         is advanced. A view of the same name is replaced. Raises LiveViewError.
         """
         with self.lock:
-            return LiveView(self._sql_room(), name, schema, time_column, width)
+            view = LiveView(self._sql_room(), name, schema, time_column, width)
+            self._live_views.add(view)
+            return view
 
     def prepare(self, query: str | DataFrame) -> PreparedSql:
         """Prepare a Spark SQL query over live views and static tables; `run()` gives its answers.
@@ -347,6 +350,8 @@ class Engine:
         with self.lock:
             for name in list(self._queries):
                 self.stop_query(name)
-            if self._sql is not None:
+            if self._sql is not None and not self._sql.closed:
+                for view in list(self._live_views):
+                    view.drop()
                 self._sql.close()
             self.room.close()

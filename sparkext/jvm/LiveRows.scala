@@ -21,6 +21,7 @@ final class LiveRows(name: String, schema: StructType, timeColumn: Int, width: L
   private var low = Long.MinValue // rows of this time or an earlier one have left
   private val places = new java.util.TreeMap[Long, mutable.ArrayBuffer[Int]]()
   private val indexes = new java.util.HashMap[Seq[Expression], RowIndex]()
+  private val asked = new java.util.HashMap[Seq[Expression], Long]() // the version when an index was last asked for
   private val counted = new java.util.HashMap[Expression, (Long, Double)]()
   private var version = 0L
 
@@ -44,6 +45,8 @@ final class LiveRows(name: String, schema: StructType, timeColumn: Int, width: L
   /** Adds rows; those that an advance has passed already are left out. */
   def append(batch: Array[UnsafeRow]): Unit = synchronized {
     version += 1
+    // Another join order may no longer probe an index, which costs something to keep.
+    indexes.keySet.removeIf(key => asked.get(key) < version - LiveRows.IdleChanges)
     var i = 0
     while (i < batch.length) {
       val row = batch(i)
@@ -111,7 +114,9 @@ final class LiveRows(name: String, schema: StructType, timeColumn: Int, width: L
   override def copies(): Array[UnsafeRow] = synchronized(rows.iterator.take(used).filter(_ != null).toArray)
 
   override def index(key: Seq[Expression]): LongHashedRelation = synchronized {
-    indexes.computeIfAbsent(RowContent.normalised(key), k => {
+    val known = RowContent.normalised(key)
+    asked.put(known, version)
+    indexes.computeIfAbsent(known, k => {
       val made = new RowIndex(k)
       var i = 0
       while (i < used) { if (rows(i) != null) made.addKept(rows(i)); i += 1 }
@@ -135,6 +140,10 @@ final class LiveRows(name: String, schema: StructType, timeColumn: Int, width: L
   }
 
   def indexCount: Int = synchronized(indexes.size)
+}
+
+private object LiveRows {
+  final val IdleChanges = 64L
 }
 
 private final class HeldRows(rows: Array[UnsafeRow], from: Int, until: Int) extends Iterator[InternalRow] {

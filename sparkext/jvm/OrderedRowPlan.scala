@@ -81,6 +81,7 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
     jobTemplate.transformUp {
       case s: RowScanExec if s.content.live => s.copy(version = binds)
       case i: IndexedRowsExec if i.content.live => i.copy(version = binds)
+      case s: RelationScanExec if s.content.live => s.copy(version = binds)
     }
   }
 

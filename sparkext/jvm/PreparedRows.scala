@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /** A Spark SQL query over live views: optimised once, with a physical plan for each join order that was wanted.
@@ -34,8 +35,10 @@ final class PreparedRows(
     else None
 
   private val base: Option[LogicalPlan] = if (unprepared.nonEmpty) None else Some(session.withActive {
-    val optimized = ReorderLiveJoins.without(new QueryExecution(session, analyzed).optimizedPlan)
-    statics.materialise(PreparedRows.streamLive(optimized))
+    val optimized = ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.withoutRuntimeFilters(session.sessionState.conf)) {
+      new QueryExecution(session, analyzed).optimizedPlan
+    })
+    PreparedRows.streamLive(statics.materialise(optimized))
   })
   private val clusters: Seq[JoinCluster] = base.toSeq.flatMap(LiveClusters.of)
 
@@ -67,7 +70,7 @@ final class PreparedRows(
       case None => new UnpreparedRowPlan(session, analyzed, unprepared.get)
       case Some(tree) =>
         val wanted = JoinOrders.readAll(order)
-        val ordered = LiveClusters.rewrite(tree, _ => true) { (number, cluster) =>
+        val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
           wanted.lift(number).flatten.map { o =>
             if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
             o
@@ -143,10 +146,25 @@ object PreparedRows {
 
   /** Tells outer, semi and anti joins to build their right side, turning right outer joins round. */
   private[cqels] def streamLive(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case join @ Join(left, right, RightOuter, condition, JoinHint.NONE) if RowRelationLeaf.isLive(join) =>
+    case join @ Join(left, right, RightOuter, condition, JoinHint.NONE) if RowRelationLeaf.isLive(join) && mayBuild(left) =>
       Project(join.output, Join(right, left, LeftOuter, condition, BuildRightSide))
-    case join @ Join(_, _, LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_), _, JoinHint.NONE) if RowRelationLeaf.isLive(join) =>
+    case join @ Join(_, right, LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_), _, JoinHint.NONE)
+        if RowRelationLeaf.isLive(join) && mayBuild(right) =>
       join.copy(hint = BuildRightSide)
+  }
+
+  /** Whether a side may be held by each task: not what is left to Spark because of its size. */
+  private[cqels] def mayBuild(side: LogicalPlan): Boolean = side.collectLeaves().forall {
+    case _: RowRelationLeaf | _: IdRelationLeaf => true
+    case other => other.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
+  }
+
+  // These put what is live into the filters of static scans, which would have to be read at each run.
+  private[cqels] def withoutRuntimeFilters(conf: SQLConf): SQLConf = {
+    val without = conf.clone()
+    without.setConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED, false)
+    without.setConf(SQLConf.RUNTIME_BLOOM_FILTER_ENABLED, false)
+    without
   }
 
   /** What reordered conditions need to be keys of hash joins; both rules leave what they made alone. */

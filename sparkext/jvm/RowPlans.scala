@@ -28,11 +28,12 @@ object RowRelationLeaf {
   def of(content: RowContent): RowRelationLeaf =
     RowRelationLeaf(content, content.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)()))
 
-  /** Whether a plan reads a live view, in its subqueries too. */
-  def isLive(plan: LogicalPlan): Boolean = plan.find {
+  /** Whether a plan reads anything live, in its subqueries too. */
+  def isLive(plan: LogicalPlan): Boolean = plan.exists {
     case r: RowRelationLeaf => r.content.live
+    case r: IdRelationLeaf => r.content.live
     case node => node.subqueries.exists(isLive)
-  }.isDefined
+  }
 }
 
 /** Plans [[RowRelationLeaf]]; everything else stays with Spark's own strategies. */

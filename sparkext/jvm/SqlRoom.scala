@@ -42,8 +42,19 @@ object SqlRoom {
 /** A live view as Python fills it; data come with the view's own columns and types. */
 final class LiveView(session: SparkSession, val content: LiveRows) {
   private val schema = content.schema
+  private lazy val unsafe = UnsafeProjection.create(schema)
 
   def createView(): Unit = Dataset.ofRows(session, RowRelationLeaf.of(content)).createOrReplaceTempView(content.name)
+
+  /** Takes the view out of the session unless another has taken its name. */
+  def dropView(): Unit = {
+    val catalog = session.sessionState.catalog
+    val ours = catalog.getTempView(content.name).exists(_.collectLeaves().exists {
+      case RowRelationLeaf(rows, _) => rows eq content
+      case _ => false
+    })
+    if (ours) catalog.dropTempView(content.name)
+  }
 
   def replaceFrame(data: Dataset[Row]): Unit = content.replace(rowsOf(data))
   def appendFrame(data: Dataset[Row]): Unit = content.append(rowsOf(data))
@@ -64,8 +75,8 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
     try kept(rows) finally rows.close()
   }
 
+  // Read under the engine's lock: the projection and its buffer are shared.
   private def kept(rows: Iterator[InternalRow]): Array[UnsafeRow] = {
-    val unsafe = UnsafeProjection.create(schema)
     val never = schema.indices.filterNot(schema(_).nullable).toArray
     rows.map { row =>
       val copy = unsafe(row).copy()

@@ -42,7 +42,10 @@ class LiveView:
         self._room = room
         unit = self._check_time(width)
         self._milliseconds = unit
-        self._reader = BatchReader(name, self.schema, room.time_zone)
+        try:
+            self._reader = BatchReader(name, self.schema, room.time_zone)
+        except PySparkException as error:
+            raise LiveViewError(f"the columns of {name}: {error}") from error
         self._jvm = room.jvm.liveView(
             name, self.schema.json(), time_column or "", self._in_units(self.width or 0)
         )
@@ -165,7 +168,7 @@ class LiveView:
     def drop(self) -> None:
         """Empty the view and take it out of the session; queries prepared over it go on, over no rows."""
         self.clear()
-        self._room.spark.catalog.dropTempView(self.name)
+        self._jvm.dropView()
 
 
 def _schema(name: str, given: str | StructType) -> StructType:
@@ -176,6 +179,8 @@ def _schema(name: str, given: str | StructType) -> StructType:
             schema = StructType.fromDDL(given)
         except PySparkException as error:
             raise LiveViewError(f"the columns of {name}, {given!r}: {error}") from error
+    if "char(" in schema.simpleString():
+        raise LiveViewError(f"the columns of {name}: use STRING for CHAR and VARCHAR")
     names = [field.lower() for field in schema.fieldNames()]
     if not names:
         raise LiveViewError(f"{name} needs a column")

@@ -33,7 +33,7 @@ class SqlRoom:
         self.time_zone: str = spark.conf.get("spark.sql.session.timeZone") or "UTC"
         self._scratch = Path(scratch)
         self._numbers = itertools.count()
-        self._closed = False
+        self.closed = False
         on_driver = settings.driver_execution_enabled
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
         self.jvm = package.SqlRoom.apply(
@@ -55,10 +55,10 @@ class SqlRoom:
 
     def check_open(self) -> None:
         """Raise LiveViewError when the engine has been closed."""
-        if self._closed:
+        if self.closed:
             raise LiveViewError("the engine has been closed")
 
     def close(self) -> None:
         """Ask nobody for join orders any more."""
-        self._closed = True
+        self.closed = True
         self.jvm.setAdvisor(None)

@@ -25,6 +25,24 @@ TEXT = (
     """SELECT a.k, b.v, c.w FROM rule_a a JOIN rule_b b ON a.k = b.k JOIN rule_few c ON c.v = b.v"""
 )
 
+# Shapes with a cluster of joins that the rule rebuilds, and some around one.
+ORDINARY = (
+    "inner double key",
+    "int against long key",
+    "live with live filtered",
+    "chain of five",
+    "triangle",
+    "same column twice",
+    "self join",
+    "condition over two",
+    "null-safe equality",
+    "outer over inner",
+    "join of a group",
+    "union of joins",
+    "explode",
+    "common table",
+)
+
 
 @pytest.fixture(scope="module")
 def views(engine: Engine) -> None:
@@ -189,9 +207,8 @@ def test_ordinary_queries_over_views_answer_right(engine: Engine) -> None:
     tables.put(CONTENTS[0])
     wrong = [
         name
-        for name, text in SHAPES.items()
-        if "JOIN" in text or "," in text.split("FROM")[1]
-        if bag(rows_of(engine.spark.sql(tables.live(text)).toArrow()))
-        != bag(rows_of(tables.expected(text)))
+        for name in ORDINARY
+        if bag(rows_of(engine.spark.sql(tables.live(SHAPES[name])).toArrow()))
+        != bag(rows_of(tables.expected(SHAPES[name])))
     ]
     assert wrong == []

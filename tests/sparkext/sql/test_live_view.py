@@ -127,6 +127,9 @@ def test_rows_expire_by_time_and_indexes_follow(engine: Engine) -> None:
     assert "IndexedRows moving" in query.explain().data["spark_plan"]
     assert window._jvm.content().indexCount() == 1
     query.close()
+    for _ in range(100):  # nothing probes it any more
+        window.append([(1, 10**9)])
+    assert window._jvm.content().indexCount() == 0
 
 
 def test_the_edge_of_a_window_of_timestamps(engine: Engine) -> None:
@@ -210,6 +213,7 @@ def test_nulls_where_none_may_be(engine: Engine) -> None:
         ),
         (("v", "t BIGINT", "t", "soon"), "v: width 'soon' must be a duration"),
         (("v", "t BIGINT", "t", 0), "v: width 0 must be above 0"),
+        (("v", "k VARCHAR(3)"), "the columns of v: use STRING for CHAR and VARCHAR"),
         (("v", "t BIGINT", "t"), "v: time_column and width are given together, or neither"),
     ],
 )
@@ -235,6 +239,28 @@ def test_a_view_that_was_dropped(engine: Engine, spark: SparkSession) -> None:
     view.drop()
     assert not spark.catalog.tableExists("dropped")
     assert query.run().num_rows == 0
+    query.close()
+
+
+def test_a_name_that_another_view_has_taken(engine: Engine, spark: SparkSession) -> None:
+    first = engine.live_view("taken", "k INT")
+    spark.range(3).createOrReplaceTempView("taken")
+    first.drop()
+    assert spark.table("taken").count() == 3
+    spark.catalog.dropTempView("taken")
+
+
+def test_one_key_for_all_rows(engine: Engine) -> None:
+    window = engine.live_view("skewed", "k BIGINT, n BIGINT, t BIGINT", time_column="t", width=300)
+    engine.live_view("asking", "k BIGINT").replace([(1,)])
+    query = engine.prepare("SELECT s.n FROM asking a LEFT JOIN skewed s ON a.k = s.k")
+    for time in range(0, 4_000, 100):
+        # Two rows of a batch expire before the others.
+        window.append([(1, n, time - 250 * (n % 2)) for n in range(20)])
+        window.advance_to(time)
+        wanted = [n for at in range(max(0, time - 200), time + 1, 100) for n in range(0, 20, 2)]
+        wanted += [n for at in [time] for n in range(1, 20, 2)]
+        assert sorted(query.run()["n"].to_pylist()) == sorted(wanted)
     query.close()
 
 

@@ -43,6 +43,21 @@ def test_static_parts_are_read_once_for_all_queries(
     second.close()
 
 
+def test_partitioned_tables_are_static_too(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "parts")
+    spark.range(100).selectExpr("id", "id % 5 AS part").write.partitionBy("part").parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("parts")
+    view = engine.live_view("part_now", "part INT, ok BOOLEAN")
+    query = engine.prepare("SELECT p.id FROM part_now n JOIN parts p ON n.part = p.part WHERE n.ok")
+    view.replace([(2, True), (3, False)])
+    assert sorted(query.run()["id"].to_pylist()) == list(range(2, 100, 5))
+    assert query.explain().data["execution"] == "driver"
+    assert "FileScan" not in query.explain().data["spark_plan"]
+    query.close()
+
+
 def test_too_many_static_rows_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(20).write.parquet(str(tmp_path / "numbers"))
     spark.read.parquet(str(tmp_path / "numbers")).createOrReplaceTempView("many_numbers")
