@@ -172,13 +172,12 @@ class LiveView:
 
 
 def _schema(name: str, given: str | StructType) -> StructType:
-    if isinstance(given, StructType):
-        schema = given
-    else:
-        try:
-            schema = StructType.fromDDL(given)
-        except PySparkException as error:
-            raise LiveViewError(f"the columns of {name}, {given!r}: {error}") from error
+    try:
+        schema = StructType.fromDDL(given) if isinstance(given, str) else given
+    except PySparkException as error:
+        raise LiveViewError(f"the columns of {name}, {given!r}: {error}") from error
+    if not isinstance(schema, StructType):
+        raise LiveViewError(f"the columns of {name}, {given!r}, are not named columns")
     if "char(" in schema.simpleString():
         raise LiveViewError(f"the columns of {name}: use STRING for CHAR and VARCHAR")
     names = [field.lower() for field in schema.fieldNames()]

@@ -46,7 +46,7 @@ class SqlRoom:
             _PLAN_CACHE_SIZE,
         )
         if settings.enabled and settings.adaptive_enabled:
-            ensure_callback_server_started(spark.sparkContext._gateway)
+            ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
             self.jvm.setAdvisor(JoinOrderAdvisor())
 
     def file(self) -> Path:

@@ -213,6 +213,7 @@ def test_nulls_where_none_may_be(engine: Engine) -> None:
         ),
         (("v", "t BIGINT", "t", "soon"), "v: width 'soon' must be a duration"),
         (("v", "t BIGINT", "t", 0), "v: width 0 must be above 0"),
+        (("v", "INT"), "the columns of v, 'INT', are not named columns"),
         (("v", "k VARCHAR(3)"), "the columns of v: use STRING for CHAR and VARCHAR"),
         (("v", "t BIGINT", "t"), "v: time_column and width are given together, or neither"),
     ],
