@@ -128,7 +128,9 @@ object JoinCluster {
     case _ => false
   }
 
-  private def movable(e: Expression): Boolean = e.deterministic && !SubqueryExpression.hasSubquery(e)
+  // A join cannot evaluate a Python function.
+  private def movable(e: Expression): Boolean =
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonFuncExpression])
 
   private def flatten(plan: LogicalPlan, leaves: mutable.Buffer[LogicalPlan], conjuncts: mutable.Buffer[Expression]): Unit =
     if (!isInside(plan)) leaves += plan

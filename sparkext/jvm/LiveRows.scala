@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
  *  is -1 where rows do not expire; `width` is in the column's own unit. A scan sees the rows of the moment it began,
  *  less those that expire meanwhile.
  */
-final class LiveRows(name: String, schema: StructType, timeColumn: Int, width: Long, val advice: JoinOrderAdvice)
+final class LiveRows(name: String, schema: StructType, val timeColumn: Int, width: Long, val advice: JoinOrderAdvice)
     extends RowContent(name, schema) {
   private var rows = new Array[UnsafeRow](16)
   private var used = 0

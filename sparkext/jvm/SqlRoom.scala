@@ -77,7 +77,7 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
 
   // Read under the engine's lock: the projection and its buffer are shared.
   private def kept(rows: Iterator[InternalRow]): Array[UnsafeRow] = {
-    val never = schema.indices.filterNot(schema(_).nullable).toArray
+    val never = schema.indices.filter(c => !schema(c).nullable || c == content.timeColumn).toArray
     rows.map { row =>
       val copy = unsafe(row).copy()
       never.foreach(c => if (copy.isNullAt(c)) throw new IllegalArgumentException(s"column ${schema(c).name} of ${content.name} must not be null"))

@@ -105,7 +105,6 @@ class LiveView:
                     getattr(self._jvm, f"{how}Frame")(frame._jdf)
                 return
             table = self._reader.table(data)
-            self._check_times(table)
             path = self._room.file()
             try:
                 with (
@@ -121,10 +120,6 @@ class LiveView:
             raise LiveViewError(_cause(error, self.name)) from error
         except PySparkException as error:
             raise LiveViewError(f"{self.name}: {error}") from error
-
-    def _check_times(self, table: pa.Table) -> None:
-        if self.time_column and table.column(self.time_column).null_count:
-            raise LiveViewError(f"column {self.time_column} of {self.name} must not be null")
 
     def clear(self) -> None:
         """Leave no rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,9 @@ class PreparedSql:
         try:
             with room.lock:
                 self._jvm = room.jvm.prepare(query._jdf)
+                # Buffers outside the heap: they must not wait for the JVM's collector.
+                self._release = weakref.finalize(self, self._jvm.close)
+                self._release.atexit = False
                 self._choice = OrderChoice(
                     json.loads(self._jvm.viewNames()),
                     json.loads(self._jvm.viewRows()),
@@ -158,7 +162,7 @@ class PreparedSql:
         with self._room.lock:
             if not self._closed:
                 self._closed = True
-                self._jvm.close()
+                self._release()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -45,6 +45,7 @@ SHAPES = {
     "static join as an input": """SELECT o.k, x.title FROM {now} o LEFT JOIN
         (SELECT n.k, r.title FROM {names} n JOIN {rooms} r ON r.area = n.k) x ON x.k = o.k""",
     "count": "SELECT count(*) AS n, sum(k) AS total, max(d) AS most FROM {now}",
+    "count of a join": "SELECT count(*) AS n FROM {now} o JOIN {names} n ON o.k = n.k JOIN {win} w ON w.k = n.k",
     "group": "SELECT s, count(*) AS n, avg(d) AS mean FROM {now} GROUP BY s",
     "group of a join": """SELECT r.title, count(DISTINCT o.k) AS n, sum(r.area) AS area FROM {now} o
         JOIN {rooms} r ON o.s = r.s GROUP BY r.title HAVING count(*) > 1""",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import functions as F
 
 import sparkext
 from sparkext.sql.join_orders import JoinOrderAdvisor
@@ -200,6 +201,13 @@ def test_a_hint_of_the_user_stays(views: None, spark: SparkSession, advisor: Any
     assert order(frame) == ["rule_a", "rule_b"]
     assert "SortMergeJoin" in frame._jdf.queryExecution().sparkPlan().toString()
     assert scripted.asked == []
+
+
+def test_python_functions_stay_where_spark_put_them(views: None, spark: SparkSession) -> None:
+    same = F.udf(lambda x, y: x % 5 == y % 5, "boolean")
+    frame = spark.table("rule_a").alias("a").join(spark.table("rule_b").alias("b"), "k")
+    frame = frame.where(same("a.x", "b.v"))
+    assert frame.count() == 300 * 60
 
 
 def test_ordinary_queries_over_views_answer_right(engine: Engine) -> None:

@@ -199,6 +199,8 @@ def test_nulls_where_none_may_be(engine: Engine) -> None:
     timed = engine.live_view("timed", "t TIMESTAMP", time_column="t", width="1s")
     with pytest.raises(LiveViewError, match="column t of timed must not be null"):
         timed.append([(None,)])
+    with pytest.raises(LiveViewError, match="column t of timed must not be null"):
+        timed.append(engine.spark.sql("SELECT CAST(NULL AS TIMESTAMP) AS t"))
 
 
 @pytest.mark.parametrize(
