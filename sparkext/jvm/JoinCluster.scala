@@ -86,13 +86,17 @@ final class JoinCluster(val top: LogicalPlan, val leaves: IndexedSeq[LogicalPlan
         val (left, right) = (l.places.toSet, r.places.toSet)
         val both = left ++ right
         val here = conditions.filter(c => c.needs.subsetOf(both) && !c.needs.subsetOf(left) && !c.needs.subsetOf(right))
-        val told = here.filter(_.equal).map(c => find(c.terms.head)).toSet
-        val implied = termOf.indices.map(find).distinct.filterNot(told).flatMap { c =>
+        val (equal, other) = here.partition(_.equal)
+        // What a side has of a class is equal already, so one equality is enough; unless an input has two terms of the class.
+        val equalities = termOf.indices.map(find).distinct.flatMap { c =>
+          val written = equal.filter(e => find(e.terms.head) == c).map(_.expression)
           val members = termOf.indices.filter(find(_) == c)
-          for (a <- members.find(t => left(termOf(t)._1)); b <- members.find(t => right(termOf(t)._1)))
+          if (members.map(termOf(_)._1).distinct.size < members.size && written.nonEmpty) written
+          else if (written.nonEmpty) written.take(1)
+          else for (a <- members.find(t => left(termOf(t)._1)).toSeq; b <- members.find(t => right(termOf(t)._1)))
             yield EqualTo(termOf(a)._2, termOf(b)._2)
         }
-        val condition = (implied ++ here.map(_.expression)).reduceOption(And)
+        val condition = (equalities ++ other.map(_.expression)).reduceOption(And)
         val (leftPlan, rightPlan) = (plan(l), plan(r))
         val hint = if (build(rightPlan)) JoinHint(None, Some(HintInfo(Some(BROADCAST)))) else JoinHint.NONE
         val joined = Join(leftPlan, rightPlan, Inner, condition, hint)

@@ -25,7 +25,8 @@ final class PreparedRows(
     session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
     parallelism: Int, capacity: Int) {
   val schema: StructType = analyzed.schema
-  private val answers = new ArrowAnswers(schema, session.sessionState.conf.sessionLocalTimeZone)
+  // Zoned times in UTC, as `toArrow` gives them.
+  private val answers = new ArrowAnswers(schema, "UTC")
   private var used: RowPlan = _
   private var place = ""
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
+import sparkext
 from sparkext.errors import LiveViewError
+from tests.sparkext.sql.tables import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,14 +88,20 @@ def test_values_of_many_types_come_back(engine: Engine) -> None:
     query.close()
 
 
-def test_times_without_a_zone_are_in_that_of_the_session(engine: Engine) -> None:
+def test_times_without_a_zone_are_in_that_of_the_session(spark: SparkSession) -> None:
     naive = datetime.datetime(2026, 7, 1, 12)
-    view = engine.live_view("zoned", "t TIMESTAMP")
-    for data in ([(naive,)], pd.DataFrame({"t": [naive]}), pa.table({"t": [naive]})):
-        view.replace(data)
-        assert engine.prepare("SELECT t FROM zoned").run()["t"][0].as_py() == naive.replace(
-            tzinfo=UTC
-        )
+    with settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+        engine = sparkext.Engine(spark)
+        view = engine.live_view("zoned", "t TIMESTAMP")
+        query = engine.prepare("SELECT t, hour(t) AS h FROM zoned")
+        for data in ([(naive,)], pd.DataFrame({"t": [naive]}), pa.table({"t": [naive]})):
+            view.replace(data)
+            found = query.run()
+            assert found == spark.sql("SELECT t, hour(t) AS h FROM zoned").toArrow()
+            assert found.to_pylist() == [
+                {"t": datetime.datetime(2026, 7, 1, 16, tzinfo=UTC), "h": 12}
+            ]
+        engine.close()
 
 
 def test_rows_expire_by_time_and_indexes_follow(engine: Engine) -> None:
