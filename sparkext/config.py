@@ -281,6 +281,20 @@ class Settings:
         "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
         " at a time. A small evaluation stays on one.",
     )
+    sql_max_static_rows: int = _key(
+        "sql.maxStaticRows",
+        _whole(0),
+        20_000_000,
+        "A static part of a prepared Spark SQL query with more rows is not kept in memory: Spark jobs"
+        " read it at each run.",
+    )
+    sql_plan_timeout: int = _key(
+        "sql.planTimeout",
+        _DURATION,
+        2_000,
+        "How long Spark's optimizer waits for a join order for an ordinary query over live views;"
+        " after that the joins stay as Spark orders them.",
+    )
     sharing_enabled: bool = _key(
         "sharing.enabled",
         _BOOLEAN,

@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,10 +27,14 @@ from sparkext.runtime.streams import Stream
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
 from sparkext.session import require_extension
+from sparkext.sql.live_view import LiveView
+from sparkext.sql.prepared_sql import PreparedSql
+from sparkext.sql.sql_room import SqlRoom
 from static_data.store import StaticStore, StoreChange
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from static_data.load import LoadReport
 
@@ -83,6 +88,9 @@ class Engine:
         )  # one query is compiled at a time, also in the background
         self.background = ThreadPoolExecutor(1, thread_name_prefix="cqels-prepare")
         self._queries: dict[str, RegisteredQuery] = {}
+        self._sql: SqlRoom | None = None
+        self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
+        self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._now: int | None = None
@@ -232,6 +240,43 @@ class Engine:
         with self.lock:
             return PreparedQuery(self, "select", query, {})
 
+    # -- Spark SQL --------------------------------------------------------------------------------------
+
+    def live_view(
+        self,
+        name: str,
+        schema: str | StructType,
+        time_column: str | None = None,
+        width: str | int | None = None,
+    ) -> LiveView:
+        """Make a table in Spark SQL whose rows move, such as `live_view("now", "person STRING, room STRING")`.
+
+        With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
+        is advanced. A view of the same name is replaced. Raises LiveViewError.
+        """
+        with self.lock:
+            view = LiveView(self._sql_room(), name, schema, time_column, width)
+            self._live_views.add(view)
+            return view
+
+    def prepare(self, query: str | DataFrame) -> PreparedSql:
+        """Prepare a Spark SQL query over live views and static tables; `run()` gives its answers.
+
+        What it joins with live views and reads none itself is computed once, here, and indexed. Raises
+        PreparationError, or what Spark raises for a text that is no query.
+        """
+        frame = self.spark.sql(query) if isinstance(query, str) else query
+        with self.lock:
+            prepared = PreparedSql(self._sql_room(), frame)
+            self._prepared_sql.add(prepared)
+            return prepared
+
+    def _sql_room(self) -> SqlRoom:
+        if self._sql is None:
+            self._sql = SqlRoom(self.spark, self.room.scratch, self.settings, self.lock)
+        self._sql.check_open()
+        return self._sql
+
     # -- evaluation -------------------------------------------------------------------------------------
 
     def settled_up_to(self, iri: str) -> int:
@@ -331,9 +376,15 @@ class Engine:
         """Stop all queries and sources and give back what the engine holds."""
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
+        for prepared in list(self._prepared_sql):
+            prepared.close()
         with self.lock:
             for name in list(self._queries):
                 self.stop_query(name)
+            if self._sql is not None and not self._sql.closed:
+                for view in list(self._live_views):
+                    view.drop()
+                self._sql.close()
         # Without the lock, too: what is being prepared ends first, what waits is not begun.
         self.background.shutdown(cancel_futures=True)
         with self.lock:

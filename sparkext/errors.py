@@ -86,6 +86,18 @@ class SessionError(CqelsError):
     """A Spark session in which the engine cannot run."""
 
 
+class LiveViewError(CqelsError):
+    """Data that do not fit a live view, a view declared wrongly, or one that has been dropped."""
+
+
+class PreparationError(CqelsError):
+    """A Spark SQL query that cannot be prepared, or a prepared one that has been closed."""
+
+
+class RunError(CqelsError):
+    """A run of a prepared Spark SQL query that failed, with what Spark says of it."""
+
+
 class StreamElementError(CqelsError):
     """A stream element that cannot be used: no time, two times, a graph name used before, or
     malformed RDF.

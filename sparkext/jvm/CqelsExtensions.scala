@@ -11,6 +11,9 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     // A strategy, since only our own leaf needs planning: Spark's strategies never see anything else of ours.
     extensions.injectPlannerStrategy(_ => IdRelationStrategy)
+    extensions.injectPlannerStrategy(_ => RowRelationStrategy)
+    // After Spark has pushed down filters and projections, and once: the rule asks Python.
+    extensions.injectPreCBORule(session => ReorderLiveJoins(session))
     // Functions over term ids, by name, so that Python and SQL text can use them.
     TermFunctions.all.foreach(extensions.injectFunction)
   }

@@ -81,8 +81,8 @@ package org.apache.spark.sql.cqels {
       case node if PlanNodes.holdsSubquery(node) => s"${node.nodeName} holds a subquery"
     }
 
-    private def allowed(node: SparkPlan): Boolean = node match {
-      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec => true
+    private[cqels] def allowed(node: SparkPlan): Boolean = node match {
+      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec | _: RowLeafExec => true
       case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
       case _: HashAggregateExec | _: ObjectHashAggregateExec => true
       case _: BroadcastHashJoinExec => true

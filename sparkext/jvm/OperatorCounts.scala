@@ -84,6 +84,7 @@ private[cqels] object OperatorCounts {
   private def detail(node: SparkPlan): String = node match {
     case s: RelationScanExec => s.content.name
     case i: IndexedRelationExec => i.content.name
+    case r: RowLeafExec => r.content.name
     case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
     case f: FilterExec => f.condition.toString
     case _ => ""

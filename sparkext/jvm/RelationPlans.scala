@@ -52,7 +52,7 @@ case class RelationScanExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     val source: Broadcast[_ <: ScanSource] =
-      if (forTasks && !sparkContext.isLocal) shipped(content, sparkContext.broadcast(ShippedTable.of(content.snapshot())))
+      if (forTasks && !sparkContext.isLocal) shipped(content.live, sparkContext.broadcast(ShippedTable.of(content.snapshot())))
       else new InProcessBroadcast[ScanSource](BroadcastIds.take(), () => new HeldContent(content, part))
     new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
   }
@@ -65,8 +65,8 @@ private[cqels] trait ShippedAtBind {
   @transient private var sent: Broadcast[_] = _
 
   /** Notes what was sent of live content; what was sent of static content serves later binds too. */
-  protected def shipped[T](content: RelationContent, broadcast: Broadcast[T]): Broadcast[T] = {
-    if (content.live) sent = broadcast
+  protected def shipped[T](live: Boolean, broadcast: Broadcast[T]): Broadcast[T] = {
+    if (live) sent = broadcast
     broadcast
   }
 
@@ -135,7 +135,7 @@ case class IndexedRelationExec(
 
   @transient private lazy val handed: Broadcast[LongHashedRelation] =
     if (forTasks && !sparkContext.isLocal)
-      shipped(content, IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray))
+      shipped(content.live, IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray))
     else new InProcessBroadcast[LongHashedRelation](BroadcastIds.take(),
       () => if (Preparing.here) content.indexType(columns.toArray, keys.toArray) else content.index(columns.toArray, keys.toArray))
 

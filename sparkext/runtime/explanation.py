@@ -62,7 +62,7 @@ class Explanation:
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(format_plan(choice)))
-        for counted in self.data["statistics"]:
+        for counted in self.data.get("statistics", ()):
             about = "" if counted["exact"] else "about "
             frequent = ", ".join(
                 f"{top['value']} {top['selectivity']:.1%}" for top in counted["top"][:SHOWN_VALUES]
@@ -71,7 +71,7 @@ class Explanation:
                 f"{counted['relation']}: {counted['card']:,} rows, {about}{counted['distinct']:,} values of"
                 f" {counted['variable']}" + (f" (most frequent: {frequent})" if frequent else "")
             )
-        for switch in self.data["switches"][-SHOWN_SWITCHES:]:
+        for switch in self.data.get("switches", ())[-SHOWN_SWITCHES:]:
             when = format_date_time(int(switch["time"]))
             lines.append(f"switched at {when}: {switch['cause']}")
             lines.append(f"  from {switch['old']}, {switch['cost_before']:,.0f} us")
@@ -93,12 +93,7 @@ def explain_query(
     roots = [operator_tree(plan["operators"]) for plan in operators]
     shown = []
     for choice in choices:
-        measured: dict[str, dict[str, float]] = {}
-        for node, (_, operator) in lay_over(choice.plan, roots).items():
-            if operator.rows is not None:
-                measured[node] = {"actual_rows": float(operator.rows)}
-            if operator.seconds is not None:
-                measured.setdefault(node, {})["seconds"] = operator.seconds
+        measured = counted_rows(choice.plan, roots)
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
             shown.append(
@@ -130,6 +125,17 @@ def explain_query(
             "spark_plan": spark_plan,
         }
     )
+
+
+def counted_rows(plan: PlanNode, roots: Sequence[Operator]) -> dict[str, dict[str, float]]:
+    """What executed operators counted for the parts of a join order, by node id; empty where none fits it."""
+    measured: dict[str, dict[str, float]] = {}
+    for node, (_, operator) in lay_over(plan, roots).items():
+        if operator.rows is not None:
+            measured[node] = {"actual_rows": float(operator.rows)}
+        if operator.seconds is not None:
+            measured.setdefault(node, {})["seconds"] = operator.seconds
+    return measured
 
 
 def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
@@ -188,7 +194,7 @@ def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bo
             return False
         found[node_id(plan.relations)] = replace(filtered or operator, seconds=seconds)
         return True
-    if operator.name in ("RelationScan", "IndexedRelation"):
+    if operator.name in ("RelationScan", "IndexedRelation", "RowScan", "IndexedRows"):
         found[node_id(plan.relations)] = filtered or operator
         return True
     return isinstance(plan, Scan)  # a derived relation: its own joins are matched by themselves

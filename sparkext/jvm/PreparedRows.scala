@@ -1,0 +1,173 @@
+package org.apache.spark.sql.cqels
+
+import java.nio.file.Path
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.RewriteCollationJoin
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/** A Spark SQL query over live views: optimised once, with a physical plan for each join order that was wanted.
+ *
+ *  An order's key is its own text: JSON with one order a cluster (see [[JoinOrderAdvisor]]), null where joins stay as Spark
+ *  ordered them. At most `capacity` orders are kept, the ones used least recently go first.
+ */
+final class PreparedRows(
+    session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
+    parallelism: Int, capacity: Int) {
+  val schema: StructType = analyzed.schema
+  // Zoned times in UTC, as `toArrow` gives them.
+  private val answers = new ArrowAnswers(schema, "UTC")
+  private var used: RowPlan = _
+  private var place = ""
+
+  private val unprepared: Option[String] =
+    if (!enabled) Some("spark.cqels.enabled=false")
+    else if (PreparedRows.readsClock(analyzed)) Some("it reads the clock, so Spark plans it at each run")
+    else None
+
+  private val base: Option[LogicalPlan] = if (unprepared.nonEmpty) None else Some(session.withActive {
+    val optimized = ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.withoutRuntimeFilters(session.sessionState.conf)) {
+      new QueryExecution(session, analyzed).optimizedPlan
+    })
+    PreparedRows.streamLive(statics.materialise(optimized))
+  })
+  private val clusters: Seq[JoinCluster] = base.toSeq.flatMap(LiveClusters.of)
+
+  private val orders = new java.util.LinkedHashMap[String, RowPlan](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[String, RowPlan]): Boolean = size > capacity
+  }
+
+  /** The live rows that it reads, by name as "name=rows", one a line: what a change of order depends on. */
+  private val views: Seq[LiveRows] = {
+    val found = mutable.LinkedHashSet[LiveRows]()
+    def collect(plan: LogicalPlan): Unit = plan.foreach {
+      case RowRelationLeaf(rows: LiveRows, _) => found += rows
+      case node => node.subqueries.foreach(collect)
+    }
+    collect(base.getOrElse(analyzed))
+    found.toSeq
+  }
+  def viewNames(): String = views.map(v => Json.quote(v.name)).mkString("[", ",", "]")
+  def viewRows(): String = views.map(_.rowCount).mkString("[", ",", "]")
+
+  /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
+  def graphs(): String = clusters.map(_.describe()).mkString("[", ",", "]")
+
+  def knows(order: String): Boolean = orders.synchronized(orders.containsKey(order))
+
+  /** Makes and compiles the plan of an order; may run beside `run`. */
+  def prepare(order: String): Unit = if (!knows(order)) {
+    val plan: RowPlan = base match {
+      case None => new UnpreparedRowPlan(session, analyzed, unprepared.get)
+      case Some(tree) =>
+        val wanted = JoinOrders.readAll(order)
+        val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
+          wanted.lift(number).flatten.map { o =>
+            if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
+            o
+          }
+        }
+        new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
+    }
+    plan.warm()
+    orders.synchronized(orders.put(order, plan))
+  }
+
+  /** Runs the plan of an order and leaves the answers in a file: {"path", "rows", "ns", "place"}. */
+  def run(order: String): String = {
+    val started = System.nanoTime()
+    val file = scratch.resolve(s"sql-answers-${PreparedRows.files.incrementAndGet()}")
+    var done = false
+    val rows =
+      try { val n = answers.write(file)(execute(order, _)); done = true; n }
+      finally if (!done) java.nio.file.Files.deleteIfExists(file)
+    s"""{"path":${Json.quote(file.toString)},"rows":$rows,"ns":${System.nanoTime() - started},"place":${Json.quote(place)}}"""
+  }
+
+  /** Runs the plan of an order; the answers as a DataFrame that keeps them. */
+  def frame(order: String): Dataset[Row] = {
+    val attributes = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
+    val unsafe = UnsafeProjection.create(attributes, attributes)
+    val rows = mutable.ArrayBuffer[InternalRow]()
+    execute(order, row => rows += unsafe(row).copy())
+    Dataset.ofRows(session, LocalRelation(attributes, rows.toSeq))
+  }
+
+  private def execute(order: String, consume: InternalRow => Unit): Unit = {
+    prepare(order)
+    val plan = orders.synchronized(orders.get(order))
+    used = plan
+    val read = if (plan.refusal == null) plan.rowsRead else Long.MaxValue
+    if (read <= maxDriverRows) {
+      place = "driver"
+      plan.runOnDriver(consume)
+    } else {
+      // Few rows in one slice need no shuffle.
+      val slices = if (views.map(_.rowCount).sum <= PreparedRows.OneSlice && plan.refusal != null) 1 else parallelism
+      place = s"Spark job (${if (plan.refusal != null) plan.refusal else s"$read rows to read"})"
+      plan.runAsJob(slices, consume)
+    }
+  }
+
+  /** Where the last run took place, and why there. */
+  def lastPlace(): String = place
+
+  /** The last run's operators: [[depth, name, detail, rows, nanoseconds], ..], -1 where Spark does not count them. */
+  def operators(): String = (if (used == null) Nil else used.operators())
+    .map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]").mkString("[", ",", "]")
+
+  def planTree(): String = if (used == null) "" else used.treeString
+
+  def close(): Unit = { orders.synchronized(orders.clear()); answers.close() }
+}
+
+object PreparedRows {
+  private val files = new java.util.concurrent.atomic.AtomicLong()
+  private final val OneSlice = 200000L
+
+  // What Spark's optimizer replaces by the time of planning.
+  private def readsClock(plan: LogicalPlan): Boolean = plan.exists { node =>
+    node.expressions.exists(_.exists {
+      case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp => true
+      case _ => false
+    }) || node.subqueries.exists(readsClock)
+  }
+
+  private val BuildRightSide = JoinHint(None, Some(HintInfo(Some(BROADCAST))))
+
+  /** Tells outer, semi and anti joins to build their right side, turning right outer joins round. */
+  private[cqels] def streamLive(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case join @ Join(left, right, RightOuter, condition, JoinHint.NONE) if RowRelationLeaf.isLive(join) && mayBuild(left) =>
+      Project(join.output, Join(right, left, LeftOuter, condition, BuildRightSide))
+    case join @ Join(_, right, LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_), _, JoinHint.NONE)
+        if RowRelationLeaf.isLive(join) && mayBuild(right) =>
+      join.copy(hint = BuildRightSide)
+  }
+
+  /** Whether a side may be held by each task: not what is left to Spark because of its size. */
+  private[cqels] def mayBuild(side: LogicalPlan): Boolean = side.collectLeaves().forall {
+    case _: RowRelationLeaf | _: IdRelationLeaf => true
+    case other => other.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
+  }
+
+  // These put what is live into the filters of static scans, which would have to be read at each run.
+  private[cqels] def withoutRuntimeFilters(conf: SQLConf): SQLConf = {
+    val without = conf.clone()
+    without.setConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED, false)
+    without.setConf(SQLConf.RUNTIME_BLOOM_FILTER_ENABLED, false)
+    without
+  }
+
+  /** What reordered conditions need to be keys of hash joins; both rules leave what they made alone. */
+  private[cqels] def finish(plan: LogicalPlan): LogicalPlan = NormalizeFloatingNumbers(RewriteCollationJoin(plan))
+}

@@ -1,0 +1,177 @@
+"""Data of any form as rows of a live view: checked against its columns, converted without a loop over rows."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from sparkext.errors import LiveViewError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Batch: TypeAlias = "DataFrame | pa.Table | pa.RecordBatch | pd.DataFrame | Sequence[Any]"
+
+_FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
+    ("boolean", pa.types.is_boolean),
+    ("whole number", pa.types.is_integer),
+    ("floating point", pa.types.is_floating),
+    ("decimal", pa.types.is_decimal),
+    ("string", lambda t: pa.types.is_string(t) or pa.types.is_large_string(t)),
+    ("binary", lambda t: pa.types.is_binary(t) or pa.types.is_large_binary(t)),
+    ("date", pa.types.is_date),
+    ("timestamp", pa.types.is_timestamp),
+)
+# What else a column of a family takes: nothing is lost by it.
+_WIDER = {"floating point": {"whole number"}, "decimal": {"whole number"}}
+
+
+class BatchReader:
+    """Turns batches into what a view of this name and schema takes; times without a zone are in `time_zone`."""
+
+    def __init__(self, view: str, schema: StructType, time_zone: str) -> None:
+        self._view = view
+        self._schema = schema
+        self._zone = time_zone
+        self._names = schema.fieldNames()
+        self._arrow: pa.Schema = to_arrow_schema(schema, timezone=time_zone)
+
+    def frame(self, data: DataFrame) -> DataFrame:
+        """The view's columns of a DataFrame."""
+        if data.isStreaming:
+            raise LiveViewError(
+                f"{self._view} cannot be filled from a streaming DataFrame; use writeStream.foreachBatch"
+            )
+        self._check_names(data.columns)
+        given = to_arrow_schema(data.schema, timezone=self._zone)
+        columns = []
+        for field in self._schema.fields:
+            place = data.columns.index(field.name)
+            self._check_type(field.name, given.field(place).type)
+            quoted = F.col("`" + field.name.replace("`", "``") + "`")
+            same = data.schema.fields[place].dataType == field.dataType
+            columns.append(quoted if same else quoted.cast(field.dataType).alias(field.name))
+        return data.select(*columns)
+
+    def table(self, data: Any) -> pa.Table:
+        """The view's columns of Arrow or pandas data, or of rows (tuples by position, mappings by name)."""
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        elif isinstance(data, pd.DataFrame):
+            data = self._converted(lambda: pa.Table.from_pandas(data, preserve_index=False))
+        elif not isinstance(data, pa.Table):
+            data = self._of_rows(data)
+        self._check_names(data.column_names)
+        return pa.Table.from_arrays(
+            [self._column(field, data.column(field.name)) for field in self._arrow],
+            schema=self._arrow,
+        )
+
+    def _column(self, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        self._check_type(field.name, column.type)
+        if pa.types.is_timestamp(column.type):
+            wanted, given = field.type.tz, column.type.tz
+            if wanted and not given:
+                column = pc.assume_timezone(column, self._zone)
+            elif given and not wanted:
+                raise LiveViewError(
+                    f"column {field.name} of {self._view} holds times without a zone, not {column.type}"
+                )
+        return self._converted(lambda: column.cast(field.type), field.name)
+
+    def _of_rows(self, data: Any) -> pa.Table:
+        if isinstance(data, str | bytes | Mapping) or not isinstance(data, Sequence):
+            raise LiveViewError(
+                f"{self._view} takes a DataFrame, Arrow or pandas data, or a list of rows,"
+                f" not {type(data).__name__}"
+            )
+        columns: list[list[Any]] = [[] for _ in self._names]
+        for place, row in enumerate(data):
+            if isinstance(row, Row) and hasattr(row, "__fields__"):
+                row = row.asDict()
+            if isinstance(row, Mapping):
+                unknown = sorted(set(row) - set(self._names))
+                if unknown:
+                    raise LiveViewError(
+                        f"row {place} for {self._view} has no place for {', '.join(unknown)};"
+                        f" columns: {', '.join(self._names)}"
+                    )
+                values: Sequence[Any] = [row.get(name) for name in self._names]
+            elif isinstance(row, Sequence) and not isinstance(row, str | bytes):
+                values = row
+            else:
+                raise LiveViewError(
+                    f"row {place} for {self._view} is a {type(row).__name__}, no row"
+                )
+            if len(values) != len(self._names):
+                raise LiveViewError(
+                    f"row {place} for {self._view} has {len(values)} values,"
+                    f" not {len(self._names)} ({', '.join(self._names)})"
+                )
+            for column, value in zip(columns, values, strict=True):
+                column.append(value)
+        arrays = [
+            self._converted(lambda f=field, v=values: self._array(f, v), field.name)  # type: ignore[misc]
+            for field, values in zip(self._arrow, columns, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, names=self._names)
+
+    def _array(self, field: pa.Field, values: list[Any]) -> pa.Array:
+        if pa.types.is_timestamp(field.type) and field.type.tz:
+            zone = ZoneInfo(self._zone)
+            values = [
+                v.replace(tzinfo=zone)
+                if isinstance(v, datetime.datetime) and v.tzinfo is None
+                else v
+                for v in values
+            ]
+        return pa.array(values, field.type)
+
+    def _converted(self, convert: Callable[[], Any], column: str = "") -> Any:
+        try:
+            return convert()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            where = f"column {column} of {self._view}" if column else self._view
+            raise LiveViewError(f"{where}: {error}") from error
+
+    def _check_names(self, given: Sequence[str]) -> None:
+        missing = [name for name in self._names if name not in given]
+        unknown = [name for name in given if name not in self._names]
+        twice = sorted({name for name in given if list(given).count(name) > 1})
+        problems = [
+            f"{what} {', '.join(names)}"
+            for what, names in (("lacks", missing), ("has unknown", unknown), ("repeats", twice))
+            if names
+        ]
+        if problems:
+            raise LiveViewError(
+                f"data for {self._view} {' and '.join(problems)}; its columns are"
+                f" {', '.join(self._names)}"
+            )
+
+    def _check_type(self, column: str, given: pa.DataType) -> None:
+        wanted = self._arrow.field(column).type
+        if given == wanted or pa.types.is_null(given):
+            return
+        family, other = _family(wanted), _family(given)
+        if other != family and other not in _WIDER.get(family, ()):
+            raise LiveViewError(
+                f"column {column} of {self._view} holds {self._schema[column].dataType.simpleString()},"
+                f" not {given}"
+            )
+
+
+def _family(kind: pa.DataType) -> str:
+    return next((name for name, holds in _FAMILIES if holds(kind)), str(kind))

@@ -1,0 +1,174 @@
+"""A Spark SQL query prepared once and run again and again over what its live views hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from adaptive import explain, explain_choice
+from sparkext.errors import PreparationError, RunError
+from sparkext.runtime.explanation import Explanation, counted_rows, operator_tree
+from sparkext.sql.order_choice import Choice, OrderChoice, OrderSwitch
+
+if TYPE_CHECKING:
+    from sparkext.sql.sql_room import SqlRoom
+
+logger = logging.getLogger(__name__)
+
+
+class PreparedSql:
+    """The answers of a Spark SQL query at any time, without planning it again.
+
+    Its static parts are those of the moment of preparation: a query over tables that have changed since is prepared
+    anew. Thread-safe; runs of one engine come one after the other.
+    """
+
+    def __init__(self, room: SqlRoom, query: DataFrame) -> None:
+        if query.isStreaming:
+            raise PreparationError(
+                "a streaming DataFrame cannot be prepared; prepare a query over live views and"
+                " fill these from foreachBatch"
+            )
+        self.schema = query.schema
+        self._room = room
+        self._closed = False
+        self._background: threading.Thread | None = None
+        self._ready: tuple[Choice, float] | None = None
+        try:
+            with room.lock:
+                self._jvm = room.jvm.prepare(query._jdf)
+                # Buffers outside the heap: they must not wait for the JVM's collector.
+                self._release = weakref.finalize(self, self._jvm.close)
+                self._release.atexit = False
+                self._choice = OrderChoice(
+                    json.loads(self._jvm.viewNames()),
+                    json.loads(self._jvm.viewRows()),
+                    json.loads(self._jvm.graphs()),
+                    room.settings.adaptive_enabled,
+                )
+                self._jvm.prepare(self._choice.current.key)
+        except Py4JJavaError as error:
+            raise PreparationError(f"the query cannot be prepared: {_message(error)}") from error
+
+    def run(self) -> pa.Table:
+        """The answers now, in columns of the types that `DataFrame.toArrow` gives; raises RunError."""
+        with self._room.lock:
+            self._check_open()
+            self._reconsider()
+            outcome = json.loads(self._call(self._jvm.run))
+        path = Path(outcome["path"])
+        try:
+            with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as stream:
+                return stream.read_all()
+        finally:
+            path.unlink()
+
+    def to_dataframe(self) -> DataFrame:
+        """The answers now as a DataFrame, which keeps them."""
+        with self._room.lock:
+            self._check_open()
+            self._reconsider()
+            return DataFrame(self._call(self._jvm.frame), self._room.spark)
+
+    def _call(self, run: Callable[[str], Any]) -> Any:
+        try:
+            return run(self._choice.current.key)
+        except Py4JJavaError as error:
+            raise RunError(_message(error)) from error
+        except PySparkException as error:
+            raise RunError(str(error)) from error
+
+    def _reconsider(self) -> None:
+        """Change to an order that has been prepared; look for a better one when views have changed much."""
+        if self._ready is not None:
+            ready, self._ready = self._ready, None
+            self._choice.switch(*ready)
+        rows = json.loads(self._jvm.viewRows())
+        if self._background is not None or not self._choice.due(rows):
+            return
+        better = self._choice.compare(rows, json.loads(self._jvm.graphs()))
+        if better is None:
+            return
+        if self._jvm.knows(better[0].key):
+            self._choice.switch(*better)
+        else:
+            self._background = threading.Thread(
+                target=self._prepare, args=better, name="cqels-prepare", daemon=True
+            )
+            self._background.start()
+
+    def _prepare(self, choice: Choice, cost_before: float) -> None:
+        try:
+            self._jvm.prepare(choice.key)
+            self._ready = (choice, cost_before)
+        except Exception:
+            logger.warning("order %s could not be prepared", choice.text, exc_info=True)
+        finally:
+            self._background = None
+
+    def wait(self) -> None:
+        """Return when no other order is being prepared; the next run uses it."""
+        thread = self._background
+        if thread is not None:
+            thread.join()
+
+    def explain(self) -> Explanation:
+        """Join orders with estimates and reasons, and the operators with the rows of the last run."""
+        with self._room.lock:
+            self._check_open()
+            rows = json.loads(self._jvm.operators())
+            roots = [operator_tree(rows)] if rows else []
+            choice = self._choice.current
+            shown = []
+            for plan, found in zip(choice.plans, choice.optimized, strict=True):
+                counted = counted_rows(plan, roots)
+                if found is None:
+                    shown.append(
+                        {
+                            "plan": explain(plan, counted),
+                            "notes": ["in the order written"],
+                            "considered": [],
+                        }
+                    )
+                else:
+                    shown.append(explain_choice(found, counted))
+            return Explanation(
+                {
+                    "query": "prepared SQL",
+                    "execution": self._jvm.lastPlace() or "nothing yet",
+                    "choices": shown,
+                    "operators": [{"plan": "the query", "root": root.as_dict()} for root in roots],
+                    "spark_plan": self._jvm.planTree(),
+                }
+            )
+
+    def history(self) -> tuple[OrderSwitch, ...]:
+        """Every change of join order so far."""
+        return tuple(self._choice.history)
+
+    def close(self) -> None:
+        """Give back what the query holds."""
+        self.wait()
+        with self._room.lock:
+            if not self._closed:
+                self._closed = True
+                self._release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PreparationError("the prepared query has been closed")
+
+
+def _message(error: Py4JJavaError) -> str:
+    cause: Any = error.java_exception
+    return str(cause.getMessage() or cause.toString())

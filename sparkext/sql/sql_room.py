@@ -1,0 +1,64 @@
+"""The JVM side of Spark SQL over live views, as one engine has it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+
+from sparkext.errors import LiveViewError
+from sparkext.sql.join_orders import JoinOrderAdvisor
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.config import Settings
+
+# Physical plans kept for each prepared query, one a join order.
+_PLAN_CACHE_SIZE = 16
+
+
+class SqlRoom:
+    """Makes live views and prepared queries; `lock` orders what moves views and what runs over them."""
+
+    def __init__(
+        self, spark: SparkSession, scratch: str, settings: Settings, lock: threading.RLock
+    ) -> None:
+        self.spark = spark
+        self.lock = lock
+        self.settings = settings
+        self.time_zone: str = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+        self._scratch = Path(scratch)
+        self._numbers = itertools.count()
+        self.closed = False
+        on_driver = settings.driver_execution_enabled
+        package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
+        self.jvm = package.SqlRoom.apply(
+            spark._jsparkSession,
+            scratch,
+            settings.enabled,
+            settings.sql_max_static_rows,
+            settings.sql_plan_timeout,
+            settings.driver_execution_max_rows if on_driver else -1,
+            _PLAN_CACHE_SIZE,
+        )
+        if settings.enabled and settings.adaptive_enabled:
+            ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+            self.jvm.setAdvisor(JoinOrderAdvisor())
+
+    def file(self) -> Path:
+        """A new file for a batch on its way into the JVM."""
+        return self._scratch / f"sql-batch-{next(self._numbers)}"
+
+    def check_open(self) -> None:
+        """Raise LiveViewError when the engine has been closed."""
+        if self.closed:
+            raise LiveViewError("the engine has been closed")
+
+    def close(self) -> None:
+        """Ask nobody for join orders any more."""
+        self.closed = True
+        self.jvm.setAdvisor(None)

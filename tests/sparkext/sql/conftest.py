@@ -1,0 +1,23 @@
+"""An engine of the module's own, and the session set for short plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.engine import Engine
+
+
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    """One engine for each module."""
+    import sparkext
+
+    made = sparkext.Engine(spark)
+    yield made
+    made.close()

@@ -1,0 +1,52 @@
+"""A script: prepared Spark SQL of many shapes on a cluster of three JVMs, held to stock Spark.
+
+python -m tests.sparkext.sql.on_cluster WORK_DIR
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import sparkext
+from tests.sparkext.on_cluster import start
+from tests.sparkext.sql.query_shapes import SHAPES
+from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of
+
+# Shapes whose jobs differ in what they send to executors.
+SENT = (
+    "scan",
+    "inner string key",
+    "chain of five",
+    "left outer static",
+    "anti",
+    "not in",
+    "group of a join",
+    "scalar subquery live",
+    "window function",
+    "union of joins",
+)
+
+
+def main() -> None:
+    """Do it, on the driver and as jobs; a failure is an uncaught error."""
+    spark = start(Path(sys.argv[1]))
+    for on_driver in ("true", "false"):
+        spark.conf.set("spark.cqels.driverExecution.enabled", on_driver)
+        engine = sparkext.Engine(spark)
+        tables = Tables(engine, f"cluster_{on_driver}_")
+        queries = {name: engine.prepare(tables.live(SHAPES[name])) for name in SENT}
+        for rows in (CONTENTS[0], CONTENTS[3]):
+            tables.put(rows)
+            for name, query in queries.items():
+                wanted = tables.expected(SHAPES[name])
+                assert bag(rows_of(query.run())) == bag(rows_of(wanted)), name
+                ordinary = spark.sql(tables.live(SHAPES[name])).toArrow()
+                assert bag(rows_of(ordinary)) == bag(rows_of(wanted)), name
+        engine.close()
+    spark.stop()
+    sys.stdout.write("all answers are right\n")
+
+
+if __name__ == "__main__":
+    main()

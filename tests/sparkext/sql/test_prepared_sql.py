@@ -1,0 +1,224 @@
+"""Prepared queries beyond their answers: static parts, changes of order, settings, errors."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+import sparkext
+from sparkext.errors import LiveViewError, PreparationError, RunError
+from tests.sparkext.sql.query_shapes import SHAPES
+from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.engine import Engine
+
+SOME = ("chain of five", "left outer static", "group of a join", "semi live", "union", "order")
+
+
+def test_static_parts_are_read_once_for_all_queries(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "names"
+    frame = spark.createDataFrame([(i, f"n{i % 3}") for i in range(20)], "k BIGINT, n STRING")
+    frame.write.parquet(str(folder))
+    spark.read.parquet(str(folder)).createOrReplaceTempView("once_names")
+    view = engine.live_view("once_now", "k BIGINT")
+    text = "SELECT o.k, n.n FROM once_now o JOIN once_names n ON o.k = n.k WHERE n.n <> 'n1'"
+    first = engine.prepare(text)
+    shutil.rmtree(folder)
+    second = engine.prepare(f"SELECT n, count(*) AS c FROM ({text}) GROUP BY n")
+    view.replace([(2,), (3,), (4,), (99,)])
+    assert sorted(first.run().to_pylist(), key=str) == [{"k": 2, "n": "n2"}, {"k": 3, "n": "n0"}]
+    assert sorted(second.run().to_pylist(), key=str) == [{"n": "n0", "c": 1}, {"n": "n2", "c": 1}]
+    first.close()
+    assert second.run().num_rows == 2
+    second.close()
+
+
+def test_partitioned_tables_are_static_too(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "parts")
+    spark.range(100).selectExpr("id", "id % 5 AS part").write.partitionBy("part").parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("parts")
+    view = engine.live_view("part_now", "part INT, ok BOOLEAN")
+    query = engine.prepare("SELECT p.id FROM part_now n JOIN parts p ON n.part = p.part WHERE n.ok")
+    view.replace([(2, True), (3, False)])
+    assert sorted(query.run()["id"].to_pylist()) == list(range(2, 100, 5))
+    assert query.explain().data["execution"] == "driver"
+    assert "FileScan" not in query.explain().data["spark_plan"]
+    query.close()
+
+
+def test_too_many_static_rows_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(20).write.parquet(str(tmp_path / "numbers"))
+    spark.read.parquet(str(tmp_path / "numbers")).createOrReplaceTempView("many_numbers")
+    with settings(spark, {"spark.cqels.sql.maxStaticRows": "19"}):
+        engine = sparkext.Engine(spark)
+    view = engine.live_view("many_now", "k BIGINT")
+    query = engine.prepare("SELECT o.k FROM many_now o JOIN many_numbers n ON o.k = n.id")
+    for keys in ([3, 7, 30], [8]):
+        view.replace([(k,) for k in keys])
+        assert sorted(query.run()["k"].to_pylist()) == [k for k in keys if k < 20]
+    explained = query.explain()
+    assert "FileScan" in explained.data["spark_plan"]
+    assert explained.data["execution"].startswith("Spark job")
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"spark.cqels.enabled": "false"},
+        {"spark.cqels.adaptive.enabled": "false"},
+        {"spark.cqels.driverExecution.enabled": "false"},
+        {"spark.cqels.driverExecution.maxRows": "4"},
+    ],
+    ids=lambda values: next(iter(values)).removeprefix("spark.cqels."),
+)
+def test_the_same_answers_whatever_the_settings(
+    spark: SparkSession, values: dict[str, str]
+) -> None:
+    with settings(spark, values):
+        engine = sparkext.Engine(spark)
+        tables = Tables(engine, "set_")
+        queries = {name: engine.prepare(tables.live(SHAPES[name])) for name in SOME}
+        for content in (CONTENTS[0], CONTENTS[3]):
+            tables.put(content)
+            for name, query in queries.items():
+                assert bag(rows_of(query.run())) == bag(rows_of(tables.expected(SHAPES[name]))), (
+                    name
+                )
+        place = queries["chain of five"].explain().data["execution"]
+        expected = {
+            "spark.cqels.enabled": "Spark job (spark.cqels.enabled=false)",
+            "spark.cqels.adaptive.enabled": "driver",
+        }
+        assert place.startswith(expected.get(next(iter(values)), "Spark job"))
+        engine.close()
+
+
+def test_the_order_follows_the_data(engine: Engine, spark: SparkSession) -> None:
+    left = engine.live_view("flip_left", "k BIGINT, a INT")
+    right = engine.live_view("flip_right", "k BIGINT, b INT")
+    spark.range(50).selectExpr("id AS k", "id * 2 AS twice").createOrReplaceTempView("flip_names")
+    query = engine.prepare(
+        "SELECT l.a, r.b, n.twice FROM flip_left l JOIN flip_right r ON l.k = r.k"
+        " JOIN flip_names n ON n.k = l.k"
+    )
+    few = [(i, i) for i in range(3)]
+    many = [(i % 60, i) for i in range(3_000)]
+    streamed = []
+    for rows_left, rows_right in ((few, many), (many, few), (few, many)):
+        left.replace(rows_left)
+        right.replace(rows_right)
+        wanted = sorted(
+            (a, b, 2 * k) for k, a in rows_left for m, b in rows_right if k == m and k < 50
+        )
+        for _ in range(2):
+            found = query.run()
+            query.wait()
+            assert sorted(zip(*found.to_pydict().values(), strict=True)) == wanted
+        streamed.append(query.explain().data["choices"][0]["join_order"][0])
+    assert streamed[0] == streamed[2] != streamed[1]
+    *_, last = query.history()
+    assert len(query.history()) >= 2
+    assert last.cost_after < last.cost_before
+    assert last.cause == "rows of flip_left: 3,000 -> 3"
+    assert last.old != last.new
+    assert last.time <= time.time()
+    query.close()
+
+
+def test_small_changes_do_not_switch(engine: Engine) -> None:
+    left = engine.live_view("calm_left", "k BIGINT")
+    right = engine.live_view("calm_right", "k BIGINT")
+    left.replace([(i,) for i in range(100)])
+    right.replace([(i,) for i in range(105)])
+    query = engine.prepare("SELECT l.k FROM calm_left l JOIN calm_right r ON l.k = r.k")
+    for size in (105, 95, 110, 90):
+        left.replace([(i,) for i in range(size)])
+        assert query.run().num_rows == min(size, 105)
+        query.wait()
+    assert query.history() == ()
+    query.close()
+
+
+def test_explanation(engine: Engine) -> None:
+    tables = Tables(engine, "told_")
+    tables.put(CONTENTS[0])
+    query = engine.prepare(tables.live(SHAPES["chain of five"]))
+    assert query.explain().data["execution"] == "nothing yet"
+    answers = query.run().num_rows
+    explained = query.explain()
+    [choice] = explained.data["choices"]
+    assert sorted(choice["join_order"])[:2] == ["0:told_now", "1:told_win"]
+    assert choice["plan"]["actual_rows"] == answers
+    assert "told_now" in str(explained) and "IndexedRows" in str(explained)
+    query.close()
+
+
+def test_the_clock_is_read_at_each_run(engine: Engine) -> None:
+    engine.live_view("clock", "k INT").replace([(1,)])
+    query = engine.prepare("SELECT current_timestamp() AS t FROM clock")
+    first = query.run()["t"][0].as_py()
+    assert query.run()["t"][0].as_py() > first
+    assert "clock" in query.explain().data["execution"]
+    query.close()
+
+
+def test_a_failing_run_leaves_the_query_usable(engine: Engine) -> None:
+    view = engine.live_view("failing", "k BIGINT")
+    query = engine.prepare("SELECT 10 DIV k AS n FROM failing")
+    view.replace([(5,), (0,)])
+    with pytest.raises(RunError, match=r"(?i)divi"):
+        query.run()
+    view.replace([(5,)])
+    assert query.run().to_pydict() == {"n": [2]}
+    query.close()
+
+
+def test_what_cannot_be_prepared(engine: Engine, spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(PreparationError, match="streaming DataFrame"):
+        engine.prepare(stream)
+    with pytest.raises(AnalysisException, match="no_such_view"):
+        engine.prepare("SELECT * FROM no_such_view")
+    query = engine.prepare("SELECT 1 AS one")
+    query.close()
+    query.close()
+    with pytest.raises(PreparationError, match="closed"):
+        query.run()
+
+
+def test_a_closed_engine(spark: SparkSession) -> None:
+    engine = sparkext.Engine(spark)
+    view = engine.live_view("left_over", "k INT")
+    query = engine.prepare("SELECT * FROM left_over")
+    engine.close()
+    with pytest.raises(PreparationError, match="closed"):
+        query.run()
+    for act in (lambda: view.replace([]), view.clear, lambda: engine.live_view("x", "k INT")):
+        with pytest.raises(LiveViewError, match="closed"):
+            act()
+
+
+def test_runs_leave_no_files_behind(engine: Engine) -> None:
+    view = engine.live_view("flat", "k BIGINT")
+    query = engine.prepare("SELECT k FROM flat WHERE k > 1")
+    before = set(Path(engine.room.scratch).iterdir())
+    tables: list[Any] = []
+    for size in range(5):
+        view.replace([(i,) for i in range(size)])
+        tables.append(query.run())
+    assert set(Path(engine.room.scratch).iterdir()) == before
+    assert [table.num_rows for table in tables] == [0, 0, 0, 1, 2]
+    query.close()
