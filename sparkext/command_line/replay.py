@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from sparkext.config import show_duration
 from sparkext.recorded_streams import RecordedStream, StreamElement, merge_streams
+from sparkext.setting_types import show_duration
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine

@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructType, TimestampNTZType, TimestampType
 
-from sparkext.config import read_duration
 from sparkext.errors import LiveViewError
+from sparkext.setting_types import read_duration
 from sparkext.sql.batches import Batch, BatchReader
 
 if TYPE_CHECKING:

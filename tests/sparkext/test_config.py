@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkext.config import Settings, keys, markdown_page, read_duration, show_duration
+from sparkext.config import Settings, keys, markdown_page
 from sparkext.errors import ConfigurationError
+from sparkext.setting_types import read_duration, show_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,0 +1,106 @@
+"""How values of configuration keys are read from text and shown again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """How a value is read from text (`read`, raising ValueError) and shown again (`show`)."""
+
+    name: str
+    read: Callable[[str], Any]
+    show: Callable[[Any], str] = str
+
+
+def _read_boolean(text: str) -> bool:
+    known = {"true": True, "false": False}
+    if text.lower() not in known:
+        raise ValueError("must be true or false")
+    return known[text.lower()]
+
+
+def whole_number(low: int, high: int | None = None) -> ValueType:
+    """Whole numbers from `low` on, up to `high` if there is one."""
+    wanted = f"must be a whole number of at least {low}"
+    if high is not None:
+        wanted = f"must be a whole number from {low} to {high}"
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]+", text):
+            raise ValueError(wanted)
+        value = int(text)
+        if value < low or (high is not None and value > high):
+            raise ValueError(wanted)
+        return value
+
+    return ValueType("whole number", read)
+
+
+def _read_factor(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) <= 0:
+        raise ValueError("must be a number above 0")
+    return float(text)
+
+
+def _read_share(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > 1:
+        raise ValueError("must be a number from 0 to 1")
+    return float(text)
+
+
+_UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
+
+
+def read_duration(text: str) -> int:
+    """Milliseconds of a duration: xsd:dayTimeDuration, a number with a unit, or milliseconds.
+
+    >>> read_duration("PT1M30S"), read_duration("2 s"), read_duration("250")
+    (90000, 2000, 250)
+    """
+    iso = _ISO_DURATION.fullmatch(text)
+    if iso and any(iso.groups()) and not text.endswith("T"):
+        days, hours, minutes, seconds, fraction = iso.groups(default="0")
+        whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
+        return whole * 1_000 + int(fraction.ljust(3, "0"))
+    short = re.fullmatch(r"(\d+)\s*(ms|s|min|h|d)?", text)
+    if short is None:
+        raise ValueError("must be a duration, such as PT30S, 30s, 5min or 250 (milliseconds)")
+    return int(short.group(1)) * _UNITS[short.group(2) or "ms"]
+
+
+def show_duration(milliseconds: int) -> str:
+    """The shortest spelling of a duration that `read_duration` reads.
+
+    >>> show_duration(0), show_duration(90_000), show_duration(7_200_000)
+    ('0', '90s', '2h')
+    """
+    if milliseconds == 0:
+        return "0"
+    for unit in ("d", "h", "min", "s"):
+        if milliseconds % _UNITS[unit] == 0:
+            return f"{milliseconds // _UNITS[unit]}{unit}"
+    return f"{milliseconds}ms"
+
+
+def choice(*names: str) -> ValueType:
+    """One of some names."""
+    shown = " or ".join(names) if len(names) < 3 else f"one of {', '.join(names)}"
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"must be {shown}")
+        return text
+
+    return ValueType(" or ".join(f"`{name}`" for name in names), read)
+
+
+BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
+FACTOR = ValueType("number", _read_factor, lambda value: f"{value:g}")
+SHARE = ValueType("number", _read_share, lambda value: f"{value:g}")
+DURATION = ValueType("duration", read_duration, show_duration)
