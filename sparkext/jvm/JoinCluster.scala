@@ -164,7 +164,9 @@ object JoinCluster {
   }
 }
 
-/** What is known of an input of a cluster: `kind` is "live" or "static" where an index can be probed, else "derived". */
+/** What is known of an input of a cluster: `kind` is "live", "window" (rows expire by time) or "static" where an index can be
+ *  probed, else "derived".
+ */
 private[cqels] final case class LeafFacts(kind: String, rows: Double, distinct: Expression => Double)
 
 private[cqels] object LeafFacts {
@@ -179,7 +181,11 @@ private[cqels] object LeafFacts {
         val bound = e.transform { case a: AttributeReference => names.getOrElse(a.exprId, a) }
         content.distinct(BindReferences.bindReference(bound, relation.output))
       }
-      LeafFacts(if (content.live) "live" else "static", content.rowCount * share, distinct)
+      val kind = content match {
+        case rows: LiveRows => if (rows.timeColumn >= 0) "window" else "live"
+        case other => if (other.live) "live" else "static"
+      }
+      LeafFacts(kind, content.rowCount * share, distinct)
     case None =>
       val rows = leaf.stats.rowCount.map(_.toDouble).getOrElse {
         val live = leaf.collect { case r: RowRelationLeaf if r.content.live => r.content.rowCount.toDouble }

@@ -30,8 +30,12 @@ logger = logging.getLogger(__name__)
 Graph: TypeAlias = Mapping[str, Any]
 Order: TypeAlias = "int | list[Order]"
 
+# A view that is replaced builds its index anew at each run. That of a view whose rows expire
+# follows the few that come and go, when they do: to a run it is there for nothing, as a static one
+# is (static parts are never pre-joined here).
 _KINDS = {
     "live": RelationKind.WINDOW,
+    "window": RelationKind.STATIC,
     "static": RelationKind.STATIC,
     "derived": RelationKind.DERIVED,
 }
@@ -45,7 +49,7 @@ def statistics_of(graph: Graph) -> dict[str, RelationStatistics]:
     for relation in graph["relations"]:
         rows = float(relation["rows"])
         distinct = {name: float(count) for name, count in relation["distinct"].items()}
-        if relation["kind"] == "live" and rows == 0:
+        if relation["kind"] in ("live", "window") and rows == 0:
             rows, distinct = _EXPECTED_ROWS, dict.fromkeys(distinct, _EXPECTED_ROWS)
         columns = {name: ColumnStatistics(max(1.0, count)) for name, count in distinct.items()}
         found[relation["name"]] = RelationStatistics(rows, columns)

@@ -138,6 +138,17 @@ def test_the_order_follows_the_data(engine: Engine, spark: SparkSession) -> None
     query.close()
 
 
+def test_a_window_is_looked_up_rather_than_read(engine: Engine) -> None:
+    window = engine.live_view("kept", "k BIGINT, t BIGINT", time_column="t", width="1h")
+    now = engine.live_view("few", "k BIGINT")
+    window.append([(i, i) for i in range(2_000)])
+    now.replace([(7,), (8,)])
+    query = engine.prepare("SELECT f.k, w.t FROM kept w JOIN few f ON f.k = w.k")
+    assert sorted(query.run()["t"].to_pylist()) == [7, 8]
+    assert "IndexedRows kept" in query.explain().data["spark_plan"]
+    query.close()
+
+
 def test_small_changes_do_not_switch(engine: Engine) -> None:
     left = engine.live_view("calm_left", "k BIGINT")
     right = engine.live_view("calm_right", "k BIGINT")
