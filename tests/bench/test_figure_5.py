@@ -29,13 +29,9 @@ def test_the_three_agree() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     cqels.add_arguments(parser)
+    size = "--scale 0.003 --rate 40 --evaluations 2 --warm-ups 1"
     peers = "cqels,preprocessing,systemx,duckdb"
-    report = cqels.run(
-        parser.parse_args(
-            ["--scale", "0.003", "--rate", "40", "--evaluations", "2", "--warm-ups", "1"]
-            + ["--peers", peers]
-        )
-    )
+    report = cqels.run(parser.parse_args([*size.split(), "--peers", peers]))
     for row in report.rows:
         assert row["systemx_p50_ms"] > 0 and row["preprocessing_p50_ms"] > 0, report.summary
         assert 0 <= row["optimizer_share"] < 1
