@@ -36,18 +36,24 @@ STRANGERS = 2_000
 ELSEWHERE = 5_000
 # Of those whom one can know, so many are in each room that people enter.
 MET = 2
-# What people of the second world like: as many things as can be known people, level 3 of them.
-LIKED_LEVEL = 3
+# The low level of the stream with three windows, whose evaluations are smaller; how much those who
+# know that many others like. There are as many things to like as people to know.
+LOW = 1
+LIKED = {LOW: TOP, TOP: TOP}
 
 _NS = f"<{EXAMPLE}"
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Who enters where: rooms of `room_level`, people of `kind` (an index of the world's kinds)."""
+    """Who enters where: rooms of `room_level`, people of `kind` (an index of the world's kinds).
+
+    With `topic_level`, they also ask for offers about topics of that level.
+    """
 
     room_level: int
     kind: int
+    topic_level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,10 @@ FROM NAMED WINDOW :now ON :STREAM [NOW]
 FROM NAMED WINDOW :range ON :STREAM [RANGE PT{RANGE_SECONDS}S]
 FROM NAMED WINDOW :offers ON :STREAM [RANGE PT{RANGE_SECONDS}S]
 WHERE {{
-  WINDOW :now {{ ?a :enters ?room }}
+  WINDOW :now {{ ?a :enters ?room . ?a :asks ?topic }}
   WINDOW :range {{ ?b :at ?room }}
   WINDOW :offers {{ ?thing :about ?topic }}
   ?a :knows ?b .
-  ?a :interest ?topic .
   ?a :likes ?thing .
   ?a :name ?aName . ?room :label ?label .
 }}"""
@@ -117,7 +122,12 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     flip = (crowded_unknown, quiet_known)
     drift = tuple(Phase(TOP - level, level) for level in range(LEVELS))
     there, back = [0] * 3 + list(range(TOP)), [TOP] * 3 + list(range(TOP, 0, -1))
-    three = (Phase(0, LEVELS), Phase(TOP, LEVELS + 1), Phase(TOP, LEVELS + 2))
+    three = (
+        Phase(LOW, TOP, TOP),
+        Phase(TOP, LOW, TOP),
+        Phase(TOP, TOP, LOW),
+        Phase(TOP, LEVELS, TOP),
+    )
 
     def stream(
         name: str,
@@ -146,8 +156,8 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
             8,
             3,
             three,
-            ([0] * 4 + [1] * 4 + [2] * 4) * cycles,
-            entering=3_000,
+            [phase for phase in range(len(three)) for _ in range(3)] * cycles,
+            entering=2_000,
         ),
         stream("steady", TWO_WINDOWS, 6, 2, flip[1:], [0] * 8 * cycles, False),
     )
@@ -157,8 +167,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
 class DriftingWorld:
     """Fan-outs by level, and everything that follows from them and the seed.
 
-    Kinds of people: one a level (whom they know), then three who also have an interest and likes:
-    they know many and all offers are about their topic, they know few, few offers are.
+    People are of one kind a level (how many they know), and of one more for the third window.
     """
 
     known: tuple[int, ...]
@@ -181,9 +190,9 @@ class DriftingWorld:
 
     @property
     def kinds(self) -> tuple[tuple[int, int | None], ...]:
-        """Level of whom they know, and of the offers about their topic (None: no interest)."""
-        three = ((TOP, TOP), (0, TOP), (TOP, 0))
-        return (*((level, None) for level in range(LEVELS)), *three)
+        """Levels of how many people of a kind know, and of how much they like (None: nothing)."""
+        levels = tuple((level, LIKED.get(level)) for level in range(LEVELS))
+        return (*levels, (TOP, LOW))
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
@@ -196,28 +205,24 @@ class DriftingWorld:
     def static_lines(self) -> Iterator[str]:
         """The static data as lines of N-Triples."""
         rng = np.random.default_rng(self.seed)
-        for kind, (knows, topics) in enumerate(self.kinds):
+        for kind, (knows, likes) in enumerate(self.kinds):
             for number in range(PEOPLE):
                 person = self.person(kind, number)
                 yield from _described(person, f"person {kind}-{number}", number)
                 for known in rng.choice(KNOWN, min(KNOWN, self.known[knows]), replace=False):
                     yield f"{person} {_NS}knows> {_NS}k{known}> ."
-                if topics is None:
-                    continue
-                topic = number % ROOMS[topics]
-                yield f"{person} {_NS}interest> {_NS}topic{topics}-{topic}> ."
-                many = min(KNOWN, self.known[LIKED_LEVEL])
+                many = 0 if likes is None else min(KNOWN, self.known[likes])
                 for thing in rng.choice(KNOWN, many, replace=False):
                     yield f"{person} {_NS}likes> {_NS}t{thing}> ."
         for letter, count in (("k", KNOWN), ("s", STRANGERS)):
             for number in range(count):
                 yield from _described(f"{_NS}{letter}{number}>", f"{letter} {number}", number)
-        for level, count in enumerate(ROOMS):
-            for number in range(count):
-                room = self.room(level, number)
-                yield f'{room} {_NS}label> "room {level}-{number}" .'
-                yield f"{room} {_NS}floor> {_NS}floor{number % 5}> ."
-                yield f'{room} {_NS}size> "{10 + level}" .'
+        rooms = [self.room(level, n) for level, count in enumerate(ROOMS) for n in range(count)]
+        away = [f"{_NS}away{number}>" for number in range(-(-ELSEWHERE // KNOWN))]
+        for number, room in enumerate(rooms + away):
+            yield f'{room} {_NS}label> "room {number}" .'
+            yield f"{room} {_NS}floor> {_NS}floor{number % 5}> ."
+            yield f'{room} {_NS}size> "{number % 7}" .'
 
     def write(self, path: Path) -> None:
         """Writes the static data as N-Triples."""
@@ -254,12 +259,23 @@ class DriftingWorld:
         """Who enters which room in this second: different pairs, drawn anew every second."""
         rng = np.random.default_rng((self.seed, second))
         rooms = ROOMS[phase.room_level]
-        pairs = rng.choice(PEOPLE * rooms, min(count, PEOPLE * rooms), replace=False)
-        return [
-            f"{self.person(phase.kind, int(pair) // rooms)} {_NS}enters> "
-            f"{self.room(phase.room_level, int(pair) % rooms)} ."
-            for pair in pairs
+        lines = [
+            f"{self.person(phase.kind, n // rooms)} {_NS}enters> {self.room(phase.room_level, n % rooms)} ."
+            for n in _drawn(rng, count, PEOPLE * rooms)
         ]
+        if phase.topic_level is not None:
+            topics = ROOMS[phase.topic_level]
+            lines += [
+                f"{self.person(phase.kind, n // topics)} {_NS}asks> "
+                f"{_NS}topic{phase.topic_level}-{n % topics}> ."
+                for n in _drawn(rng, count, PEOPLE * topics)
+            ]
+        return lines
+
+
+def _drawn(rng: np.random.Generator, count: int, most: int) -> list[int]:
+    drawn: list[int] = rng.choice(most, min(count, most), replace=False).tolist()
+    return drawn
 
 
 def _described(person: str, name: str, number: int) -> Iterator[str]:

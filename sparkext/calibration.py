@@ -32,8 +32,8 @@ METHOD = 2
 STREAMED = 50_000
 # So many that they do not find in the cache what the run before has left there.
 SPREAD = 400_000
-# An index that stays in the processor's cache, and one that does not.
-SMALL_INDEX, LARGE_INDEX = 2_048, 1_048_576
+# An index that stays in the processor's nearest cache, one that stays in a cache, and one in memory.
+SMALL_INDEX, MIDDLE_INDEX, LARGE_INDEX = 2_048, 32_768, 1_048_576
 BUILT = 20_000
 PAIRED = 1_000
 RUNS = 20
@@ -41,6 +41,8 @@ JOBS = 5
 # Operators measured alone are dearer in a pipeline, by factors that the defaults, taken from whole queries, contain:
 # the machine may change the proportions of the defaults by this factor, and their scale at will.
 TRUSTED_FACTOR = 1.5
+# What memory beyond the cache costs differs more between machines, and is measured better: it is the largest part.
+TRUSTED_OF_MEMORY = 4.0
 # Costs of a row or a value that no plan alone shows.
 UNMEASURED = ("window_index_row", "kept_cell")
 
@@ -67,6 +69,8 @@ def measure(room: EngineRoom) -> CostModel:
     found = _content(room, STREAMED, 7919 * ratio, 0, LARGE_INDEX)
     missing = _content(room, STREAMED, 7919 * ratio, 1, LARGE_INDEX)
     large = _content(room, LARGE_INDEX, 1, 0, LARGE_INDEX)
+    middle = _content(room, MIDDLE_INDEX, LARGE_INDEX // MIDDLE_INDEX, 0, LARGE_INDEX)
+    medium = _content(room, SPREAD, 7919 * (LARGE_INDEX // MIDDLE_INDEX), 0, LARGE_INDEX)
     small = _content(room, SMALL_INDEX, ratio, 0, LARGE_INDEX)
     few, built, one = (_content(room, count, 1, 0, count) for count in (PAIRED, BUILT, 1))
 
@@ -91,25 +95,42 @@ def measure(room: EngineRoom) -> CostModel:
         )
         match = timed(joined(found, rows(small, "k", "w")), "match") / STREAMED - scan
         far = timed(joined(spread, rows(large, "k", "w")), "far", RUNS // 4) / SPREAD - scan
+        near = timed(joined(medium, rows(middle, "k", "w")), "near", RUNS // 4) / SPREAD - scan
         build = timed(_built(joined, rows, one, built), "build")
         start = timed(_built(joined, rows, one, one), "build one")
         crossed = rows(few, "k", "v").crossJoin(F.broadcast(rows(few, "l", "w")))
         pairs = timed(crossed.where("v + w < -1"), "pairs") / PAIRED**2
         empty = room.prepare(rows(one, "k", "v").where("v < 0").select("v"), "calibration: job")
         job = float(empty.quickNanosAsJob(JOBS, room.spark.sparkContext.defaultParallelism)) / 1e3
-    doublings = math.log2(LARGE_INDEX / CostModel.cached_rows)
+    cached, doubling = _beyond_the_cache(match, near, far)
     output = max(0.0, match - probe)
     costs = {
         "scan_row": scan,
         # Joins by one variable and by two are about as frequent.
         "probe_row": (probe + pair_probe) / 2,
         "output_row": output,
-        "probe_doubling": max(0.0, far - match) / doublings,
+        "probe_doubling": doubling,
         "build_row": (build - start) / BUILT - scan,
         "build_start": start,
         "pair": pairs,
     }
-    return dataclasses.replace(CostModel(), **_trusted(costs), job_start=job)
+    return dataclasses.replace(CostModel(), **_trusted(costs), cached_rows=cached, job_start=job)
+
+
+def _beyond_the_cache(small: float, middle: float, large: float) -> tuple[float, float]:
+    """From a look-up in each index: the rows that stay in the cache, and what each doubling beyond them costs.
+
+    >>> _beyond_the_cache(0.02, 0.02, 0.27)                  # the index in the middle is in the cache
+    (32768.0, 0.05)
+    >>> rows, doubling = _beyond_the_cache(0.02, 0.07, 0.32)  # it is a doubling too large for it
+    >>> round(rows), round(doubling, 3)
+    (16384, 0.05)
+    """
+    doubling = max(large - middle, 0.0) / math.log2(LARGE_INDEX / MIDDLE_INDEX)
+    if doubling <= 0.0:
+        return CostModel.cached_rows, 0.0
+    too_large = max(0.0, middle - small) / doubling
+    return max(CostModel.cached_rows, MIDDLE_INDEX / 2**too_large), doubling
 
 
 def _built(
@@ -144,9 +165,9 @@ def _trusted(costs: Mapping[str, float]) -> dict[str, float]:
     scale = math.exp(statistics.median(map(math.log, ratios.values())))
     unmeasured = {name: getattr(CostModel, name) * scale for name in UNMEASURED}
     return unmeasured | {
-        name: getattr(CostModel, name)
-        * min(max(ratio, scale / TRUSTED_FACTOR), scale * TRUSTED_FACTOR)
+        name: getattr(CostModel, name) * min(max(ratio, scale / trusted), scale * trusted)
         for name, ratio in ratios.items()
+        for trusted in (TRUSTED_OF_MEMORY if name == "probe_doubling" else TRUSTED_FACTOR,)
     }
 
 

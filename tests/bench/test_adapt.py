@@ -73,6 +73,7 @@ def test_people_know_as_many_as_their_kind(world: DriftingWorld) -> None:
         subject, predicate, object_, _ = line.split(" ", 3)
         if predicate.endswith("/knows>"):
             known.setdefault(subject, set()).add(object_)
+    assert len({world.person(kind, 0) for kind in range(len(world.kinds))}) == len(world.kinds)
     for kind, (level, _) in enumerate(world.kinds):
         counts = {len(known[world.person(kind, number)]) for number in range(PEOPLE)}
         assert counts == {min(KNOWN, world.known[level])}
