@@ -28,6 +28,7 @@ from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
+from sparkext.sql.order_choice import OrderPolicy
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
 from static_data.store import StaticStore, StoreChange
@@ -273,7 +274,10 @@ class Engine:
 
     def _sql_room(self) -> SqlRoom:
         if self._sql is None:
-            self._sql = SqlRoom(self.spark, self.room.scratch, self.settings, self.lock)
+            settings = self.settings
+            adaptive = settings.adaptive_enabled and settings.statistics_enabled
+            policy = OrderPolicy(self.costs, self.switch_policy, settings.plan_cache_size, adaptive)
+            self._sql = SqlRoom(self.spark, self.room.scratch, settings, self.lock, policy)
         self._sql.check_open()
         return self._sql
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adaptive import (
     Catalogue,
     CostModel,
-    Join,
+    OperatorCounts,
     OptimizedPlan,
+    PlanFollower,
     PlanNode,
+    PrejoinPolicy,
+    SwitchPolicy,
 )
-from adaptive.alternatives import Alternatives, Table
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.plan import describe, walk
+from adaptive.plan import describe
 from sparkext.sql.join_orders import (
     Graph,
     names_of,
-    optimized,
     places,
     query_graph,
     statistics_of,
@@ -32,8 +32,6 @@ from sparkext.sql.join_orders import (
 _CHANGE = 1.25
 # At least so often they are compared anyway: values may be distributed otherwise in as many rows.
 _RUNS = 50
-# A new order must be cheaper by this factor, as estimates err by more than that.
-_MARGIN = 0.9
 
 
 @dataclass(frozen=True)
@@ -52,12 +50,21 @@ class OrderSwitch:
 
 
 @dataclass(frozen=True)
+class OrderPolicy:
+    """What orders cost, when another one is worth it, how many stay prepared; without `adaptive`, as written."""
+
+    costs: CostModel
+    switching: SwitchPolicy
+    cache_size: int
+    adaptive: bool = True
+
+
+@dataclass(frozen=True)
 class Choice:
     """One order for each cluster of a query; `key` is how the JVM knows it."""
 
     key: str
     plans: tuple[PlanNode, ...]
-    optimized: tuple[OptimizedPlan | None, ...]
 
     @property
     def text(self) -> str:
@@ -66,22 +73,29 @@ class Choice:
 
 
 class OrderChoice:
-    """Chooses the orders of one query's clusters from their statistics."""
+    """Follows the statistics of one query's clusters; belongs to the thread that runs the query."""
 
-    def __init__(
-        self,
-        views: Sequence[str],
-        rows: Sequence[int],
-        graphs: Sequence[Graph],
-        adaptive: bool = True,
-    ) -> None:
-        self._views = tuple(views)
-        self._adaptive = adaptive and bool(graphs)
+    def __init__(self, rows: Sequence[int], graphs: Sequence[Graph], policy: OrderPolicy) -> None:
+        self._adaptive = policy.adaptive and bool(graphs)
+        self._names = [names_of(graph) for graph in graphs]
         self._rows = tuple(rows)
-        self._switched_at = tuple(rows)
         self._runs = 0
-        self.current = _choose(graphs) if adaptive else _as_written(graphs)
-        self.history: list[OrderSwitch] = []
+        # Static parts are computed once already, each by itself.
+        apart = PrejoinPolicy(enabled=False)
+        self._followers = [
+            PlanFollower(
+                query_graph(graph),
+                Catalogue(statistics_of(graph)),
+                policy.costs,
+                apart,
+                policy.switching,
+                policy.cache_size,
+                None if policy.adaptive else written_order(graph),
+                adaptive=policy.adaptive,
+            )
+            for graph in graphs
+        ]
+        self.current = self._choice([follower.current for follower in self._followers])
 
     def due(self, rows: Sequence[int]) -> bool:
         """Whether orders should be compared again, as live views have so many rows now."""
@@ -92,77 +106,79 @@ class OrderChoice:
             _ratio(before, now) > _CHANGE for before, now in zip(self._rows, rows, strict=True)
         )
 
-    def compare(self, rows: Sequence[int], graphs: Sequence[Graph]) -> tuple[Choice, float] | None:
-        """A choice worth changing to under the statistics of now, and what the current one costs; None to stay."""
+    def compare(
+        self, rows: Sequence[int], graphs: Sequence[Graph], ready: Callable[[str], bool]
+    ) -> Choice | None:
+        """The orders wanted under the statistics of now; None to stay with the current ones.
+
+        `ready` tells of a choice's key whether its plan is prepared.
+        """
         self._rows = tuple(rows)
         self._runs = 0
-        best = _choose(graphs)
-        if best.key == self.current.key:
-            self.current = best  # the same work, but fresh estimates
+        plans = list(self.current.plans)
+        for place, (follower, graph) in enumerate(zip(self._followers, graphs, strict=True)):
+            decision = follower.observe(statistics_of(graph))
+            if decision.kind != "stay":
+                plans[place] = decision.plan
+        wanted = self._choice(plans)
+        if wanted.key == self.current.key:
             return None
-        before = sum(map(cost_of, self.current.plans, graphs))
-        return (best, before) if _cost(best) < before * _MARGIN else None
+        if ready(wanted.key):
+            self.switch(wanted)
+            return None
+        return wanted
 
-    def switch(self, choice: Choice, cost_before: float) -> None:
+    def counted(self, counts: Mapping[int, Sequence[OperatorCounts]]) -> None:
+        """Take in what the operators of a run counted, by cluster."""
+        for place, follower in enumerate(self._followers):
+            follower.executed(counts.get(place, ()))
+
+    def prepared(self, choice: Choice, seconds: float) -> None:
+        """A plan is ready: run it from now on."""
+        for follower, plan in zip(self._followers, choice.plans, strict=True):
+            follower.prepared(plan, seconds)
+        self.switch(choice)
+
+    def failed(self, choice: Choice) -> None:
+        """A plan could not be prepared; its orders are not asked for again."""
+        for follower, plan in zip(self._followers, choice.plans, strict=True):
+            if plan != follower.current:
+                follower.failed(plan)
+
+    def switch(self, choice: Choice) -> None:
         """Take over another choice, whose plan is prepared."""
-        cause = "other values in the views"
-        ratios = [_ratio(old, new) for old, new in zip(self._switched_at, self._rows, strict=True)]
-        most = max(range(len(ratios)), key=ratios.__getitem__, default=None)
-        if most is not None and ratios[most] > 1:
-            old, new = self._switched_at[most], self._rows[most]
-            cause = f"rows of {self._views[most]}: {old:,} -> {new:,}"
-        self.history.append(
-            OrderSwitch(
-                time.time(), self.current.text, choice.text, cost_before, _cost(choice), cause
-            )
-        )
-        self._switched_at = self._rows
+        now = time.time()
+        for follower, plan in zip(self._followers, choice.plans, strict=True):
+            follower.switched(plan, now)
         self.current = choice
 
-
-def cost_of(plan: PlanNode, graph: Graph) -> float:
-    """What a plan costs under the statistics of a graph, whatever it was chosen for."""
-    estimator = CardinalityEstimator(query_graph(graph), Catalogue(statistics_of(graph)))
-    alternatives = Alternatives(estimator, CostModel(), {})
-    table: Table = {}
-    mask = estimator.graph.mask
-    for node in walk(plan):
-        if not isinstance(node, Join):
-            step = alternatives.read(mask(node.relations))
-            assert step is not None
-            table[mask(node.relations)] = step
-            continue
-        left, right = mask(node.left.relations), mask(node.right.relations)
-        steps = (
-            alternatives.joins(left, right, table)
-            if node.on
-            else alternatives.cross(left, right, table)
+    @property
+    def explained(self) -> tuple[OptimizedPlan | None, ...]:
+        """The current orders with the estimates of now; None for one as written."""
+        return tuple(
+            follower.cache.explained(follower.current) if self._adaptive else None
+            for follower in self._followers
         )
-        fitting = [step for step in steps if (step.left, step.right) == (left, right)]
-        table[left | right] = min(fitting, key=lambda step: step.cost)
-    return table[estimator.graph.all_relations].cost
 
+    @property
+    def history(self) -> tuple[OrderSwitch, ...]:
+        """Every change of an order so far."""
+        switches = [switch for follower in self._followers for switch in follower.history]
+        return tuple(
+            OrderSwitch(
+                switch.time,
+                describe(switch.old),
+                describe(switch.new),
+                switch.cost_before,
+                switch.cost_after,
+                switch.cause,
+            )
+            for switch in sorted(switches, key=lambda switch: switch.time)
+        )
 
-def _choose(graphs: Sequence[Graph]) -> Choice:
-    found = tuple(optimized(graph) for graph in graphs)
-    return _choice(graphs, tuple(one.plan for one in found), found)
-
-
-def _as_written(graphs: Sequence[Graph]) -> Choice:
-    return _choice(graphs, tuple(map(written_order, graphs)), (None,) * len(graphs))
-
-
-def _choice(
-    graphs: Sequence[Graph],
-    plans: tuple[PlanNode, ...],
-    found: tuple[OptimizedPlan | None, ...],
-) -> Choice:
-    orders = [places(plan, names_of(graph)) for plan, graph in zip(plans, graphs, strict=True)]
-    return Choice(json.dumps(orders), plans, found)
-
-
-def _cost(choice: Choice) -> float:
-    return sum(plan.cost for plan in choice.plans)
+    def _choice(self, plans: Sequence[PlanNode]) -> Choice:
+        orders = [places(plan, names) for plan, names in zip(plans, self._names, strict=True)]
+        return Choice(json.dumps(orders), tuple(plans))
 
 
 def _ratio(before: int, now: int) -> float:

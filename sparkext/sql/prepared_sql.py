@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from adaptive import explain, explain_choice
+from adaptive import Join, OperatorCounts, explain, explain_choice
+from adaptive.explain import node_id
+from adaptive.plan import walk
 from sparkext.errors import PreparationError, RunError
 from sparkext.runtime.explanation import Explanation, counted_rows, operator_tree
 from sparkext.sql.order_choice import Choice, OrderChoice, OrderSwitch
@@ -43,7 +46,7 @@ class PreparedSql:
         self._room = room
         self._closed = False
         self._background: threading.Thread | None = None
-        self._ready: tuple[Choice, float] | None = None
+        self._ready: tuple[Choice, float | None] | None = None
         try:
             with room.lock:
                 self._jvm = room.jvm.prepare(query._jdf)
@@ -51,10 +54,9 @@ class PreparedSql:
                 self._release = weakref.finalize(self, self._jvm.close)
                 self._release.atexit = False
                 self._choice = OrderChoice(
-                    json.loads(self._jvm.viewNames()),
                     json.loads(self._jvm.viewRows()),
                     json.loads(self._jvm.graphs()),
-                    room.settings.adaptive_enabled,
+                    room.order_policy,
                 )
                 self._jvm.prepare(self._choice.current.key)
         except Py4JJavaError as error:
@@ -91,28 +93,44 @@ class PreparedSql:
     def _reconsider(self) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""
         if self._ready is not None:
-            ready, self._ready = self._ready, None
-            self._choice.switch(*ready)
+            (choice, seconds), self._ready = self._ready, None
+            if seconds is None:
+                self._choice.failed(choice)
+            else:
+                self._choice.prepared(choice, seconds)
         rows = json.loads(self._jvm.viewRows())
         if self._background is not None or not self._choice.due(rows):
             return
-        better = self._choice.compare(rows, json.loads(self._jvm.graphs()))
-        if better is None:
-            return
-        if self._jvm.knows(better[0].key):
-            self._choice.switch(*better)
-        else:
+        self._choice.counted(self._counts())
+        wanted = self._choice.compare(rows, json.loads(self._jvm.graphs()), self._jvm.knows)
+        if wanted is not None:
             self._background = threading.Thread(
-                target=self._prepare, args=better, name="cqels-prepare", daemon=True
+                target=self._prepare, args=(wanted,), name="cqels-prepare", daemon=True
             )
             self._background.start()
 
-    def _prepare(self, choice: Choice, cost_before: float) -> None:
+    def _counts(self) -> dict[int, list[OperatorCounts]]:
+        """What the last run counted for the joins of each cluster."""
+        listing = json.loads(self._jvm.operators())
+        roots = [operator_tree(listing)] if listing else []
+        found: dict[int, list[OperatorCounts]] = {}
+        for place, plan in enumerate(self._choice.current.plans):
+            counted = counted_rows(plan, roots)
+            for node in walk(plan):
+                rows = counted.get(node_id(node.relations), {}).get("actual_rows")
+                if isinstance(node, Join) and rows is not None:
+                    counts = OperatorCounts(node.relations, estimated=rows, actual=rows)
+                    found.setdefault(place, []).append(counts)
+        return found
+
+    def _prepare(self, choice: Choice) -> None:
+        began = time.perf_counter()
         try:
             self._jvm.prepare(choice.key)
-            self._ready = (choice, cost_before)
+            self._ready = (choice, time.perf_counter() - began)
         except Exception:
             logger.warning("order %s could not be prepared", choice.text, exc_info=True)
+            self._ready = (choice, None)
         finally:
             self._background = None
 
@@ -130,7 +148,7 @@ class PreparedSql:
             roots = [operator_tree(rows)] if rows else []
             choice = self._choice.current
             shown = []
-            for plan, found in zip(choice.plans, choice.optimized, strict=True):
+            for plan, found in zip(choice.plans, self._choice.explained, strict=True):
                 counted = counted_rows(plan, roots)
                 if found is None:
                     shown.append(
@@ -154,7 +172,7 @@ class PreparedSql:
 
     def history(self) -> tuple[OrderSwitch, ...]:
         """Every change of join order so far."""
-        return tuple(self._choice.history)
+        return self._choice.history
 
     def close(self) -> None:
         """Give back what the query holds."""

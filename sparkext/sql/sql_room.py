@@ -16,17 +16,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext.config import Settings
-
-# Physical plans kept for each prepared query, one a join order.
-_PLAN_CACHE_SIZE = 16
+    from sparkext.sql.order_choice import OrderPolicy
 
 
 class SqlRoom:
     """Makes live views and prepared queries; `lock` orders what moves views and what runs over them."""
 
     def __init__(
-        self, spark: SparkSession, scratch: str, settings: Settings, lock: threading.RLock
+        self,
+        spark: SparkSession,
+        scratch: str,
+        settings: Settings,
+        lock: threading.RLock,
+        order_policy: OrderPolicy,
     ) -> None:
+        self.order_policy = order_policy
         self.spark = spark
         self.lock = lock
         self.settings = settings
@@ -43,7 +47,7 @@ class SqlRoom:
             settings.sql_max_static_rows,
             settings.sql_plan_timeout,
             settings.driver_execution_max_rows if on_driver else -1,
-            _PLAN_CACHE_SIZE,
+            settings.plan_cache_size,
         )
         if settings.enabled and settings.adaptive_enabled:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adaptive import SwitchPolicy
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,5 +21,7 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
     import sparkext
 
     made = sparkext.Engine(spark)
+    # What tests put into views is too little to pay for another plan: here, preparing and switching are free.
+    made.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, background=0.0)
     yield made
     made.close()

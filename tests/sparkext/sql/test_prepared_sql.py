@@ -132,7 +132,7 @@ def test_the_order_follows_the_data(engine: Engine, spark: SparkSession) -> None
     *_, last = query.history()
     assert len(query.history()) >= 2
     assert last.cost_after < last.cost_before
-    assert last.cause == "rows of flip_left: 3,000 -> 3"
+    assert last.cause == "rows of 0:flip_left: 3,000 -> 3"
     assert last.old != last.new
     assert last.time <= time.time()
     query.close()
