@@ -8,10 +8,17 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from adaptive.plan import describe
 from bench.data.rdf_files import QUERIES, write_world
 from bench.data.vocabulary import LOCALIZATION_GRAPH, STREAM
 from bench.data.world import generate_world
+from bench.drifting import RANGE_SECONDS, DriftingWorld, streams
+
+if TYPE_CHECKING:
+    from sparkext import Engine
+    from sparkext.runtime.streams import Stream
 
 NAMES = ("q1", "q2", "q3", "q4")
 TITLES = {
@@ -22,6 +29,8 @@ TITLES = {
 }
 SAMPLE_EVERY = 10
 SHOWN = 3
+FOLLOWED_SIZE = 0.1
+FOLLOWED_TURNS, FOLLOWED_SECONDS = 3, 8
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -94,9 +103,49 @@ def _stream_through(folder: Path) -> int:
         middle, last = half[len(half) // 2], half[-1]
         print(f"   {name}  median {middle:7.2f}   slowest {last:7.2f}   {queries[name].progress}")
     print(f"   {stream}, {stream.malformed_count} set aside, {stream.late_count} late")
+    _title("7. A stream that changes (Figure 3 of the CQELS report): the join order follows it")
+    _follow(engine, folder)
     engine.close()
     spark.stop()
     return 0
+
+
+def _follow(engine: Engine, folder: Path) -> None:
+    """Crowded rooms and people who know few, then quiet rooms and people who know many, and back."""
+    world, drifting = DriftingWorld.of_size(FOLLOWED_SIZE), streams()[0]
+    world.write(folder / "people.nt")
+    print("  ", engine.load_static(folder / "people.nt"))
+    stream = engine.register_stream(drifting.iri)
+    query = engine.register_query(drifting.query)
+    present = world.present()
+    for second in range(RANGE_SECONDS):  # until the range is full
+        _push(stream, world.sighted(second, False, present), second)
+    for turn in range(FOLLOWED_TURNS * FOLLOWED_SECONDS):
+        second = RANGE_SECONDS + turn
+        phase = drifting.phases[turn // FOLLOWED_SECONDS % len(drifting.phases)]
+        before = len(query.history())
+        _push(
+            stream,
+            world.sighted(second, False, present)
+            + world.entering(phase, second, drifting.entering),
+            second,
+        )
+        progress = query.progress
+        switched = "   the order changes" if len(query.history()) > before else ""
+        print(f"   second {turn + 1:2}  {progress.last_seconds * 1e3:7.1f} ms{switched}")
+    for switch in query.history():
+        print(
+            f"   switched at second {int(switch.time) // 1000 - RANGE_SECONDS + 1}: {switch.cause}"
+        )
+        print(f"      from {describe(switch.old)}, {switch.cost_before / 1e3:,.1f} ms expected")
+        print(f"      to   {describe(switch.new)}, {switch.cost_after / 1e3:,.1f} ms expected")
+
+
+def _push(stream: Stream, triples: list[str], second: int) -> None:
+    from sparkext.recorded_streams import StreamElement
+
+    stream.push_elements([StreamElement(second * 1000, None, (triple,)) for triple in triples])
+    stream.advance_to(second * 1000)
 
 
 def _title(text: str) -> None:
