@@ -169,6 +169,8 @@ def run(args: argparse.Namespace) -> Report:
             for stream in chosen:
                 if not args.stream or stream.name in args.stream:
                     rows.append(row(StreamRace(engine, world, stream, effort).run()))
+                    done = ", ".join(f"{key} {rows[-1][key]}" for key in COLUMNS[4:11])
+                    progress(f"  {stream.name}: {done}")
     finally:
         engine.close()
     return Report(NAME, rows, summarise(rows, search))

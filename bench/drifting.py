@@ -34,8 +34,8 @@ KNOWN = 2_000
 STRANGERS = 2_000
 # Sightings, within the range, of people whom many know, in rooms that nobody enters.
 ELSEWHERE = 5_000
-# Of those whom one can know, so many are in each room that people enter.
-MET = 2
+# Of those whom one can know, so many are in one of the rooms of each level.
+MET = 1
 # The low level of the stream with three windows, whose evaluations are smaller; how much those who
 # know that many others like. There are as many things to like as people to know.
 LOW = 1
@@ -242,7 +242,7 @@ class DriftingWorld:
                 for stranger in rng.choice(STRANGERS, crowd, replace=False):
                     lines.append(f"{_NS}s{stranger}> {at} {room} .")
                     lines.append(f"{_NS}x{stranger}> {about} {topic} .")
-                for known in rng.choice(KNOWN, MET, replace=False):
+                for known in rng.choice(KNOWN, MET if number == 0 else 0, replace=False):
                     lines.append(f"{_NS}k{known}> {at} {room} .")
                     lines.append(f"{_NS}t{known}> {about} {topic} .")
         for number in range(elsewhere):

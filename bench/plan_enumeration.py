@@ -116,7 +116,7 @@ class PlanEnumeration:
         plan = self._phases[0].plan(self._everything, table)
         return PricedPlan(plan, tuple(float(cost) for cost in way.costs))
 
-    def candidates(self, most: int, k: int = 100) -> list[PricedPlan]:
+    def candidates(self, most: int, k: int = 300) -> list[PricedPlan]:
         """Up to `most` plans: the best of each phase and of all together, in turn.
 
         Of plans that are estimated to cost the same in all phases, only the first is taken.
