@@ -1,6 +1,6 @@
 """The adaptive engine against every fixed join order, on streams whose selectivities change.
 
-Figure 3 of the CQELS report, scaled up, and five relatives of it (`bench.drifting`): two and three
+Figure 3 of the CQELS report, scaled up, and its relatives (`bench.drifting`): two and three
 windows, 6 to 10 relations, one evaluation a second over some 5,000 arrivals. For each batch, over
 the same window contents and with equal answers asserted: the evaluation by the engine itself (as
 elements are pushed: statistics and decision included, moving windows not), and fixed orders, run

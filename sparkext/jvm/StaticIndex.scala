@@ -95,18 +95,31 @@ final class StaticIndex(
     while (i < key.length) { hash = LongTable.mix(hash, key(i)); i += 1 }
     var slot = (hash >>> 32).toInt & mask
     while (starts(slot) >= 0) {
-      var row = starts(slot)
-      if (hasKey(row, key)) {
+      val first = starts(slot)
+      if (hasKey(first, key)) {
+        if (counts == null) return runLength(first, key, most)
+        var row = first
         var found = 0L
-        while (found < most && row * arity < cells.length && hasKey(row, key)) {
-          found += (if (counts == null) 1 else counts(row))
-          row += 1
-        }
+        while (found < most && row * arity < cells.length && hasKey(row, key)) { found += counts(row); row += 1 }
         return found
       }
       slot = (slot + 1) & mask
     }
     0L
+  }
+
+  // Rows of one key stand together: doubling steps and a binary search find their end.
+  private def runLength(first: Int, key: Array[Long], most: Int): Long = {
+    val rows = rowCount
+    var inside = 0
+    var step = 1
+    while (step <= most && step < rows - first && hasKey(first + step, key)) { inside = step; step *= 2 }
+    var outside = math.min(math.min(step.toLong, most.toLong), rows.toLong - first).toInt
+    while (outside - inside > 1) {
+      val middle = (inside + outside) >>> 1
+      if (hasKey(first + middle, key)) inside = middle else outside = middle
+    }
+    inside + 1L
   }
 
   private def hasKey(row: Int, key: Array[Long]): Boolean = {
