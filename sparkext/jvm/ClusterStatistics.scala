@@ -8,19 +8,22 @@ import org.apache.spark.sql.execution.joins.StaticIndex
  *  many rows each window has in common with a neighbour.
  *
  *  A window beside a static relation is sampled: some of its rows are looked up in an index that is there anyway, and
- *  beside another window in that one's counts. Nothing is told before something has moved by more than a factor of `drift`.
+ *  beside another window in that one's counts. Nothing is told before something has moved by more than a factor of `drift`,
+ *  and by more than chance would have it where it is sampled.
  */
 final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) {
-  private val measures = mutable.ArrayBuffer[() => Double]()
+  private final class Measure(val sampled: Boolean, val read: () => Estimate)
+
+  private val measures = mutable.ArrayBuffer[Measure]()
   private val counted = mutable.ArrayBuffer[(WindowContent, Seq[ColumnCounts])]()
-  private var told = Array.emptyDoubleArray
+  private var told = Array.empty[Estimate]
   private var offset = 0
 
   /** Adds the measures of a window: its rows, then the different values in each group of columns ("0;1;0,1"). */
   def addWindow(content: WindowContent, groups: String): Unit = synchronized {
-    measures += (() => content.rowCount.toDouble)
+    measures += new Measure(false, () => Estimate(content.rowCount.toDouble, 0.0))
     val all = groups.split(';').toSeq.filter(_.nonEmpty).map(g => content.table.counts(Numbers.list(g).map(_.toInt), exactValues))
-    all.foreach(counts => measures += (() => counts.distinct))
+    all.foreach(counts => measures += new Measure(false, () => Estimate(counts.distinct, 0.0)))
     counted += ((content, all))
   }
 
@@ -39,36 +42,45 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   def addWindows(left: WindowContent, leftColumns: String, right: WindowContent, rightColumns: String): Unit = synchronized {
     val one = left.table.counts(Numbers.list(leftColumns).map(_.toInt), exactValues)
     val other = right.table.counts(Numbers.list(rightColumns).map(_.toInt), exactValues)
-    measures += (() => one.joinSize(left.table, other, sampleRows, offset))
+    measures += new Measure(true, () => one.joinSize(left.table, other, sampleRows, offset))
   }
 
   /** Adds a measure: the rows of the join of a window with a static relation; below 0 while there is no index to look in. */
   def addStatic(window: WindowContent, columns: String, static: StaticContent, staticColumns: String): Unit = synchronized {
     val from = Numbers.list(columns).map(_.toInt)
     val to = Numbers.list(staticColumns).map(_.toInt)
-    measures += (() => sampled(window.table, from, static.indexOn(to)))
+    measures += new Measure(true, () => sampled(window.table, from, static.indexOn(to)))
   }
 
-  /** All measures as a JSON array if one has drifted since they were last told, else "". */
-  def news(): String = synchronized {
+  /** All measures as a JSON array if one has drifted since they were last told, else "".
+   *
+   *  Without `sample`, rows are looked up only if what is counted anyway has drifted.
+   */
+  def news(sample: Boolean): String = synchronized {
+    val first = told.length != measures.length
+    val counted = measures.indices.filter(i => !measures(i).sampled)
+    if (!sample && !first && !counted.exists(i => moved(told(i), measures(i).read()))) return ""
     offset += 1
-    val now = measures.iterator.map(_()).toArray
-    if (told.length == now.length && !now.indices.exists(i => moved(told(i), now(i)))) return ""
+    val now = measures.iterator.map(_.read()).toArray
+    if (!first && !now.indices.exists(i => moved(told(i), now(i)))) return ""
     told = now
-    now.map(v => math.round(v * 100) / 100.0).mkString("[", ",", "]")
+    now.map(e => math.round(e.rows * 100) / 100.0).mkString("[", ",", "]")
   }
 
   // A few rows more or less are no news, however few there were.
-  private def moved(before: Double, now: Double): Boolean = {
-    val ratio = (before + ClusterStatistics.Slack) / (now + ClusterStatistics.Slack)
-    ratio > drift || ratio * drift < 1.0 || (before < 0) != (now < 0)
+  private def moved(before: Estimate, now: Estimate): Boolean = {
+    val ratio = (before.rows + ClusterStatistics.Slack) / (now.rows + ClusterStatistics.Slack)
+    val chance = ClusterStatistics.Errors * math.hypot(before.error, now.error)
+    (before.rows < 0) != (now.rows < 0) || (ratio > drift || ratio * drift < 1.0) && math.abs(before.rows - now.rows) > chance
   }
 
-  private def sampled(table: WindowTable, columns: Array[Int], index: StaticIndex): Double =
-    if (index == null) -1.0
+  private def sampled(table: WindowTable, columns: Array[Int], index: StaticIndex): Estimate =
+    if (index == null) Estimate(-1.0, 0.0)
     else {
       val key = new Array[Long](columns.length)
-      table.rowCount * RowSample.mean(table, sampleRows, offset) { row =>
+      // A key with one row at most has little to tell.
+      val most = if (index.hasUniqueKeys) math.max(1, sampleRows / 4) else sampleRows
+      RowSample.total(table, most, offset) { row =>
         var c = 0
         while (c < key.length) { key(c) = table.cell(row, columns(c)); c += 1 }
         index.matchCount(key, ClusterStatistics.MostCounted).toDouble
@@ -78,6 +90,8 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
 
 private object ClusterStatistics {
   final val Slack = 8.0
+  /** Differences of sampled numbers within so many standard errors are chance. */
+  final val Errors = 3.0
   // One sampled row is not followed further: beyond this, the join is dear whatever it is.
   final val MostCounted = 100000
 }

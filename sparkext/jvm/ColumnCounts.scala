@@ -59,13 +59,13 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
    *  Exact where both count few values; else from `sampleRows` rows of the table, each with what the other counts of its
    *  value, less what other values in its bucket are expected to add.
    */
-  def joinSize(table: WindowTable, other: ColumnCounts, sampleRows: Int, offset: Int): Double =
+  def joinSize(table: WindowTable, other: ColumnCounts, sampleRows: Int, offset: Int): Estimate =
     if (values != null && other.values != null && math.min(values.size, other.values.size) <= sampleRows) {
       val (few, many) = if (values.size <= other.values.size) (values, other.values) else (other.values, values)
-      few.product(many)
+      Estimate(few.product(many), 0.0)
     } else {
       val collisions = if (other.values != null) 0.0 else other.rows.toDouble / Buckets
-      RowSample.mean(table, sampleRows, offset)(row => math.max(0.0, other.card(keyOf(table, row)) - collisions)) * rows
+      RowSample.total(table, sampleRows, offset)(row => math.max(0.0, other.card(keyOf(table, row)) - collisions))
     }
 
   def memoryBytes: Long = 4L * Buckets + 8L * Candidates + (if (values == null) 0L else values.memoryBytes)
@@ -87,25 +87,36 @@ private object ColumnCounts {
   final val Candidates = 1 << 8
 }
 
+/** A number of rows, and its standard error: 0 where it was counted. */
+private[cqels] final case class Estimate(rows: Double, error: Double)
+
 /** Some rows of a window, spread over all of it: what arrived together lies together. */
 private object RowSample {
-  /** The mean of `measure` over at most `most` present rows, from another start for each `offset`; 0 if none is present. */
-  def mean(table: WindowTable, most: Int, offset: Int)(measure: Int => Double): Double = {
+  /** The sum of `measure` over all rows, from at most `most` of them, with another start for each `offset`. */
+  def total(table: WindowTable, most: Int, offset: Int)(measure: Int => Double): Estimate = {
     val used = table.capacityUsed
     val all = used <= most
     val steps = if (all) used else most
     var seen = 0
     var sum = 0.0
+    var squares = 0.0
     var i = 0
     while (i < steps) {
       val row = if (all) i else ((i.toLong * used / steps + offset) % used).toInt
       if (table.isPresent(row)) {
+        val value = measure(row)
         seen += 1
-        sum += measure(row)
+        sum += value
+        squares += value * value
       }
       i += 1
     }
-    if (seen == 0) 0.0 else sum / seen
+    if (seen == 0) Estimate(0.0, 0.0)
+    else {
+      val mean = sum / seen
+      val variance = math.max(0.0, squares / seen - mean * mean)
+      Estimate(mean * table.rowCount, if (all) 0.0 else math.sqrt(variance / seen) * table.rowCount)
+    }
   }
 }
 

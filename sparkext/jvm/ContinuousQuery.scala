@@ -17,6 +17,9 @@ final class ContinuousQuery(
   private var limit = -1
   private var makesTerms = false
   private val texts = new StaticTexts(dictionary)
+  private var runNanos = 0L
+  private var sampleNanos = 0L
+  private var unsampled = 0
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
   private val statistics = mutable.ArrayBuffer[ClusterStatistics]()
@@ -60,7 +63,9 @@ final class ContinuousQuery(
     moveWindows(bounds)
     val moved = System.nanoTime()
     if (ask) {
-      val news = statistics.map(_.news())
+      val sample = samplingPays()
+      val news = statistics.map(_.news(sample))
+      if (sample) sampleNanos = System.nanoTime() - moved
       if (news.exists(_.nonEmpty)) {
         val told = news.map(n => if (n.isEmpty) "null" else n).mkString("[", ",", "]")
         return s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
@@ -70,10 +75,19 @@ final class ContinuousQuery(
     val all = plans.run(slices)
     val rows = stream(arrange(all))
     val ran = System.nanoTime()
+    runNanos = ran - started
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, visible, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
     s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
+  }
+
+  /** Whether to sample windows before this evaluation: as often as it takes `SampledShare` of the time of evaluations. */
+  private def samplingPays(): Boolean = {
+    unsampled += 1
+    val pays = unsampled * runNanos * ContinuousQuery.SampledShare >= sampleNanos || unsampled >= ContinuousQuery.LongestUnsampled
+    if (pays) unsampled = 0
+    pays
   }
 
   /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count, and
@@ -163,6 +177,8 @@ final class ContinuousQuery(
 }
 
 private object ContinuousQuery {
+  final val SampledShare = 0.015
+  final val LongestUnsampled = 8
   private val counter = new java.util.concurrent.atomic.AtomicLong()
   def next(): Long = counter.incrementAndGet()
 }

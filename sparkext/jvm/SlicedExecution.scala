@@ -156,7 +156,7 @@ private[cqels] object SlicedExecution {
     thread
   })
 
-  private[cqels] def submit(task: () => Long): Future[Long] = workers.submit(new Callable[Long] { override def call(): Long = task() })
+  private[cqels] def submit[T](task: () => T): Future[T] = workers.submit(new Callable[T] { override def call(): T = task() })
 }
 
 private final class GatheredRDD(sc: SparkContext, rows: () => Iterator[InternalRow]) extends RDD[InternalRow](sc, Nil) {

@@ -87,6 +87,9 @@ final class StaticIndex(
     null
   }
 
+  /** Whether no two rows have the same key. */
+  lazy val hasUniqueKeys: Boolean = counts == null && starts.count(_ >= 0) == rowCount
+
   /** Rows with this key, multiplicities counted, as far as `most` of them; for any thread. */
   def matchCount(key: Array[Long], most: Int): Long = {
     val mask = starts.length - 1
