@@ -21,6 +21,7 @@ from adaptive import (
 from bench.report import BenchError
 
 SIZES = (4, 6, 8, 10, 12)
+QUICK_SIZES = (4, 8)
 SHAPES = ("chain", "star", "clique")
 
 
@@ -109,7 +110,7 @@ def measure(shape: str, size: int, updates: int, searches: int, seed: int = 1) -
 def measure_all(quick: bool) -> list[dict[str, Any]]:
     """A row for each shape and size; beyond the budget the search is greedy, and each update anew."""
     return [
-        measure(shape, size, 20 if quick else 100, 2 if quick else 4)
+        measure(shape, size, 10 if quick else 100, 1 if quick else 4)
         for shape in SHAPES
-        for size in SIZES
+        for size in (QUICK_SIZES if quick else SIZES)
     ]
