@@ -52,7 +52,7 @@ SHOWN = ("regret", "gain", "steady", "optimizer_share", "switches", "update_us_a
 
 FULL = Effort(orders=50, first_rounds=2, warm_rounds=4, runs=3)
 QUICK = Effort(orders=6, first_rounds=1, warm_rounds=1, runs=1)
-# Large enough for evaluations of 20 ms and more under the best order, where the machine is not busy.
+# Large enough for evaluations of some 20 ms under the best order, where the machine is not busy.
 FULL_SIZE, QUICK_SIZE = 2.2, 0.1
 QUICK_STREAMS = ("figure 3", "three windows", "steady")
 
