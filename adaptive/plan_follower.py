@@ -59,10 +59,11 @@ class Switch:
 class PlanFollower:
     """Follows the statistics of one query graph and says which plan should run.
 
-    Before each evaluation call `observe` and do what it says: on "prepare", prepare the plan in the
-    background and call `prepared` (or `failed`); on "switch", run that plan from now on and call
-    `switched`. After each evaluation call `executed`. At most `cache_size` plans are kept prepared;
-    `prepared` returns those to drop. With `adaptive` False the first plan stays for ever.
+    Before each evaluation call `observe` (or `unchanged`, where nothing is new) and do what it
+    says: on "prepare", prepare the plan in the background and call `prepared` (or `failed`); on
+    "switch", run that plan from now on and call `switched`. After each evaluation call `executed`.
+    At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
+    False the first plan stays for ever.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -147,6 +148,16 @@ class PlanFollower:
         decision = self._decide()
         self.optimizer_seconds += self._clock() - began
         return decision
+
+    def unchanged(self) -> None:
+        """An evaluation passes without news of the statistics: what was best before it is best still."""
+        self._regimes.seen(same=True)
+
+    @property
+    def improvable(self) -> bool:
+        """Whether some plan, prepared or not, is cheaper than the running one by more than the margin."""
+        cache = self.cache
+        return not self.policy.within_margin(cache.cost_of(self._current), cache.cost)
 
     def executed(self, counts: Iterable[OperatorCounts], seconds: float = 0.0) -> None:
         """Take in what the operators of the evaluation counted; `seconds` is how long it took.

@@ -23,6 +23,8 @@ FIRST_COUNTED = 3
 COUNTED_EVERY = 8
 # A count that is this many times off what was expected is worth another look at the plan.
 SURPRISE = 1.5
+# A plan that could be better is looked at again after 1, 2, 4 ... evaluations, at most so many.
+MOST_PATIENCE = 16
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,20 @@ class Adaptation:
         self._ready: deque[CompiledPlans] = deque()
         self._wanted: Orders | None = None
         self._reconsider = False
+        self._observed: set[int] = set()
+        self._patience = 1
+        self._until_look = 0
 
     def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
         self._take_ready(instant)
+        if news is not None:
+            self._patience = 1
         for number, cluster in enumerate(self.clusters):
             told = None if news is None else news[number]
             if told is None and not self._reconsider:
                 continue
+            self._observed.add(cluster.place)
             statistics, matches = ({}, {}) if told is None else cluster.watch.read(told)
             decision = cluster.follower.observe(statistics, matches)
             if decision.kind == "stay":
@@ -74,6 +82,20 @@ class Adaptation:
                 self._wanted = orders
                 self._switch(instant)
         self._reconsider = False
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """See to it that a plan that could be better is looked at again, though nothing is new, at growing intervals.
+
+        The best prepared plan may not be the best, and a saving that did not pay may last longer than it seemed.
+        """
+        if any(cluster.follower.improvable for cluster in self.clusters):
+            self._until_look, self._patience = (
+                self._patience,
+                min(2 * self._patience, MOST_PATIENCE),
+            )
+        else:
+            self._until_look = 0
 
     @property
     def waiting(self) -> bool:
@@ -101,6 +123,12 @@ class Adaptation:
                 )
                 self._reconsider |= off > SURPRISE
             cluster.follower.executed(found, seconds)
+            if cluster.place not in self._observed:
+                cluster.follower.unchanged()
+        self._observed.clear()
+        if self._until_look:
+            self._until_look -= 1
+            self._reconsider |= self._until_look == 0
 
     def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
         if use.places is None:

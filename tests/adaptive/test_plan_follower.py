@@ -283,3 +283,30 @@ def test_counts_fade_as_evaluations_pass():
     for _ in range(50):
         follower.executed([])
     assert follower.cache.catalogue.corrections.factor(part) == pytest.approx(factor / 2, abs=0.1)
+
+
+def test_evaluations_without_news_make_a_saving_last_longer():
+    policy = SwitchPolicy(prepare_cost=1e7, switch_cost=50.0, first_regime=1.0)
+    news, alike = (PlanFollower(GRAPH, catalogue(), None, WITHOUT, policy) for _ in range(2))
+    changed = content(1e3, 10)
+    for follower in (news, alike):
+        follower.observe(changed)
+        assert follower.improvable
+        assert follower.observe({}).kind == "stay"
+    for _ in range(100):
+        news.observe({})
+        alike.unchanged()
+    first, second = news.observe({}), alike.observe({})
+    assert first.saving == pytest.approx(second.saving)
+    assert first.saving > 50 * (first.cost - first.best)
+
+
+def test_a_plan_is_improvable_until_the_best_one_runs():
+    run = Run(takes=0)
+    changed = content(1e3, 10)
+    run.evaluate(changed)
+    assert run.follower.improvable
+    for _ in range(6):
+        run.evaluate(changed)
+    assert run.follower.history
+    assert not run.follower.improvable

@@ -134,6 +134,26 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     engine.close()
 
 
+def test_the_best_plan_is_found_though_nothing_is_new_any_more(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="improves"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    (cluster,) = adaptation.clusters
+    first, others = contents(1)
+    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
+    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+    for second in range(1, 40):  # the same content again and again: news at the first only
+        engine.stream(STREAM).push(triples, time=second * 1000)
+        engine.advance_to(second * 1000)
+        settle(engine)
+        assert answers(query) == expected(1)
+    assert not cluster.follower.improvable
+    engine.close()
+
+
 @pytest.mark.parametrize("key", ["adaptive.enabled", "statistics.enabled"])
 def test_switched_off_the_order_stays(spark: SparkSession, tmp_path: Path, key: str) -> None:
     engine = started(spark, tmp_path, **{key: "false"})
