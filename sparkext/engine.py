@@ -84,9 +84,8 @@ class Engine:
             horizon=float(self.settings.plan_cache_horizon), margin=self.settings.plan_cache_margin
         )
         self._costs: CostModel | None = None
-        self.compiling = (
-            threading.RLock()
-        )  # one query is compiled at a time, also in the background
+        # One query is compiled at a time, also in the background.
+        self.compiling = threading.RLock()
         self.background = ThreadPoolExecutor(1, thread_name_prefix="cqels-prepare")
         self._queries: dict[str, RegisteredQuery] = {}
         self._sql: SqlRoom | None = None

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.joins.StaticIndex
 /** What is known of the relations of one join cluster at this instant: rows and different values of its windows, and how
  *  many rows each window has in common with a neighbour.
  *
- *  A window beside a static relation is sampled: some of its rows are looked up in an index that is there anyway, and
+ *  A window beside a static relation is sampled: some of its rows are looked up in an index, once there is one, and
  *  beside another window in that one's counts. Nothing is told before something has moved by more than a factor of `drift`,
  *  and by more than chance would have it where it is sampled.
  */

@@ -189,11 +189,6 @@ class Adaptation:
         switches = [switch for cluster in self.clusters for switch in cluster.follower.history]
         return tuple(sorted(switches, key=lambda switch: switch.time))
 
-    @property
-    def optimizer_seconds(self) -> float:
-        """Time spent on statistics and search in Python."""
-        return sum(cluster.follower.optimizer_seconds for cluster in self.clusters)
-
 
 def _joins(plan: PlanNode) -> list[frozenset[str]]:
     return [node.relations for node in walk(plan) if isinstance(node, Join)]

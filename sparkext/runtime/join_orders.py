@@ -105,13 +105,3 @@ class JoinOrders:
         """How many plans are being made."""
         with self._lock:
             return len(self._pending)
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._plans)
-
-    def clear(self) -> None:
-        """Forget everything: what the plans read has changed."""
-        with self._lock:
-            self._plans.clear()
-            self._refused.clear()

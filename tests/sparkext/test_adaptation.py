@@ -129,7 +129,6 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     assert of_rooms["top"][0]["selectivity"] == max(rooms.values()) / len(first)
     assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
     assert "seconds" in shown.data["choices"][0]["plan"]
-    # Nothing was prepared twice, and what is prepared is found again.
     assert query.progress.optimizer_seconds > 0
     engine.close()
 
