@@ -133,8 +133,8 @@ class Settings:
         "heuristics.h3.enabled",
         BOOLEAN,
         True,
-        "H3: apply a filter as early as its variables are bound. When false, filters of a group are"
-        " applied after all its joins.",
+        "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
+        " OPTIONAL and sub-selects. When false, filters of a group are applied after all its joins.",
     )
     statistics_sample_rows: int = _key(
         "statistics.sampleRows",

@@ -45,10 +45,10 @@ from sparkext.r2r.leaves import (
 )
 from sparkext.r2r.part_keys import leaf_key
 from sparkext.r2r.restrict_groups import restrict_groups
-from sparkext.r2r.scope import certain_variables
 from sparkext.r2r.share_clusters import shared_cluster
 from sparkext.r2r.solutions import Solutions, column, column_name, left_join, union
 from sparkext.r2r.stage_rows import StageRows
+from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
     from sparkext.r2r.leaf_estimates import LeafEstimates

@@ -17,10 +17,11 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
-from sparkext.language.expressions import And, Expression
+from sparkext.language.expressions import Expression
 from sparkext.r2r.graph_variables import GraphUse, graph_use
-from sparkext.r2r.scope import certain_variables
 from sparkext.r2r.stage_rows import StageRows
+from sparkext.rewriting.bound_variables import certain_variables
+from sparkext.rewriting.filters import conjuncts
 from static_data.terms import Iri
 
 
@@ -146,13 +147,6 @@ def reads_no_window(node: Node, scope: Scope) -> bool:
         return not (isinstance(scope, InWindow) and node.patterns)
     inner = NamedGraph(node.name) if isinstance(node, Graph) else scope
     return all(reads_no_window(child, inner) for child in node.children)
-
-
-def conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    """The parts of an And chain; a row passes the chain exactly when it passes each part."""
-    if isinstance(condition, And):
-        return conjuncts(condition.left) + conjuncts(condition.right)
-    return (condition,)
 
 
 def flatten(node: Node, scope: Scope) -> Cluster:

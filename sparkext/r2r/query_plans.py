@@ -24,6 +24,7 @@ from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH
 from sparkext.r2r.local_names import number_hidden
 from sparkext.r2r.solutions import Solutions
+from sparkext.rewriting.push_filters import push_filters
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -61,6 +62,8 @@ def compile_query(
 ) -> QueryFrames:
     """Compile a query's algebra with all its solution modifiers."""
     pattern = bind_graph_variables(number_hidden(pattern), compiler.estimates.dataset.named_graphs)
+    if compiler.early_filters:
+        pattern = push_filters(pattern)
     pattern, modifiers, project = _peel(pattern)
     for node in pattern.walk():
         if isinstance(node, OrderBy | Slice):

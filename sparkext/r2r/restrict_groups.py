@@ -19,7 +19,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import VariableReference
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, WindowLeaf
-from sparkext.r2r.scope import certain_variables
+from sparkext.rewriting.bound_variables import certain_variables
 
 
 def restrict_groups(cluster: Cluster) -> Cluster:
