@@ -115,13 +115,17 @@ class Engine:
         graph: str | None = None,
         format: str | None = None,
         progress: bool | None = None,
+        base_iri: str | None = None,
     ) -> LoadReport:
         """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain, .gz or .bz2) in parallel.
 
-        `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. Queries
-        that are registered see the new data from their next evaluation on. See `StaticStore.load` for errors.
+        `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. `base_iri`
+        is what relative IRIs are resolved against (default: each file's own IRI). Queries that are registered see the
+        new data from their next evaluation on. See `StaticStore.load` for errors.
         """
-        return self.store.load(files, graph=graph, format=format, progress=progress)
+        return self.store.load(
+            files, graph=graph, format=format, progress=progress, base_iri=base_iri
+        )
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:
         """Save the static data, encoded, so that `open_static` needs no parsing."""
@@ -232,7 +236,7 @@ class Engine:
                 self.windows.close(window, self.streams)
 
     def select(self, text: str | Query) -> PreparedQuery:
-        """Prepare an ordinary SPARQL SELECT query over the static data; `answer()` on it runs it."""
+        """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
         query = parse_query(text) if isinstance(text, str) else text
         check_supported(query)
         if query.windows:

@@ -32,7 +32,7 @@ class JsonLinesSink:
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""
-        if self._skip_empty and not len(answers):
+        if self._skip_empty and answers.empty:
             return
         self._file.write(answers.to_json() + "\n")
         if self._owned:

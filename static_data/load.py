@@ -66,17 +66,19 @@ def encode_files(
     files: Sequence[SourceFile],
     scopes: Sequence[str],
     graph: str | None,
+    base_iri: str | None = None,
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
     `layers` are the store's own layers of it, `scopes` holds a blank node prefix per file, `graph`
-    the canonical text of the graph for triples without one. Returns the extension's StaticLoad, to
+    the canonical text of the graph for triples without one, `base_iri` replaces the files' own
+    IRIs as the base of relative ones. Returns the extension's StaticLoad, to
     be written and then closed. Raises MalformedRdfError for the first malformed file, with nothing
     changed.
     """
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
-    parsed = _parsed_lines(spark, others)
+    parsed = _parsed_lines(spark, others, base_iri)
     load = extension(spark).StaticLoader.load(
         spark._jsparkSession,
         dictionary,
@@ -124,11 +126,13 @@ class _ParseTask:
     format: FileFormat
 
 
-def _parsed_lines(spark: SparkSession, files: Sequence[tuple[int, SourceFile]]) -> DataFrame | None:
+def _parsed_lines(
+    spark: SparkSession, files: Sequence[tuple[int, SourceFile]], base_iri: str | None
+) -> DataFrame | None:
     """The lines of files that Python workers parse, in parallel over files."""
     frames = []
     local = [
-        _ParseTask(i, str(f.local_path.absolute()), f.uri, f.format)
+        _ParseTask(i, str(f.local_path.absolute()), base_iri or f.uri, f.format)
         for i, f in files
         if f.local_path
     ]
@@ -138,7 +142,7 @@ def _parsed_lines(spark: SparkSession, files: Sequence[tuple[int, SourceFile]]) 
         tasks = spark.range(0, len(local), 1, numPartitions=min(len(local), 1000))
         with _driver_python(spark):
             frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
-    remote = [_ParseTask(i, f.name, f.uri, f.format) for i, f in files if not f.local_path]
+    remote = [_ParseTask(i, f.name, base_iri or f.uri, f.format) for i, f in files if not f.local_path]
     for task in remote:
         content = spark.read.format("binaryFile").load(task.name).select("content")
         with _driver_python(spark):

@@ -19,6 +19,7 @@ import pyoxigraph as ox
 
 from static_data.errors import MalformedRdfError, MissingFileError
 from static_data.rdf_formats import Compression, FileFormat, RdfFormat, format_of
+from static_data.rdf_version import RdfVersion
 from static_data.reifiers import GENERATED_LABEL, fold_all, fold_stream
 
 _PARSERS = {
@@ -37,7 +38,10 @@ Opener = Callable[[], ByteStream]
 
 
 def read_lines(
-    file: str | Path, format: str | RdfFormat | None = None, base_iri: str | None = None
+    file: str | Path,
+    format: str | RdfFormat | None = None,
+    base_iri: str | None = None,
+    version: RdfVersion = RdfVersion.STAR,
 ) -> Iterator[str]:
     """Yield the statements of a local file as N-Quads-star lines, without line ends.
 
@@ -50,7 +54,7 @@ def read_lines(
     if not path.is_file():
         raise MissingFileError(str(file), "is a folder" if path.is_dir() else "no such file")
     base = path.absolute().as_uri() if base_iri is None else base_iri
-    return lines_of(str(file), kind, base, lambda: open_unpacked(path, kind.compression))
+    return lines_of(str(file), kind, base, lambda: open_unpacked(path, kind.compression), version)
 
 
 def open_unpacked(path: Path, compression: Compression) -> ByteStream:
@@ -71,7 +75,13 @@ def unpacked(content: bytes, compression: Compression) -> ByteStream:
     return io.BytesIO(content)
 
 
-def lines_of(name: str, kind: FileFormat, base_iri: str, opener: Opener) -> Iterator[str]:
+def lines_of(
+    name: str,
+    kind: FileFormat,
+    base_iri: str,
+    opener: Opener,
+    version: RdfVersion = RdfVersion.STAR,
+) -> Iterator[str]:
     """Yield N-Quads-star lines from whatever `opener` opens; `name` is for error messages.
 
     `opener` may be called more than once and must give the same bytes each time.
@@ -82,7 +92,7 @@ def lines_of(name: str, kind: FileFormat, base_iri: str, opener: Opener) -> Iter
                 for raw in stream:
                     yield raw.decode("utf-8").rstrip("\r\n")
         else:
-            yield from _parsed_lines(kind.rdf, base_iri, opener)
+            yield from _parsed_lines(kind.rdf, base_iri, opener, version)
     except SyntaxError as error:
         message = _without_place(error.msg)
         raise MalformedRdfError(name, error.lineno, error.offset, message) from None
@@ -99,12 +109,14 @@ def _without_place(message: str) -> str:
     return re.sub(r"^Parser error at (line \d+ )?(between )?.*?: ", "", message, count=1)
 
 
-def _parsed_lines(rdf: RdfFormat, base_iri: str, opener: Opener) -> Iterator[str]:
+def _parsed_lines(
+    rdf: RdfFormat, base_iri: str, opener: Opener, version: RdfVersion
+) -> Iterator[str]:
     write = _LineWriter()
     with opener() as stream:
         source: Any = stream
         quads: Iterable[Any] = ox.parse(source, format=_PARSERS[rdf], base_iri=base_iri)
-        if rdf in _STAR_FORMATS:
+        if rdf in _STAR_FORMATS and version is RdfVersion.STAR:
             # Only a file that spells out rdf:reifies can use a generated blank node as an explicit
             # reifier.
             spelt = _find(opener, rb"reifies", 16)

@@ -100,13 +100,15 @@ class StaticStore:
         graph: str | None = None,
         format: str | RdfFormat | None = None,
         progress: bool | None = None,
+        base_iri: str | None = None,
     ) -> LoadReport:
         """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
         vanish.
 
         `graph` is the IRI of the graph for triples that name none (None: the default graph),
         `format` overrides what file names say, `progress` shows a bar on standard error (None: only
-        on a terminal). Blank nodes are new with each file and load. Raises MalformedRdfError,
+        on a terminal), `base_iri` is what relative IRIs are resolved against (None: each file's own
+        IRI). Blank nodes are new with each file and load. Raises MalformedRdfError,
         UnsupportedFormatError or MissingFileError, with nothing changed.
         """
         watch = Stopwatch()
@@ -115,7 +117,7 @@ class StaticStore:
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = encode_files(
-                self._spark, self.dictionary, self._layers, sources, scopes, graph_text
+                self._spark, self.dictionary, self._layers, sources, scopes, graph_text, base_iri
             )
             try:
                 written = self._write(encoded)

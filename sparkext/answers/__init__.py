@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from sparkext.answers.json_lines import ask_line, construct_line, select_line
-from sparkext.answers.result_files import ResultFormat, write_ask, write_construct, write_select
+from sparkext.answers.result_files import (
+    AnswerFormatError,
+    ResultFormat,
+    write_ask,
+    write_construct,
+    write_select,
+)
 
 __all__ = [
+    "AnswerFormatError",
     "ResultFormat",
     "ask_line",
     "construct_line",

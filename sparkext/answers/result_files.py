@@ -1,4 +1,4 @@
-"""SPARQL 1.1 result files: JSON, CSV, TSV, XML, and N-Triples for CONSTRUCT.
+"""SPARQL 1.1 result files: JSON, CSV, TSV, XML; N-Triples and N-Quads for CONSTRUCT and DESCRIBE.
 
 Rows are canonical N-Triples texts. Every function gives back the whole file as text.
 """
@@ -33,6 +33,12 @@ class ResultFormat(Enum):
     TSV = "tsv"
     XML = "xml"
     N_TRIPLES = "nt"
+    N_QUADS = "nq"
+
+    @property
+    def holds_triples(self) -> bool:
+        """Whether this is a format for graphs, not for solutions and truth values."""
+        return self in (ResultFormat.N_TRIPLES, ResultFormat.N_QUADS)
 
 
 def write_select(
@@ -40,7 +46,7 @@ def write_select(
 ) -> str:
     """The answers of a SELECT query; rows sorted by their N-Triples text unless `ordered`.
 
-    Raises AnswerFormatError for N-Triples, and for characters that XML cannot hold.
+    Raises AnswerFormatError for N-Triples and N-Quads, and for characters that XML cannot hold.
     """
     kind = ResultFormat(format)
     if kind is ResultFormat.JSON:
@@ -58,7 +64,7 @@ def write_select(
         return "".join("\t".join(line) + "\n" for line in lines)
     if kind is ResultFormat.XML:
         return _xml(variables, "".join(_xml_results(variables, answers)))
-    raise AnswerFormatError("N-Triples holds the triples of a CONSTRUCT query, not rows")
+    raise AnswerFormatError(f"{kind.value} holds the triples of a CONSTRUCT query, not rows")
 
 
 def write_ask(format: ResultFormat | str, answer: bool) -> str:
@@ -69,15 +75,15 @@ def write_ask(format: ResultFormat | str, answer: bool) -> str:
         return json.dumps({"head": {}, "boolean": answer}) + "\n"
     if kind is ResultFormat.XML:
         return _xml((), f"  <boolean>{word}</boolean>\n")
-    if kind is ResultFormat.N_TRIPLES:
+    if kind.holds_triples:
         raise AnswerFormatError(
-            "N-Triples holds the triples of a CONSTRUCT query, not a truth value"
+            f"{kind.value} holds the triples of a CONSTRUCT query, not a truth value"
         )
     return f"{word}\r\n" if kind is ResultFormat.CSV else f"{word}\n"
 
 
 def write_construct(triples: Iterable[tuple[str, str, str]]) -> str:
-    """The graph of a CONSTRUCT query as sorted N-Triples."""
+    """The graph of a CONSTRUCT query as sorted N-Triples, which are N-Quads of the default graph too."""
     return "".join(f"{statement}\n" for statement in sorted_statements(triples))
 
 

@@ -17,7 +17,7 @@ from sparkext import __version__
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
-RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt")
+RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt", "nq")
 
 _RUN = """\
 Replay recorded streams through a continuous query and print its answers: JSON Lines, one object
@@ -96,7 +96,7 @@ def build_parser() -> ArgumentParser:
     _files_argument(sparql, "--data", f"{_FILES} of the default graph")
     _named_files(sparql, "--named", "RDF file of a named graph")
     sparql.add_argument(
-        "--results", choices=RESULT_FORMATS, default="json", help="form of the answers (json)"
+        "--results", choices=RESULT_FORMATS, help="form of the answers (json; nt for triples)"
     )
     sparql.add_argument("--out", metavar="FILE", help="write here instead of to stdout")
     _spark_arguments(sparql)

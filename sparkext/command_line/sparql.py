@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sparkext.answers import ResultFormat, write_select
-from sparkext.answers.result_files import AnswerFormatError
+from sparkext.answers import AnswerFormatError, ResultFormat
 from sparkext.command_line.inputs import StaticFiles, grouped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.output import check_output, opened_output
@@ -23,9 +22,11 @@ def execute(arguments: Namespace) -> None:
         message = "a query with windows is continuous: use `cqels run`"
         position = query.windows[0].position if query.windows else None
         raise in_query_file(arguments.query, CqelsError(message), position)
-    results = ResultFormat(arguments.results)
-    if results is ResultFormat.N_TRIPLES and query.form != "CONSTRUCT":
-        raise AnswerFormatError(f"--results nt: for the triples of CONSTRUCT, not for {query.form}")
+    graph = query.form in ("CONSTRUCT", "DESCRIBE")
+    results = ResultFormat(arguments.results or ("nt" if graph else "json"))
+    if results.holds_triples != graph:
+        fitting = "nt or nq" if graph else "json, csv, tsv or xml"
+        raise AnswerFormatError(f"--results {results.value}: for {query.form} it is {fitting}")
     data = StaticFiles(arguments.data, grouped(arguments.named))
     data.check()
     if not data.may_name_others:
@@ -40,7 +41,7 @@ def execute(arguments: Namespace) -> None:
                 answers = engine.select(query).answer()
             except UnknownGraphError as error:
                 raise locate_graph(arguments.query, query, error) from error
-            text = write_select(results, answers.variables, answers.rows(), answers.ordered)
+            text = answers.to_text(results)
             with opened_output(arguments.out) as file:
                 file.write(text)
                 file.flush()

@@ -16,6 +16,7 @@ final class ContinuousQuery(
   private var offset = 0
   private var limit = -1
   private var makesTerms = false
+  private var form: AnswerForm = _ // null: the solutions themselves
   private val texts = new StaticTexts(dictionary)
   private var runNanos = 0L
   private var sampleNanos = 0L
@@ -50,6 +51,9 @@ final class ContinuousQuery(
   /** Says that expressions may put new terms into the dictionary; they leave it after each evaluation. */
   def setMakesTerms(): Unit = makesTerms = true
 
+  /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
+  def setForm(form: AnswerForm): Unit = this.form = form
+
   /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
    *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the
@@ -73,11 +77,13 @@ final class ContinuousQuery(
     }
     val started = System.nanoTime()
     val all = plans.run(slices)
-    val rows = stream(arrange(all))
+    val solutions = stream(arrange(all))
+    val rows = if (form == null) solutions else form(solutions)
+    val answered = if (form == null) visible else form.columns
     val ran = System.nanoTime()
     runNanos = ran - started
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
-    val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, visible, texts, path)
+    val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, answered, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
     s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
   }

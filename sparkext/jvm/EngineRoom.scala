@@ -129,6 +129,12 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   def plans(main: ExecutablePlan): QueryPlans = new QueryPlans(main)
 
+  /** CONSTRUCT's template, see Template for the notation. */
+  def template(pattern: String): AnswerForm = new Template(dictionary, pattern)
+
+  /** DESCRIBE over a relation (s, p, o); `resources` are ids, "1,2". */
+  def description(triples: RelationContent, resources: String): AnswerForm = new Description(triples, resources)
+
   def query(name: String, plans: QueryPlans, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
     new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch)
 }

@@ -4,10 +4,12 @@ package org.apache.spark.sql.cqels
   *
   * Quoted triples are read in both spellings, `<< s p o >>` of RDF-star and `<<( s p o )>>` of RDF
   * 1.2, as subject or object, nested. Terms come out as canonical texts; a blank node `_:x`
-  * becomes `_:` + `blankScope` + `x`. Not for use by several threads at once.
+  * becomes `_:` + `blankScope` + `x`. With `rdf12`, only `<<( s p o )>>` is read, and only as
+  * object. Not for use by several threads at once.
   */
-final class NQuadsReader(blankScope: String, allowGraph: Boolean) {
+final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean) {
 
+  def this(blankScope: String, allowGraph: Boolean) = this(blankScope, allowGraph, false)
   def this(blankScope: String) = this(blankScope, true)
 
   require(
@@ -108,6 +110,7 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean) {
 
   private def readSubject(place: String): String =
     peek match {
+      case '<' if isQuoted && rdf12 => fail(at, s"a $place: an IRI or blank node")
       case '<' if isQuoted => readQuoted()
       case '<' => readIri(place)
       case '_' => readBlank()
@@ -137,6 +140,7 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean) {
     at += 2
     val bracketed = at < end && line.charAt(at) == '('
     if (bracketed) at += 1
+    else if (rdf12) fail(at, "'(' after '<<'")
     skipBlanks()
     val subject = readSubject("subject of the quoted triple")
     skipBlanks()

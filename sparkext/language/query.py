@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sparkext.language.algebra import Node, Position, TriplePattern, Variable
+from sparkext.language.algebra import Node, Position, TriplePattern, Variable, merge_variables
 from static_data.terms import Iri
 
 QueryForm = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
@@ -96,6 +96,19 @@ class Query:
         another.
         """
         return "RSTREAM" if self.registration is None else self.registration.operator
+
+    @property
+    def answered(self) -> tuple[Variable, ...]:
+        """The variables that the answer is made of: those projected, in the template, or described."""
+        match self.form:
+            case "CONSTRUCT":
+                return merge_variables(*(triple.variables for triple in self.template))
+            case "DESCRIBE":
+                found = (term for term in self.described if isinstance(term, Variable))
+                return merge_variables(found)
+            case "ASK":
+                return ()
+        return self.variables
 
     def window(self, name: Iri) -> WindowDeclaration:
         """Return the declaration of a named window; raises KeyError."""

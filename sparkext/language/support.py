@@ -39,7 +39,6 @@ from static_data.terms import QuotedTriple
 # ------------------------------------------------------------------------------------------
 # The table. To support something, take its line out (or put its name into one of the sets).
 
-REFUSED_FORMS: Final = {"CONSTRUCT", "ASK", "DESCRIBE"}
 REFUSED_WINDOWS: Final = {"elements": "[ELEMENTS n] windows"}
 REFUSED_NODES: Final[dict[type[Node], str]] = {
     Path: "property paths",
@@ -51,7 +50,6 @@ REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {
     FunctionCall: "functions named by an IRI",
     QuotedPatternExpression: "quoted triples in expressions",
 }
-REFUSED_FROM: Final = True
 REFUSED_UNNAMED_WINDOWS: Final = True
 REFUSED_WINDOW_VARIABLES: Final = True
 REFUSED_GRAPH_INSIDE_WINDOW: Final = True
@@ -70,9 +68,9 @@ def check_supported(query: Query) -> None:
     """Raise `UnsupportedFeatureError` for the first thing in the text that the engine does not run.
 
     >>> from sparkext.language.parser import parse_query
-    >>> check_supported(parse_query("ASK { ?s ?p ?o }"))
+    >>> check_supported(parse_query("ASK { SERVICE <http://e/> { ?s ?p ?o } }"))
     Traceback (most recent call last):
-    sparkext.errors.UnsupportedFeatureError: line 1, column 1: ASK is not supported yet
+    sparkext.errors.UnsupportedFeatureError: line 1, column 7: SERVICE is not supported yet
     """
     findings = sorted(_in_query(query))
     if findings:
@@ -85,10 +83,6 @@ def _is_are(what: str) -> str:
 
 
 def _in_query(query: Query) -> Iterator[_Finding]:
-    if query.form in REFUSED_FORMS:
-        yield query.position or _NOWHERE, query.form
-    if REFUSED_FROM and (query.dataset.default or query.dataset.named):
-        yield query.dataset.position or _NOWHERE, "FROM without WINDOW"
     for window in query.windows:
         if window.kind in REFUSED_WINDOWS:
             yield window.position or _NOWHERE, REFUSED_WINDOWS[window.kind]

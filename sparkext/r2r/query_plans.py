@@ -72,9 +72,6 @@ def compile_query(
                 "ORDER BY and LIMIT inside a sub-select are not supported",
                 *(node.position or (1, 1)),
             )
-    if project is None:
-        solutions = compiler.compile(pattern, DEFAULT_GRAPH)
-        return _ordered(compiler, solutions.select(variables), solutions, modifiers)
     sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):
         solutions = compiler.compile(project, DEFAULT_GRAPH)
@@ -84,7 +81,7 @@ def compile_query(
     return _ordered(compiler, solutions.select(variables), solutions, modifiers)
 
 
-def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced | None]:
+def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced]:
     """Take Slice and OrderBy off; the third part is the projection, or the DISTINCT over it."""
     offset, limit = 0, None
     if isinstance(pattern, Slice):
@@ -93,13 +90,15 @@ def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced 
     unique = isinstance(pattern, Distinct | Reduced)
     if isinstance(pattern, Distinct | Reduced):
         pattern = pattern.input
-    if not isinstance(pattern, Project):
-        return outer, Modifiers((), offset, limit), None
+    if unique and not isinstance(pattern, Project):
+        return outer, Modifiers((), offset, limit), Project(outer, outer.variables)
     keys: tuple[OrderKey, ...] = ()
-    inner = pattern.input
+    # ASK, CONSTRUCT and DESCRIBE have modifiers, but no projection of their own.
+    inner = pattern.input if isinstance(pattern, Project) else pattern
+    names = pattern.names if isinstance(pattern, Project) else pattern.variables
     if isinstance(inner, OrderBy):
         keys, inner = inner.keys, inner.input
-    project: Project | Distinct | Reduced = Project(inner, pattern.names)
+    project: Project | Distinct | Reduced = Project(inner, names)
     if unique:
         project = Distinct(project)
     return inner, Modifiers(keys, offset, limit), project

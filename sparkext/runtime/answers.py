@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkext.answers import select_line
+from sparkext.answers import (
+    AnswerFormatError,
+    ResultFormat,
+    ask_line,
+    construct_line,
+    select_line,
+    write_ask,
+    write_construct,
+    write_select,
+)
+from sparkext.language.query import QueryForm
 from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
@@ -16,11 +26,16 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 20
 
+Triple = tuple[str, str, str]
+"""Subject, predicate and object as N-Triples texts."""
+
 
 @dataclass(frozen=True)
 class Answers:
     """What a query answers at one instant: a bag of solution mappings, terms as N-Triples text, None where unbound.
 
+    For CONSTRUCT and DESCRIBE the rows are the triples of a graph, each once, in the columns `subject`, `predicate`
+    and `object`; for ASK they have no columns, and the answer is `boolean`.
     `time` is the evaluation instant in milliseconds since the epoch; `ordered` tells whether the rows' order is the
     query's (ORDER BY). `seconds` is what the evaluation took, answers decoded.
     """
@@ -31,9 +46,27 @@ class Answers:
     table: pa.Table
     ordered: bool = False
     seconds: float = 0.0
+    form: QueryForm = "SELECT"
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    @property
+    def boolean(self) -> bool:
+        """Whether there is any solution: the answer of ASK."""
+        return len(self) > 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to tell; a truth value always is something."""
+        return self.form != "ASK" and not len(self)
+
+    def triples(self) -> list[Triple]:
+        """The triples of CONSTRUCT or DESCRIBE as N-Triples texts; raises TypeError for the other forms."""
+        if self.form not in ("CONSTRUCT", "DESCRIBE"):
+            raise TypeError(f"{self.form} answers no triples")
+        subjects, predicates, objects = (column.to_pylist() for column in self.table.columns)
+        return list(zip(subjects, predicates, objects, strict=True))
 
     def rows(self) -> list[tuple[str | None, ...]]:
         """The solution mappings as tuples in the order of `variables`."""
@@ -46,8 +79,27 @@ class Answers:
             yield {v: t for v, t in zip(self.variables, row, strict=True) if t is not None}
 
     def to_json(self) -> str:
-        """One line of JSON in SPARQL 1.1 form, with the instant."""
+        """One line of JSON with the instant: SPARQL 1.1 form, or sorted N-Triples in `triples`."""
+        if self.form == "ASK":
+            return ask_line(self.time, self.boolean)
+        if self.form != "SELECT":
+            return construct_line(self.time, self.triples())
         return select_line(self.time, self.variables, self.rows(), self.ordered)
+
+    def to_text(self, format: ResultFormat | str | None = None) -> str:
+        """A whole result file: `json`, `xml`, `csv` or `tsv` for SELECT and ASK, `nt` or `nq` for triples.
+
+        Default: JSON, and N-Triples for triples. Raises AnswerFormatError for a format that does not fit the form.
+        """
+        graph = self.form in ("CONSTRUCT", "DESCRIBE")
+        kind = ResultFormat(format or ("nt" if graph else "json"))
+        if graph:
+            if not kind.holds_triples:
+                raise AnswerFormatError(f"{self.form} answers triples: nt or nq, not {kind.value}")
+            return write_construct(self.triples())
+        if self.form == "ASK":
+            return write_ask(kind, self.boolean)
+        return write_select(kind, self.variables, self.rows(), self.ordered)
 
     def to_dataframe(self, spark: SparkSession) -> DataFrame:
         """The answers as a Spark DataFrame of strings."""

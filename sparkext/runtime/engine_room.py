@@ -116,6 +116,14 @@ class EngineRoom:
         """A continuous query over its plans; `visible` of its columns are answered, the others only sort."""
         return self.jvm.query(name, plans, list(columns), visible, operator)
 
+    def template(self, pattern: str) -> Any:
+        """CONSTRUCT's template; see AnswerForms.scala for the notation."""
+        return self.jvm.template(pattern)
+
+    def description(self, triples: Any, resources: Sequence[int]) -> Any:
+        """DESCRIBE of `resources` and of all solutions, from a relation of all triples."""
+        return self.jvm.description(triples, _numbers(resources))
+
     def statistics(self, sample_rows: int, exact_values: int, drift: float) -> Any:
         """An empty list of measures of one join cluster; see ClusterStatistics.scala."""
         return self.jvm.statistics(sample_rows, exact_values, drift)

@@ -17,6 +17,7 @@ from adaptive import PlanFollower, Switch, runs_sooner_on_driver
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.history_plot import Evaluated, orders_of, plot_history
 from sparkext.language.query import Query
+from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
 from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
@@ -70,7 +71,7 @@ class PreparedQuery:
         room, enabled = self._engine.room, self._engine.settings.enabled
         with self._engine.compiling:
             compiler = self._compiler(orders)
-            frames = compile_query(compiler, self.query.pattern, self.query.variables)
+            frames = compile_query(compiler, self.query.pattern, self.query.answered)
             if not enabled:
                 plans = room.plans(room.stock(frames.frame, self.name))
             else:
@@ -129,9 +130,16 @@ class PreparedQuery:
             made.addWindow(window.window)
         limit = -1 if frames.limit is None else frames.limit
         made.sliced(",".join(map(str, frames.order)), frames.offset, limit)
-        if frames.makes_terms:
+        if frames.makes_terms or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
+        made.setForm(self._form())
         return made
+
+    def _form(self) -> Any:
+        engine = self._engine
+        return answer_form(
+            self.query, engine.room, engine.relations, self._dataset, engine.constant
+        )
 
     def _follow(self) -> Adaptation | None:
         """Watch the clusters whose order may change; None where there are none."""
@@ -184,6 +192,7 @@ class PreparedQuery:
         self._past = self.history()
         self._plans = self.compile(())
         self._jvm.replacePlans(self._plans.jvm)
+        self._jvm.setForm(self._form())
         self._executed = False
         if self._engine.settings.enabled:
             self._jvm.clearStatistics()
@@ -245,7 +254,12 @@ class PreparedQuery:
         with self._engine.lock:
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
-        return Answers(self.name, 0, self.variables, table, self.ordered, seconds)
+        return self.answers(0, table, seconds)
+
+    def answers(self, instant: int, table: pa.Table, seconds: float) -> Answers:
+        """The answers of an evaluation, in the query's form."""
+        form = self.query.form
+        return Answers(self.name, instant, self.variables, table, self.ordered, seconds, form)
 
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
@@ -262,13 +276,15 @@ class PreparedQuery:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The answered variables, in order."""
+        """The answered variables, in order; for CONSTRUCT and DESCRIBE subject, predicate, object."""
+        if self.query.form in ("CONSTRUCT", "DESCRIBE"):
+            return TRIPLE_COLUMNS
         return tuple(v.name for v in self._plans.frames.variables)
 
     @property
     def ordered(self) -> bool:
         """Whether the answers come in an order that the query asks for."""
-        return bool(self._plans.frames.order)
+        return bool(self._plans.frames.order) and self.query.form == "SELECT"
 
     def _decide_slices(self, choices: Sequence[ClusterChoice], plans: Any) -> int:
         """0 to run on the driver, else the number of slices of a Spark job."""

@@ -61,7 +61,7 @@ class RegisteredQuery(PreparedQuery):
         started = clock.perf_counter()
         table, outcome = self.run(self._bounds(instant), instant)
         seconds = clock.perf_counter() - started
-        answers = Answers(self.name, instant, self.variables, table, self.ordered, seconds)
+        answers = self.answers(instant, table, seconds)
         step = None if self._previous is None else instant - self._previous
         self._previous = instant
         self.progress.note(outcome, seconds, step, self.name)
