@@ -142,7 +142,9 @@ def _parsed_lines(
         tasks = spark.range(0, len(local), 1, numPartitions=min(len(local), 1000))
         with _driver_python(spark):
             frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
-    remote = [_ParseTask(i, f.name, base_iri or f.uri, f.format) for i, f in files if not f.local_path]
+    remote = [
+        _ParseTask(i, f.name, base_iri or f.uri, f.format) for i, f in files if not f.local_path
+    ]
     for task in remote:
         content = spark.read.format("binaryFile").load(task.name).select("content")
         with _driver_python(spark):

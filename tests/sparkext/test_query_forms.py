@@ -29,7 +29,11 @@ WINDOWED = f"FROM NAMED WINDOW :w ON <{STREAM}> [RANGE PT10S STEP PT10S] "
 @pytest.fixture(scope="module")
 def engine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("forms")
-    files: dict[str, str] = {"data.ttl": DATA, "g1.ttl": "@prefix : <http://e/> . :a :p 1, 2 .", "g2.ttl": "@prefix : <http://e/> . :a :p 2, 3 ."}
+    files: dict[str, str] = {
+        "data.ttl": DATA,
+        "g1.ttl": "@prefix : <http://e/> . :a :p 1, 2 .",
+        "g2.ttl": "@prefix : <http://e/> . :a :p 2, 3 .",
+    }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     made = Engine(spark)
@@ -44,7 +48,10 @@ def nt(engine: Engine, text: str) -> list[str]:
     return engine.select(PREFIX + text).answer().to_text("nt").splitlines()
 
 
-@pytest.mark.parametrize(("text", "expected"), [("ASK { :a :knows ?x }", True), ("ASK { :c ?p ?o }", False), ("ASK {}", True)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("ASK { :a :knows ?x }", True), ("ASK { :c ?p ?o }", False), ("ASK {}", True)],
+)
 def test_ask(engine: Engine, text: str, expected: bool) -> None:
     answers = engine.select(PREFIX + text).answer()
     assert answers.boolean is expected
@@ -54,7 +61,10 @@ def test_ask(engine: Engine, text: str, expected: bool) -> None:
 
 
 def test_construct_leaves_out_what_is_no_triple_and_repeats_nothing(engine: Engine) -> None:
-    found = nt(engine, "CONSTRUCT { ?o :of :all . ?s ?p :thing } { ?s ?p ?o FILTER(!isBlank(?o) && !isBlank(?s)) }")
+    found = nt(
+        engine,
+        "CONSTRUCT { ?o :of :all . ?s ?p :thing } { ?s ?p ?o FILTER(!isBlank(?o) && !isBlank(?s)) }",
+    )
     assert found == sorted(
         [
             "<http://e/b> <http://e/of> <http://e/all> .",
@@ -74,7 +84,10 @@ def test_blank_nodes_of_a_template_are_new_in_each_solution(engine: Engine) -> N
 
 
 def test_a_template_with_quoted_triples(engine: Engine) -> None:
-    found = nt(engine, "CONSTRUCT { << ?s :knows ?o >> :in << ?o :p << ?s :q 1 >> >> } { ?s :knows ?o } LIMIT 1")
+    found = nt(
+        engine,
+        "CONSTRUCT { << ?s :knows ?o >> :in << ?o :p << ?s :q 1 >> >> } { ?s :knows ?o } LIMIT 1",
+    )
     one = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
     assert found[0] in {
         f"<< <http://e/{s}> <http://e/knows> <http://e/{o}> >> <http://e/in>"
@@ -87,13 +100,20 @@ def test_a_template_with_quoted_triples(engine: Engine) -> None:
 def test_solution_modifiers_come_before_the_template(engine: Engine) -> None:
     text = "CONSTRUCT { ?s :last ?o } { ?s :knows ?o } ORDER BY DESC(?o) LIMIT 1"
     assert nt(engine, text) == ["<http://e/b> <http://e/last> <http://e/c> ."]
-    assert nt(engine, "CONSTRUCT WHERE { :a :knows ?o }") == ["<http://e/a> <http://e/knows> <http://e/b> ."]
+    assert nt(engine, "CONSTRUCT WHERE { :a :knows ?o }") == [
+        "<http://e/a> <http://e/knows> <http://e/b> ."
+    ]
 
 
 def test_describe_follows_blank_nodes_and_nothing_else(engine: Engine) -> None:
     found = nt(engine, "DESCRIBE :b")
-    assert [line.split()[1] for line in found if not line.startswith("_:")] == ["<http://e/home>", "<http://e/knows>"]
-    assert [line.split()[1] for line in found if line.startswith("_:")].count("<http://e/street>") == 1
+    assert [line.split()[1] for line in found if not line.startswith("_:")] == [
+        "<http://e/home>",
+        "<http://e/knows>",
+    ]
+    assert [line.split()[1] for line in found if line.startswith("_:")].count(
+        "<http://e/street>"
+    ) == 1
     assert len(found) == 5
     assert nt(engine, "DESCRIBE ?o :x { :a :knows ?o }") == sorted(
         [*found, '<http://e/x> <http://e/likes> "tea" .']
@@ -110,7 +130,9 @@ def test_from_merges_graphs_and_from_named_names_them(engine: Engine) -> None:
     assert ages(engine, "SELECT ?v FROM NAMED :g1 { GRAPH ?g { :a :p ?v } }") == ["1", "2"]
     assert ages(engine, "SELECT ?v FROM NAMED :g1 { GRAPH :g2 { :a :p ?v } }") == []
     assert ages(engine, "SELECT ?v FROM NAMED :g1 { :a :p ?v }") == []
-    assert ages(engine, "SELECT ?v FROM :g1 FROM NAMED :g2 { :a :p ?v GRAPH ?g { :a :p ?v } }") == ["2"]
+    assert ages(engine, "SELECT ?v FROM :g1 FROM NAMED :g2 { :a :p ?v GRAPH ?g { :a :p ?v } }") == [
+        "2"
+    ]
     with pytest.raises(UnknownGraphError, match="http://e/g9"):
         engine.select(PREFIX + "ASK FROM :g9 { ?s ?p ?o }")
 
@@ -141,7 +163,9 @@ def test_continuous_ask(engine: Engine) -> None:
 
 def test_continuous_construct_with_static_data_and_from(engine: Engine) -> None:
     text = "CONSTRUCT { ?who :met [ :value ?v ] } FROM :g1 " + WINDOWED
-    got = lines(engine, f"REGISTER RSTREAM :c AS {text} {{ WINDOW :w {{ ?who :at ?r }} ?who :p ?v }}")
+    got = lines(
+        engine, f"REGISTER RSTREAM :c AS {text} {{ WINDOW :w {{ ?who :at ?r }} ?who :p ?v }}"
+    )
     triples = [line["triples"] for line in got]
     assert [len(t) for t in triples] == [4, 0]  # type: ignore[arg-type]
 
@@ -158,7 +182,9 @@ def test_istream_of_construct_looks_at_the_variables_of_the_template(engine: Eng
 
 
 def test_continuous_describe(engine: Engine) -> None:
-    got = lines(engine, "REGISTER RSTREAM :d AS DESCRIBE ?who " + WINDOWED + "{ WINDOW :w { ?who :at ?r } }")
+    got = lines(
+        engine, "REGISTER RSTREAM :d AS DESCRIBE ?who " + WINDOWED + "{ WINDOW :w { ?who :at ?r } }"
+    )
     assert [len(line["triples"]) for line in got] == [3, 5]  # type: ignore[arg-type]
 
 

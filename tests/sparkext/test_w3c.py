@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -38,10 +39,10 @@ def failures(
     checker: ModuleType, root: Path, suite: str, groups: tuple[str, ...] | None = None
 ) -> tuple[set[str], int]:
     """The ids of the cases that fail, and how many ran."""
-    options = SimpleNamespace(data="auto", numeric="computed", any_order=False, any_vars=False, c14n_exact=False)
+    options = SimpleNamespace(
+        data="auto", numeric="computed", any_order=False, any_vars=False, c14n_exact=False
+    )
     run: Any = getattr(checker, f"run_{suite}")
-    import json
-
     tests = json.loads((root / "index.json").read_text(encoding="utf-8"))[suite]
     chosen = [t for t in tests if groups is None or t["group"] in groups]
     failed = set()
