@@ -200,6 +200,8 @@ class PlanFollower:
         """A plan could not be prepared; it is not asked for again."""
         if self._preparing == plan:
             self._preparing = None
+        if plan != self._current:
+            self._prepared.pop(plan, None)
         self._failed.add(plan)
 
     def switched(self, plan: PlanNode, instant: float) -> None:

@@ -120,7 +120,7 @@ final class ContinuousQuery(
     }
     val told = new WindowTable(visible)
     val mapping = new Array[Long](visible)
-    val index = StaticIndex.build(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
+    val index = StaticIndex.grouped(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
     val key = new IdRow(visible)
     val kept = new LongTable(width)
     var r = 0

@@ -40,8 +40,11 @@ private final class DetachedContent(name: String, arity: Int) extends Serializab
   }
 }
 
-/** Static rows: a triple pattern's table, or a pre-joined sub-pattern; `counts` are multiplicities (null: all one). */
-final class StaticContent(name: String, val table: LongTable, val counts: Array[Int])
+/** Static rows: a triple pattern's table, or a pre-joined sub-pattern; `counts` are multiplicities (null: all one).
+ *
+ *  Rows of a moment, the copy of a window or the result of a stage, are not `lasting`: the next ones must fit the same code.
+ */
+final class StaticContent(name: String, val table: LongTable, val counts: Array[Int], lasting: Boolean = true)
     extends RelationContent(name, table.arity) {
   require(counts == null || counts.forall(_ > 0), s"$name has a row with a multiplicity below 1")
   private val indexes = new ConcurrentHashMap[(Seq[Int], Seq[Int]), StaticIndex]()
@@ -55,7 +58,8 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
     TableScan.slice(arity, table.rowCount, table.data, counts, slice, slices)
 
   override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
-    indexes.computeIfAbsent((columns.toSeq, keys.toSeq), _ => StaticIndex.build(table, counts, columns, keys))
+    indexes.computeIfAbsent((columns.toSeq, keys.toSeq), _ =>
+      if (lasting) StaticIndex.build(table, counts, columns, keys) else StaticIndex.grouped(table, counts, columns, keys))
 
   /** An index by exactly these columns, in this order, whatever else it shows; null when none has been made. */
   def indexOn(cells: Array[Int]): StaticIndex = {
@@ -89,7 +93,7 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new WindowTable(arity).index(columns, keys)
-  override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), null)
+  override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), null, lasting = false)
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
     val from = (table.capacityUsed.toLong * slice / slices).toInt
@@ -113,9 +117,9 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
 
 /** The result of a stage of a prepared query: replaced as a whole at each evaluation. */
 final class StageContent(name: String, arity: Int) extends RelationContent(name, arity) {
-  @volatile private var current: StaticContent = new StaticContent(name, new LongTable(arity), null)
+  @volatile private var current: StaticContent = new StaticContent(name, new LongTable(arity), null, lasting = false)
 
-  def replace(rows: LongTable): Unit = current = new StaticContent(name, rows, null)
+  def replace(rows: LongTable): Unit = current = new StaticContent(name, rows, null, lasting = false)
   override def live: Boolean = true
   override def rowCount: Long = current.rowCount
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = current.scan(slice, slices)

@@ -177,7 +177,7 @@ package org.apache.spark.sql.cqels {
       var c = 0
       while (c < arity) { table.set(at + c, row.getLong(c)); c += 1 }
     }
-    override def end(): Unit = { rows = table.rowCount; index = StaticIndex.build(table, null, columns, keys) }
+    override def end(): Unit = { rows = table.rowCount; index = StaticIndex.grouped(table, null, columns, keys) }
   }
 
   private final class RowStage(index: RowIndex, output: Seq[Attribute]) extends StageBuilder {

@@ -1,9 +1,7 @@
 package org.apache.spark.sql.execution.joins
 
-import java.io.{ObjectInput, ObjectOutput}
-
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.{IdRow, LongArrayIO, LongTable}
+import org.apache.spark.sql.cqels.LongTable
 
 /** A hash relation that Spark's own hash join probes, over ids only.
  *
@@ -29,164 +27,15 @@ abstract class IdRelation extends LongHashedRelation(0, null) {
   override def close(): Unit = ()
 }
 
-/** An immutable index: rows grouped by key in one array, found through an open-addressing table of group starts.
- *
- *  A row may stand for several equal solution mappings (`counts`); the iterator repeats it, so multiplicities never
- *  show in plans. Memory: 8 bytes a cell, 4 a row with counts, about 8 a distinct key.
- */
-final class StaticIndex(
-    private var arity: Int,
-    private var keyAt: Array[Int],
-    private var cells: Array[Long],
-    private var counts: Array[Int],
-    private var starts: Array[Int]) extends IdRelation {
+/** An immutable index over static rows. `rowCount` counts stored rows, which may stand for several solution mappings. */
+abstract class StaticIndex extends IdRelation {
+  def rowCount: Int
 
-  def this() = this(0, null, null, null, null)
-
-  private var cursor: IdRow = _
-  private var iterator: MatchIterator = _
-
-  override def keyColumns: Array[Int] = keyAt
-  def rowCount: Int = if (arity == 0) 0 else cells.length / arity
-
-  override def asReadOnlyCopy(): StaticIndex = {
-    val copy = new StaticIndex(arity, keyAt, cells, counts, starts)
-    copy.cursor = new IdRow(arity)
-    copy.iterator = new copy.MatchIterator
-    copy
-  }
-
-  override def get(key: Long): Iterator[InternalRow] = {
-    val mask = starts.length - 1
-    var slot = (LongTable.mix(0L, key) >>> 32).toInt & mask
-    val column = keyAt(0)
-    while (true) {
-      val start = starts(slot)
-      if (start < 0) return null
-      if (cells(start * arity + column) == key) return iterator.from(start)
-      slot = (slot + 1) & mask
-    }
-    null
-  }
-
-  override protected def matches(key: InternalRow): Iterator[InternalRow] = {
-    val mask = starts.length - 1
-    var hash = 0L
-    var i = 0
-    while (i < keyAt.length) { hash = LongTable.mix(hash, key.getLong(i)); i += 1 }
-    var slot = (hash >>> 32).toInt & mask
-    while (true) {
-      val start = starts(slot)
-      if (start < 0) return null
-      var same = true
-      i = 0
-      while (same && i < keyAt.length) { same = cells(start * arity + keyAt(i)) == key.getLong(i); i += 1 }
-      if (same) return iterator.from(start)
-      slot = (slot + 1) & mask
-    }
-    null
-  }
-
-  /** Whether no two rows have the same key. */
-  lazy val hasUniqueKeys: Boolean = counts == null && starts.count(_ >= 0) == rowCount
+  /** Whether no two solution mappings have the same key. */
+  def hasUniqueKeys: Boolean
 
   /** Rows with this key, multiplicities counted, as far as `most` of them; for any thread. */
-  def matchCount(key: Array[Long], most: Int): Long = {
-    val mask = starts.length - 1
-    var hash = 0L
-    var i = 0
-    while (i < key.length) { hash = LongTable.mix(hash, key(i)); i += 1 }
-    var slot = (hash >>> 32).toInt & mask
-    while (starts(slot) >= 0) {
-      val first = starts(slot)
-      if (hasKey(first, key)) {
-        if (counts == null) return runLength(first, key, most)
-        var row = first
-        var found = 0L
-        while (found < most && row * arity < cells.length && hasKey(row, key)) { found += counts(row); row += 1 }
-        return found
-      }
-      slot = (slot + 1) & mask
-    }
-    0L
-  }
-
-  // Rows of one key stand together: doubling steps and a binary search find their end.
-  private def runLength(first: Int, key: Array[Long], most: Int): Long = {
-    val rows = rowCount
-    var inside = 0
-    var step = 1
-    while (step <= most && step < rows - first && hasKey(first + step, key)) { inside = step; step *= 2 }
-    var outside = math.min(math.min(step.toLong, most.toLong), rows.toLong - first).toInt
-    while (outside - inside > 1) {
-      val middle = (inside + outside) >>> 1
-      if (hasKey(first + middle, key)) inside = middle else outside = middle
-    }
-    inside + 1L
-  }
-
-  private def hasKey(row: Int, key: Array[Long]): Boolean = {
-    var i = 0
-    while (i < key.length) { if (cells(row * arity + keyAt(i)) != key(i)) return false; i += 1 }
-    true
-  }
-
-  override def estimatedSize: Long = 8L * cells.length + 4L * starts.length + (if (counts == null) 0L else 4L * counts.length)
-
-  override def writeExternal(out: ObjectOutput): Unit = {
-    out.writeInt(arity)
-    out.writeObject(keyAt)
-    LongArrayIO.write(out, cells, cells.length)
-    out.writeObject(counts)
-    out.writeObject(starts)
-  }
-
-  override def readExternal(in: ObjectInput): Unit = {
-    arity = in.readInt()
-    keyAt = in.readObject().asInstanceOf[Array[Int]]
-    cells = LongArrayIO.read(in)
-    counts = in.readObject().asInstanceOf[Array[Int]]
-    starts = in.readObject().asInstanceOf[Array[Int]]
-  }
-
-  private final class MatchIterator extends Iterator[InternalRow] {
-    private var first = 0
-    private var at = 0
-    private var left = 0 // repetitions of the current row still to give
-    private var more = false
-
-    def from(start: Int): MatchIterator = {
-      first = start
-      at = start
-      left = if (counts == null) 1 else counts(start)
-      more = true
-      this
-    }
-
-    override def hasNext: Boolean = more
-
-    override def next(): InternalRow = {
-      var c = 0
-      val base = at * arity
-      while (c < arity) { cursor.set(c, cells(base + c)); c += 1 }
-      left -= 1
-      if (left == 0) {
-        at += 1
-        more = at * arity < cells.length && sameKey(at)
-        if (more && counts != null) left = counts(at) else left = 1
-      }
-      cursor.row
-    }
-
-    private def sameKey(row: Int): Boolean = {
-      var i = 0
-      while (i < keyAt.length) {
-        if (cells(row * arity + keyAt(i)) != cells(first * arity + keyAt(i))) return false
-        i += 1
-      }
-      true
-    }
-  }
+  def matchCount(key: Array[Long], most: Int): Long
 }
 
 object StaticIndex {
@@ -195,9 +44,18 @@ object StaticIndex {
 
   /** Builds an index over `columns` of a table, keyed by positions `keys` among those columns.
    *
-   *  Two passes over a table of distinct keys and a counting sort: no comparison sort of the rows, no boxing.
+   *  The rows decide of which class it is, and generated code names the class: only for rows that stay as they are.
    */
   def build(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): StaticIndex = {
+    val unique = if (tableCounts == null && keys.length == 1) UniqueIndex.build(table, columns, keys(0)) else null
+    if (unique != null) unique else grouped(table, tableCounts, columns, keys)
+  }
+
+  /** As `build`, and always of the same class: for rows that are others at the next evaluation.
+   *
+   *  Two passes over a table of distinct keys and a counting sort: no comparison sort of the rows, no boxing.
+   */
+  def grouped(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): GroupedIndex = {
     val n = table.rowCount
     val width = table.arity
     val data = table.data
@@ -257,10 +115,10 @@ object StaticIndex {
       if (counts != null) counts(to) = tableCounts(row)
       row += 1
     }
-    new StaticIndex(arity, keys, cells, counts, slots)
+    new GroupedIndex(arity, keys, cells, counts, slots)
   }
 
-  def empty(arity: Int, keys: Array[Int]): StaticIndex = build(new LongTable(arity), null, Array.range(0, arity), keys)
+  def empty(arity: Int, keys: Array[Int]): GroupedIndex = grouped(new LongTable(arity), null, Array.range(0, arity), keys)
 }
 
 private[joins] final class GrowingInts(initial: Int) {

@@ -55,6 +55,7 @@ class Adaptation:
         self._plans = plans
         self._use = use
         self._ready: deque[CompiledPlans] = deque()
+        self._failed: deque[Orders] = deque()
         self._wanted: Orders | None = None
         self._reconsider = False
         self._observed: set[int] = set()
@@ -77,7 +78,7 @@ class Adaptation:
                 continue
             orders = self._with(cluster.place, decision.plan)
             if decision.kind == "prepare":
-                self.orders.prepare(orders, self._ready.append)
+                self.orders.prepare(orders, self._ready.append, self._failed.append)
             else:
                 self._wanted = orders
                 self._switch(instant)
@@ -100,7 +101,7 @@ class Adaptation:
     @property
     def waiting(self) -> bool:
         """Whether something is to be decided although nothing has drifted."""
-        return bool(self._ready) or self._reconsider
+        return bool(self._ready) or bool(self._failed) or self._reconsider
 
     def after(self, plans: Any, seconds: float) -> None:
         """Take in what the evaluation counted; `plans` are the JVM's."""
@@ -160,6 +161,15 @@ class Adaptation:
         return tuple(orders)
 
     def _take_ready(self, instant: float) -> None:
+        while self._failed:
+            orders = self._failed.popleft()
+            if self._wanted == orders:
+                self._wanted = None
+            # Which cluster's order it was that failed is not known; those in use are not to blame.
+            for cluster in self.clusters:
+                if orders[cluster.place] != cluster.follower.current:
+                    cluster.follower.failed(orders[cluster.place])
+            self._reconsider = True
         while self._ready:
             plans = self._ready.popleft()
             for cluster in self.clusters:
@@ -174,7 +184,7 @@ class Adaptation:
         plans = self.orders.take(self._wanted)
         if plans is None:
             # Each cluster's order is known, but not the two together.
-            self.orders.prepare(self._wanted, self._ready.append)
+            self.orders.prepare(self._wanted, self._ready.append, self._failed.append)
             return
         self._wanted = None
         self._use(plans)

@@ -78,21 +78,40 @@ class JoinOrders:
             while len(self._plans) > self._size:
                 self._plans.popitem(last=False)
 
-    def prepare(self, orders: Orders, ready: Callable[[CompiledPlans], None]) -> None:
-        """Make plans in the background unless that is under way or has failed before; `ready` is told there."""
-        with self._lock:
-            if orders in self._plans or orders in self._pending or orders in self._refused:
-                return
-            self._pending.add(orders)
-        self._background.submit(self._prepare, orders, ready)
+    def prepare(
+        self,
+        orders: Orders,
+        ready: Callable[[CompiledPlans], None],
+        failed: Callable[[Orders], None],
+    ) -> None:
+        """Make plans in the background unless that is under way; `ready` is told there, or `failed`.
 
-    def _prepare(self, orders: Orders, ready: Callable[[CompiledPlans], None]) -> None:
+        What could not be made is not tried again: `failed` is told at once.
+        """
+        with self._lock:
+            if orders in self._plans or orders in self._pending:
+                return
+            refused = orders in self._refused
+            if not refused:
+                self._pending.add(orders)
+        if refused:
+            failed(orders)
+        else:
+            self._background.submit(self._prepare, orders, ready, failed)
+
+    def _prepare(
+        self,
+        orders: Orders,
+        ready: Callable[[CompiledPlans], None],
+        failed: Callable[[Orders], None],
+    ) -> None:
         try:
             plans = self._make(orders)
-        except Exception:  # The old plan goes on serving; what cannot be made is not tried again.
+        except Exception:  # The old plan goes on serving.
             logger.exception("a plan could not be prepared")
             with self._lock:
                 self._refused.add(orders)
+            failed(orders)
         else:
             self.keep(plans)
             ready(plans)

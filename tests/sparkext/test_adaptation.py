@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.runtime.join_orders import CompiledPlans, Orders
     from sparkext.runtime.registered_query import RegisteredQuery
 
 STREAM = "http://example.org/s"
@@ -130,6 +131,34 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
     assert "seconds" in shown.data["choices"][0]["plan"]
     assert query.progress.optimizer_seconds > 0
+    engine.close()
+
+
+def test_after_a_plan_that_cannot_be_prepared_others_are(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="fails"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    make, refused = adaptation.orders._make, []
+
+    def fail_once(orders: Orders) -> CompiledPlans:
+        if not refused:
+            refused.append(orders)
+            raise ValueError("not this one")
+        return make(orders)
+
+    adaptation.orders._make = fail_once
+    for second in range(1, 40):
+        evaluate(engine, second)
+        assert answers(query) == expected(second), second
+        settle(engine)
+    assert "a plan could not be prepared" in caplog.text
+    (failed,) = refused
+    chosen = {switch.new for switch in query.history()}
+    assert chosen
+    assert failed[0] not in chosen
     engine.close()
 
 

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import pyspark.sql.functions as F
 import pytest
@@ -63,6 +64,37 @@ def test_many_rows_with_one_key_and_many_keys_with_one_row(live: LiveRoom) -> No
     for keys in ((0,), (1,), (0, 1)):
         probes = [tuple((7, 1234 << 46, 1234)[k] for k in keys), tuple((9,) * len(keys))]
         assert look_up(live, content, keys, probes) == expected(rows, keys, probes)
+
+
+@pytest.mark.parametrize("key", [0, 1, 2])
+@pytest.mark.parametrize("size", [1, 9, 20, 5000])
+def test_a_key_that_each_row_has_alone_is_found_where_it_lies(
+    live: LiveRoom, key: int, size: int
+) -> None:
+    rng = random.Random(f"{key} {size}")
+    ids = rng.sample(EXTREMES + [rng.randrange(1, 2**60) for _ in range(size)], size)
+    rows: Counter[Row] = Counter()
+    for id_ in ids:
+        row = [rng.randrange(1, 9) for _ in range(3)]
+        row[key] = id_
+        rows[tuple(row)] += 1
+    absent = [(id_ ^ 1 << 40,) for id_ in ids if id_ ^ 1 << 40 not in ids]
+    probes = [(id_,) for id_ in rng.choices(ids, k=60)] + absent[:60] + [(0,)]
+    content = live.static("rows", rows.elements(), 3)
+    assert look_up(live, content, (key,), probes) == expected(rows, (key,), probes)
+    assert index_class(live, content, key) == "UniqueIndex"
+    # One key that comes twice, and all are grouped.
+    twice = [*rows.elements(), tuple(ids[0] if place == key else 77 for place in range(3))]
+    content = live.static("rows", twice, 3)
+    assert look_up(live, content, (key,), probes) == expected(Counter(twice), (key,), probes)
+    assert index_class(live, content, key) == "GroupedIndex"
+
+
+def index_class(live: LiveRoom, content: Any, key: int) -> str:
+    """The class of the index by one column."""
+    wanted = live.spark._sc._gateway.new_array(live.jvm.int, 1)
+    wanted[0] = key
+    return str(content.indexOn(wanted).getClass().getSimpleName())
 
 
 def test_an_empty_relation_finds_nothing(live: LiveRoom) -> None:
