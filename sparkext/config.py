@@ -219,6 +219,14 @@ class Settings:
         "rspql",
         "Profile of window bounds, reports and evaluation instants.",
     )
+    filter_scope: str = _key(
+        "filterScope",
+        choice("standard", "lift"),
+        "standard",
+        "A filter inside WINDOW or GRAPH that reads a variable bound only outside never holds in SPARQL;"
+        " such a filter is warned of. With `lift` it is moved to the nearest group around it that binds"
+        " its variables.",
+    )
     allowed_lateness: int = _key(
         "allowedLateness",
         DURATION,

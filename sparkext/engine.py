@@ -20,6 +20,7 @@ from sparkext.errors import CqelsError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
+from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -197,7 +198,7 @@ class Engine:
         `name` defaults to the IRI after REGISTER. Raises QuerySyntaxError, UnsupportedFeatureError, UnknownStreamError,
         UnknownGraphError, or DuplicateNameError.
         """
-        query = parse_query(text) if isinstance(text, str) else text
+        query = self._read(text)
         check_supported(query)
         if not query.windows:
             raise CqelsError(
@@ -221,6 +222,10 @@ class Engine:
             self._queries[chosen] = registered
         return registered
 
+    def _read(self, text: str | Query) -> Query:
+        query = parse_query(text) if isinstance(text, str) else text
+        return apply_filter_scope(query, self.settings.filter_scope)
+
     @property
     def queries(self) -> dict[str, RegisteredQuery]:
         """The registered queries by name."""
@@ -237,7 +242,7 @@ class Engine:
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
-        query = parse_query(text) if isinstance(text, str) else text
+        query = self._read(text)
         check_supported(query)
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")

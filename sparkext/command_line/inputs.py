@@ -20,6 +20,7 @@ from sparkext.command_line.query_file import (
     read_query,
 )
 from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.config import Settings
 from sparkext.errors import InputFileError, UnknownGraphError
 from sparkext.language.query import Query
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
@@ -104,7 +105,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     Without `streams_needed`, a query may also be prepared with no recording at all.
     """
     settings = checked_settings(arguments.settings, arguments.semantics)
-    query = read_query(arguments.query)
+    query = read_query(arguments.query, Settings.from_mapping(settings).filter_scope)
     files = grouped(arguments.stream)
     named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
     known = files if files or streams_needed else named_in_query

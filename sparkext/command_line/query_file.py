@@ -19,14 +19,17 @@ from sparkext.errors import (
 )
 from sparkext.language import check_supported, parse_query
 from sparkext.language.algebra import Graph, Node
+from sparkext.rewriting.lift_filters import apply_filter_scope
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
 
 
-def read_query(file: str) -> Query:
+def read_query(file: str, filter_scope: str) -> Query:
     """The query in a file, refused when it is malformed or not supported; warnings go to stderr.
+
+    `filter_scope` is that of the settings.
 
     Raises InputFileError with file, line and column.
     """
@@ -39,7 +42,7 @@ def read_query(file: str) -> Query:
     except OSError as error:
         raise InputFileError(file, None, None, error.strerror or str(error)) from error
     try:
-        query = parse_query(text)
+        query = apply_filter_scope(parse_query(text), filter_scope)
         check_supported(query)
     except (QuerySyntaxError, UnsupportedFeatureError, UnknownWindowError) as error:
         raise in_query_file(file, error, None) from error

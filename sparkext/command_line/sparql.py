@@ -10,6 +10,7 @@ from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.query_file import check_graphs, locate_graph, read_query
 from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownGraphError
 
 
@@ -17,7 +18,7 @@ def execute(arguments: Namespace) -> None:
     """Run the command; raises what `sparkext.command_line.messages` can put into words."""
     check_output(arguments.out)
     settings = checked_settings(arguments.settings, None)
-    query = read_query(arguments.query)
+    query = read_query(arguments.query, Settings.from_mapping(settings).filter_scope)
     if query.windows or query.registration is not None:
         message = "a query with windows is continuous: use `cqels run`"
         position = query.windows[0].position if query.windows else None

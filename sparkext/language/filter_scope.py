@@ -62,7 +62,8 @@ def _check(
             warnings.append(
                 QueryWarning(
                     f"{variable} is not bound inside this {around} group, so the FILTER is "
-                    "never true; move the FILTER out to where the variable is bound",
+                    "never true; move the FILTER out to where the variable is bound, or set "
+                    "spark.cqels.filterScope=lift to have it read there",
                     line,
                     column,
                 )

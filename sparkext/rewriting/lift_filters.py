@@ -1,0 +1,144 @@
+"""`spark.cqels.filterScope=lift`: filters moved out to the group that binds their variables.
+
+This is no equivalence. SPARQL evaluates bottom-up, so a filter inside WINDOW or GRAPH that reads a variable of the
+outside never holds; who writes it means the outer group. Here such a filter is read as if it stood there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from sparkext.language.algebra import (
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Project,
+    Reduced,
+    Slice,
+    ToMultiset,
+    Variable,
+    Window,
+)
+from sparkext.language.expressions import Expression
+from sparkext.language.filter_scope import filter_scope_warnings
+from sparkext.language.query import Query
+from sparkext.language.translate_patterns import conjunction
+from sparkext.rewriting.bound_variables import holds_exists, mentioned_variables
+from sparkext.rewriting.filters import conjuncts
+
+_Lifted = tuple[Node, list[Expression]]
+
+
+def apply_filter_scope(query: Query, scope: str) -> Query:
+    """Return the query with its filters in the given scope, `standard` or `lift`.
+
+    What was lifted is no longer warned of.
+    """
+    if scope == "standard":
+        return query
+    pattern = lift_filters(query.pattern)
+    if pattern == query.pattern:
+        return query
+    told = filter_scope_warnings(query.pattern)
+    others = [warning for warning in query.warnings if warning not in told]
+    warnings = sorted([*others, *filter_scope_warnings(pattern)], key=lambda w: (w.line, w.column))
+    return dataclasses.replace(query, pattern=pattern, warnings=tuple(warnings))
+
+
+def lift_filters(pattern: Node) -> Node:
+    """Return the pattern with filters that read variables of the outside lifted to where they are bound.
+
+    A filter inside WINDOW or GRAPH, or the condition of an OPTIONAL there, moves to the nearest group around it that
+    binds all its variables; if that is an OPTIONAL with what stands before it, it becomes the OPTIONAL's condition.
+    It never leaves a branch of UNION, the right side of MINUS, or a sub-select, and one with EXISTS stays.
+
+    >>> from sparkext.language.algebra_text import format_algebra
+    >>> from sparkext.language.parser import parse_query
+    >>> text = "SELECT * { ?a <e:max> ?x GRAPH <e:g> { ?a <e:p> ?b FILTER(?b > ?x) } }"
+    >>> print(format_algebra(lift_filters(parse_query(text).pattern.input)))
+    Filter ?b > ?x
+      Join
+        Bgp
+          ?a <e:max> ?x
+        Graph <e:g>
+          Bgp
+            ?a <e:p> ?b
+    """
+    return _group(pattern, frozenset(), False)[0]
+
+
+def _group(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
+    """A whole group: what was lifted in it and is bound by it becomes a filter of it; the rest goes on."""
+    lifted, waiting = _lift(node, outside, inside)
+    here = [part for part in waiting if mentioned_variables(part) <= set(lifted.variables)]
+    if here:
+        lifted = Filter(conjunction(here), lifted, position=here[0].position)
+    return lifted, [part for part in waiting if part not in here]
+
+
+def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
+    """A part of a group: `outside` are the variables that groups around it bind, as far as a filter may move."""
+    match node:
+        case Filter():
+            lifted, waiting = _group(node.input, outside, inside)
+            kept, leaving = _parted(node.condition, lifted, outside, inside)
+            waiting += leaving
+            if not kept:
+                return lifted, waiting
+            return Filter(conjunction(kept), lifted, position=node.position), waiting
+        case Window() | Graph():
+            named = {node.name} if isinstance(node.name, Variable) else set()
+            lifted, waiting = _group(node.input, outside | named, True)
+            return dataclasses.replace(node, input=lifted), waiting
+        case Join():
+            left, waiting = _lift(node.left, outside.union(node.right.variables), inside)
+            right, more = _group(node.right, outside.union(node.left.variables), inside)
+            return dataclasses.replace(node, left=left, right=right), waiting + more
+        case LeftJoin():
+            return _left_join(node, outside, inside)
+        case Minus():
+            left, waiting = _lift(node.left, outside, inside)
+            right, _ = _group(node.right, frozenset(), inside)
+            return dataclasses.replace(node, left=left, right=right), waiting
+        case Extend():
+            lifted, waiting = _lift(node.input, outside | {node.variable}, inside)
+            return dataclasses.replace(node, input=lifted), waiting
+        case Project() | Distinct() | Reduced() | OrderBy() | Slice() | ToMultiset():
+            lifted, _ = _group(node.input, frozenset(), inside)
+            return node.replace_children((lifted,)), []
+    children = tuple(_group(child, frozenset(), inside)[0] for child in node.children)
+    return (node.replace_children(children) if children else node), []
+
+
+def _left_join(node: LeftJoin, outside: frozenset[Variable], inside: bool) -> _Lifted:
+    left, waiting = _lift(node.left, outside.union(node.right.variables), inside)
+    right, more = _group(node.right, outside.union(node.left.variables), inside)
+    joined = dataclasses.replace(node, left=left, right=right)
+    kept: list[Expression] = []
+    if node.condition is not None:
+        kept, leaving = _parted(node.condition, joined, outside, inside)
+        waiting += leaving
+    bound = set(joined.variables)
+    kept += [part for part in more if mentioned_variables(part) <= bound]
+    waiting += [part for part in more if not mentioned_variables(part) <= bound]
+    return dataclasses.replace(joined, condition=conjunction(kept) if kept else None), waiting
+
+
+def _parted(
+    condition: Expression, node: Node, outside: frozenset[Variable], inside: bool
+) -> tuple[list[Expression], list[Expression]]:
+    """The parts of a condition on `node` that stay, and those that leave it."""
+
+    def leaves(part: Expression) -> bool:
+        missing = mentioned_variables(part).difference(node.variables)
+        return inside and bool(missing) and missing <= outside and not holds_exists(part)
+
+    parts: Sequence[Expression] = conjuncts(condition)
+    return [p for p in parts if not leaves(p)], [p for p in parts if leaves(p)]
