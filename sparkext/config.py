@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sparkext.errors import ConfigurationError
+from sparkext.s2r.profiles import PROFILES
 from sparkext.setting_types import (
     BOOLEAN,
     DURATION,
     FACTOR,
+    INSTANT,
     SHARE,
     ValueType,
     choice,
@@ -215,9 +217,24 @@ class Settings:
     )
     semantics: str = _key(
         "semantics",
-        choice("rspql"),
+        choice(*PROFILES),
         "rspql",
-        "Profile of window bounds, reports and evaluation instants.",
+        "Profile: which windows, datasets, report policies and streaming operators queries have"
+        " (docs/semantics.md).",
+    )
+    starting_at: int = _key(
+        "startingAt",
+        INSTANT,
+        0,
+        "t0 of windows with STEP for which the query gives none, and of COMPUTED EVERY without such"
+        " a window.",
+    )
+    window_bounds: str = _key(
+        "windowBounds",
+        choice("open-closed", "closed-open"),
+        "open-closed",
+        "Whether windows with STEP leave out their opening and hold their closing instant, or the"
+        " other way round. In profile `rspqlstar` they are always closed-open.",
     )
     filter_scope: str = _key(
         "filterScope",

@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +23,13 @@ from sparkext.r2r.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.prepared_query import PreparedQuery
+from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.report_choice import ReportWish
 from sparkext.runtime.streams import Stream
 from sparkext.runtime.window_registry import WindowRegistry
+from sparkext.runtime.window_specs import WindowRules
+from sparkext.s2r.profiles import profile_named
 from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
@@ -72,7 +76,13 @@ class Engine:
         self.room = EngineRoom(spark, self.store.dictionary, self.threads)
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
-        self.windows = WindowRegistry(self.settings.sharing_enabled)
+        self.profile = profile_named(self.settings.semantics)
+        rules = WindowRules(
+            self.profile,
+            self.settings.starting_at,
+            self.settings.window_bounds == "closed-open",
+        )
+        self.windows = WindowRegistry(self.settings.sharing_enabled, rules)
         self.prejoin_policy = PrejoinPolicy(
             # What is to be kept must be counted first: a guess may be off by any factor.
             enabled=self.settings.prejoin_enabled
@@ -192,13 +202,20 @@ class Engine:
 
     # -- queries ----------------------------------------------------------------------------------------
 
-    def register_query(self, text: str | Query, name: str | None = None) -> RegisteredQuery:
+    def register_query(
+        self,
+        text: str | Query,
+        name: str | None = None,
+        report: ReportWish | None = None,
+    ) -> RegisteredQuery:
         """Register a continuous query in RSP-QL; it is evaluated from the next element on.
 
-        `name` defaults to the IRI after REGISTER. Raises QuerySyntaxError, UnsupportedFeatureError, UnknownStreamError,
-        UnknownGraphError, or DuplicateNameError.
+        `name` defaults to the IRI after REGISTER. `report` comes before REPORT in the text: strategies that decide for
+        each window ("WINDOW CLOSE AND NON-EMPTY CONTENT"), such texts by window IRI, or a ReportPolicy. Raises
+        QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
+        UnknownStreamError, UnknownGraphError, DuplicateNameError, or ReportPolicyError.
         """
-        query = self._read(text)
+        query = under_profile(self._read(text), self.profile)
         check_supported(query)
         if not query.windows:
             raise CqelsError(
@@ -211,9 +228,9 @@ class Engine:
             chosen = given or f"query-{len(self._queries) + 1}"
             if chosen in self._queries:
                 raise DuplicateNameError(f"a query named {chosen} is already registered")
-            windows = self.windows.open(query, self.streams)
+            windows = self.windows.open(query, self.streams, own_policy=report is not None)
             try:
-                registered = RegisteredQuery(self, chosen, query, windows)
+                registered = RegisteredQuery(self, chosen, query, windows, report)
             except Exception:
                 for window in windows.values():
                     self.windows.close(window, self.streams)
@@ -302,11 +319,13 @@ class Engine:
             default=NEVER,
         )
 
-    def note_arrivals(self, iri: str, times: Sequence[int]) -> None:
-        """Tell the queries over a stream at which times elements came."""
+    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None:
+        """Tell the queries over a stream at which times elements came, and how many at each."""
+        times = sorted(arrived)
+        counts = [arrived[time] for time in times]
         for query in self._queries.values():
             if any(window.stream == iri for window in query.windows.values()):
-                query.scheduler.add(iri, times)
+                query.scheduler.add(iri, times, counts)
 
     def evaluate_due(self) -> None:
         """Evaluate every query at every instant that is due, in order of time.

@@ -41,6 +41,10 @@ class UnsupportedFeatureError(CqelsError):
         super().__init__(f"line {line}, column {column}: {message}")
 
 
+class ProfileError(UnsupportedFeatureError):
+    """Something in a query that the semantics profile does not have; `line` and `column` are 1-based."""
+
+
 class UnknownStreamError(CqelsError):
     """A stream IRI that was never registered."""
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sparkext.s2r.event_time import parse_date_time
+
 
 @dataclass(frozen=True)
 class ValueType:
@@ -100,7 +102,22 @@ def choice(*names: str) -> ValueType:
     return ValueType(" or ".join(f"`{name}`" for name in names), read)
 
 
+def read_instant(text: str) -> int:
+    """Milliseconds since the epoch of an xsd:dateTime (no zone: UTC) or of a whole number of them.
+
+    >>> read_instant("1970-01-01T00:00:01Z"), read_instant("-5")
+    (1000, -5)
+    """
+    if re.fullmatch(r"[+-]?[0-9]+", text):
+        return int(text)
+    try:
+        return parse_date_time(text)
+    except ValueError:
+        raise ValueError("must be an xsd:dateTime or milliseconds since the epoch") from None
+
+
 BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
 FACTOR = ValueType("number", _read_factor, lambda value: f"{value:g}")
 SHARE = ValueType("number", _read_share, lambda value: f"{value:g}")
+INSTANT = ValueType("instant", read_instant)
 DURATION = ValueType("duration", read_duration, show_duration)

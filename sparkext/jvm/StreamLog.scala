@@ -12,6 +12,7 @@ import scala.jdk.CollectionConverters._
  */
 final class StreamLog(val iri: String, dictionary: Dictionary) {
   private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
+  private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
   private var sequence = 0L
@@ -70,6 +71,7 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
       else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
       else dictionary.encode(header.graph)
     val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
+    starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount)
     ids.reset()
     i = 0
     while (i < n) {
@@ -95,10 +97,22 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
   def window(key: String): StreamWindow = synchronized(windows.getOrElseUpdate(key, new StreamWindow(this, key)))
 
+  /** The window of the last `count` elements with this key. */
+  def countedWindow(key: String, count: Int): CountedWindow = synchronized {
+    windows.getOrElseUpdate(key, new CountedWindow(this, key, count)).asInstanceOf[CountedWindow]
+  }
+
   def dropWindow(key: String): Unit = synchronized(windows.remove(key))
 
-  /** Moves a window to (open, close]; both never fall. */
+  /** Moves a window to (open, close]; both never fall. Where a window of the last elements opens is its own affair. */
   private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
+    window match {
+      case counted: CountedWindow => counted.advanceTo(close, panes, starts)
+      case _ => advanceByTime(window, open, close)
+    }
+  }
+
+  private def advanceByTime(window: StreamWindow, open: Long, close: Long): Unit = {
     if (open < window.open || close < window.close)
       throw new IllegalArgumentException(
         s"window ${window.key} cannot move back from (${window.open}, ${window.close}] to ($open, $close]")
@@ -115,7 +129,9 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
   def advanceAll(bounds: String): Unit = synchronized {
     bounds.split('\n').filter(_.nonEmpty).foreach { line =>
       val Array(key, open, close) = line.split('|')
-      windows.get(key).foreach(w => if (close.toLong >= w.close && open.toLong >= w.open) advance(w, open.toLong, close.toLong))
+      windows.get(key).foreach { w =>
+        if (close.toLong >= w.close && (w.isInstanceOf[CountedWindow] || open.toLong >= w.open)) advance(w, open.toLong, close.toLong)
+      }
     }
   }
 
@@ -124,8 +140,13 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
     if (until > window.open) panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
   }
 
-  private[cqels] def contentOf(window: StreamWindow): Iterable[LongTable] =
-    if (window.close <= window.open) Nil else panes.subMap(window.open, false, window.close, true).values.asScala
+  /** The panes that a window shows, each with the row from which it does. */
+  private[cqels] def contentOf(window: StreamWindow): Iterable[(LongTable, Int)] =
+    if (window.close <= window.open) Nil
+    else
+      panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
+        (pane, window.firstRow(starts.get(time), time))
+      }
 
   /** Drops the panes that every window has left; those of a stream without windows up to `close`. Returns panes dropped. */
   def dropExpired(close: Long): Int = synchronized {
@@ -141,12 +162,13 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
       quads -= pane.rowCount
     }
     gone.clear()
+    starts.headMap(upTo, true).clear()
     n
   }
 }
 
 /** One window of a stream and the patterns that queries match in it. */
-final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
+class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   private var opens = Long.MinValue
   private var closes = Long.MinValue
   private val patterns = mutable.LinkedHashMap[QuadPattern, WindowContent]()
@@ -165,7 +187,7 @@ final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
       val feed = new PatternFeed(spec, content.table)
       if (spec.predicate == 0) anyPredicate :+= feed
       else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
-      stream.contentOf(this).foreach(pane => PatternFeed.each(pane, 0)((d, at) => feed.insert(d, at)))
+      stream.contentOf(this).foreach { case (pane, from) => PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at)) }
       content
     })
   }
@@ -184,7 +206,7 @@ final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   private[cqels] def moved(open: Long, close: Long): Unit = { opens = open; closes = close }
 
   private[cqels] def enter(pane: LongTable, from: Int): Unit =
-    PatternFeed.each(pane, from) { (data, at) =>
+    PatternFeed.each(pane, from, pane.rowCount) { (data, at) =>
       byPredicate.getOrNull(data(at + 1)) match {
         case null =>
         case feeds => var i = 0; while (i < feeds.length) { feeds(i).insert(data, at); i += 1 }
@@ -193,8 +215,10 @@ final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
       while (i < anyPredicate.length) { anyPredicate(i).insert(data, at); i += 1 }
     }
 
-  private[cqels] def leave(pane: LongTable): Unit =
-    PatternFeed.each(pane, 0) { (data, at) =>
+  private[cqels] def leave(pane: LongTable): Unit = leave(pane, 0, pane.rowCount)
+
+  private[cqels] def leave(pane: LongTable, from: Int, until: Int): Unit =
+    PatternFeed.each(pane, from, until) { (data, at) =>
       byPredicate.getOrNull(data(at + 1)) match {
         case null =>
         case feeds => var i = 0; while (i < feeds.length) { feeds(i).delete(data, at); i += 1 }
@@ -206,6 +230,9 @@ final class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** An element arrived for a time that the window already covers. */
   private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
     if (time > opens && time <= closes) enter(pane, from)
+
+  /** The first row of a pane that belongs to the window. */
+  private[cqels] def firstRow(starts: ElementStarts, time: Long): Int = 0
 }
 
 /** A triple pattern over a window's quads as ids: constants (0: a variable), the positions (s p o g = 0..3) that give the
@@ -232,10 +259,10 @@ private final class PatternFeed(spec: QuadPattern, val table: WindowTable) {
 }
 
 private object PatternFeed {
-  @inline def each(pane: LongTable, from: Int)(feed: (Array[Long], Int) => Unit): Unit = {
+  @inline def each(pane: LongTable, from: Int, until: Int)(feed: (Array[Long], Int) => Unit): Unit = {
     val data = pane.data
     var at = from * 4
-    val end = pane.rowCount * 4
+    val end = until * 4
     while (at < end) { feed(data, at); at += 4 }
   }
 }

@@ -11,18 +11,39 @@ from static_data.terms import Iri
 
 QueryForm = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
 StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
-WindowKind = Literal["range", "now", "elements"]
+WindowKind = Literal["range", "now", "elements", "landmark", "interval"]
+ReportStrategy = Literal["CC", "strict CC", "WC", "NC"]
+"""Content change by arrival or also by loss, window close, non-empty content (RSP-QL, Definition 23)."""
+
+
+@dataclass(frozen=True)
+class WindowReport:
+    """The REPORT clause of a window: it reports where all these strategies hold, and, with
+    `every_ms`, at that period only.
+    """
+
+    strategies: tuple[ReportStrategy, ...]
+    every_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class ReportRule:
+    """A conjunction of the REPORT clause of REGISTER: strategies, each of the window named."""
+
+    conditions: tuple[tuple[ReportStrategy, Iri], ...]
+    every_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class Registration:
-    """The REGISTER clause: the streaming operator (STREAM alone is RSTREAM), the query's IRI,
-    COMPUTED EVERY.
+    """The REGISTER clause: the streaming operator (None: STREAM alone), the query's IRI, COMPUTED
+    EVERY, and when to report: where any of the rules holds.
     """
 
-    operator: StreamOperator
+    operator: StreamOperator | None
     name: Iri
     every_ms: int | None = None
+    report: tuple[ReportRule, ...] = ()
     position: Position | None = field(default=None, compare=False, repr=False)
 
 
@@ -30,8 +51,10 @@ class Registration:
 class WindowDeclaration:
     """One FROM [NAMED] WINDOW clause; the name is None for a window merged into the default graph.
 
-    Kind `range` has `width_ms`, and `slide_ms` and `start_ms` when written; `now` has none of them;
-    `elements` has `width_elements`, and `slide_elements` when written.
+    Kind `range` has `width_ms`, and `slide_ms`, `start_ms` and `delay_ms` when written; `now` has
+    none of them; `elements` has `width_elements`, and `slide_elements` when written; `landmark` has
+    `start_ms`, unless it holds everything; `interval` has `start_ms` and `end_ms`. `inner` is the
+    window whose content this one is applied to, when windows are composed.
     """
 
     name: Iri | None
@@ -42,6 +65,10 @@ class WindowDeclaration:
     start_ms: int | None = None
     width_elements: int | None = None
     slide_elements: int | None = None
+    delay_ms: int | None = None
+    end_ms: int | None = None
+    inner: WindowDeclaration | None = None
+    report: WindowReport | None = None
     position: Position | None = field(default=None, compare=False, repr=False)
 
 
@@ -84,6 +111,7 @@ class Query:
     registration: Registration | None = None
     template: tuple[TriplePattern, ...] = ()
     described: tuple[Iri | Variable, ...] = ()
+    default_operator: StreamOperator = "RSTREAM"
     text: str = field(default="", compare=False, repr=False)
     prefixes: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     base_iri: str | None = field(default=None, compare=False, repr=False)
@@ -92,10 +120,11 @@ class Query:
 
     @property
     def stream_operator(self) -> StreamOperator:
-        """The operator that makes the output stream: RSTREAM unless the query is registered with
-        another.
+        """The operator that makes the output stream: the one that the query is registered with, or
+        else the default, RSTREAM unless a profile has another.
         """
-        return "RSTREAM" if self.registration is None else self.registration.operator
+        written = None if self.registration is None else self.registration.operator
+        return written or self.default_operator
 
     @property
     def answered(self) -> tuple[Variable, ...]:

@@ -39,7 +39,6 @@ from static_data.terms import QuotedTriple
 # ------------------------------------------------------------------------------------------
 # The table. To support something, take its line out (or put its name into one of the sets).
 
-REFUSED_WINDOWS: Final = {"elements": "[ELEMENTS n] windows"}
 REFUSED_NODES: Final[dict[type[Node], str]] = {
     Path: "property paths",
     Minus: "MINUS",
@@ -84,8 +83,6 @@ def _is_are(what: str) -> str:
 
 def _in_query(query: Query) -> Iterator[_Finding]:
     for window in query.windows:
-        if window.kind in REFUSED_WINDOWS:
-            yield window.position or _NOWHERE, REFUSED_WINDOWS[window.kind]
         if window.name is None and REFUSED_UNNAMED_WINDOWS:
             yield window.position or _NOWHERE, "FROM WINDOW without NAMED"
     yield from _in_node(query.pattern, None)

@@ -126,6 +126,7 @@ _NAMES: Final = {
     "COMPARISON": "a comparison",
     "SIGNED_NUMBER": "a number",
     "STREAM_OPERATOR": "RSTREAM, ISTREAM or DSTREAM",
+    "REPORT_STRATEGY": "a report strategy such as WINDOW CLOSE",
     "SELECT_MODIFIER": "DISTINCT or REDUCED",
     "ORDER_DIRECTION": "ASC or DESC",
     "AGGREGATE": "an aggregate",

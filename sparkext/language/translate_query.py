@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from lark import Token, Tree
 
-from sparkext.language.algebra import Bgp, Node, TriplePattern, Variable
+from sparkext.errors import UnknownWindowError
+from sparkext.language.algebra import Bgp, Node, Position, TriplePattern, Variable
 from sparkext.language.filter_scope import filter_scope_warnings
 from sparkext.language.iris import Prologue
-from sparkext.language.query import DatasetClause, Query, QueryForm
+from sparkext.language.query import DatasetClause, Query, QueryForm, Registration
 from sparkext.language.translate_patterns import simplify
 from sparkext.language.translate_select import SelectTranslation, visible
 from sparkext.language.translate_streams import translate_registration, translate_windows
@@ -44,6 +45,8 @@ class QueryTranslation(SelectTranslation):
         ]
         windows = translate_windows(self, window_clauses)
         self.window_names = tuple(window.name for window in windows if window.name is not None)
+        if registration is not None:
+            self._check_report(registration)
         dataset = self._dataset(body)
         clauses = {kind_of(clause): clause for clause in trees(body)}
         template, short_form = self._template(clauses.get("construct_template"), kind_of(body))
@@ -64,6 +67,14 @@ class QueryTranslation(SelectTranslation):
             warnings=tuple(sorted(warnings, key=lambda warning: (warning.line, warning.column))),
             position=position_of(body),
         )
+
+    def _check_report(self, registration: Registration) -> None:
+        known = [name.value for name in self.window_names]
+        for rule in registration.report:
+            for _, window in rule.conditions:
+                if window not in self.window_names:
+                    place = registration.position or Position(1, 1)
+                    raise UnknownWindowError(window.value, *place, known)
 
     def _declaration(self, tree: Tree[Token]) -> None:
         tokens = tree.children

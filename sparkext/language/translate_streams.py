@@ -1,12 +1,21 @@
-"""Parse tree of REGISTER and FROM [NAMED] WINDOW to declarations (RSP-QL)."""
+"""Parse tree of REGISTER, FROM [NAMED] WINDOW and REPORT to declarations (RSP-QL, RSEP-QL)."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from lark import Token, Tree
 
 from sparkext.language.algebra import Position
 from sparkext.language.durations import DurationError, parse_duration_ms, parse_instant_ms
-from sparkext.language.query import Registration, StreamOperator, WindowDeclaration
+from sparkext.language.query import (
+    Registration,
+    ReportRule,
+    ReportStrategy,
+    StreamOperator,
+    WindowDeclaration,
+    WindowReport,
+)
 from sparkext.language.translate_terms import (
     ParseNode,
     TermTranslation,
@@ -19,24 +28,76 @@ from static_data.terms import XSD, Iri
 
 
 def translate_registration(terms: TermTranslation, tree: Tree[Token]) -> Registration:
-    """Translate a REGISTER clause; STREAM alone means RSTREAM."""
-    operator, name, *computed = tree.children
+    """Translate a REGISTER clause."""
+    operator, name, *clauses = tree.children
+    parts = {kind_of(clause): clause for clause in clauses}
     every_ms = None
-    if computed:
-        (duration,) = trees(computed[0])  # type: ignore[arg-type]
+    if "computed" in parts:
+        (duration,) = trees(parts["computed"])  # type: ignore[arg-type]
         every_ms = _duration_ms(terms, duration)
+    rules: tuple[ReportRule, ...] = ()
+    if "registration_report" in parts:
+        rules = tuple(_rule(terms, rule) for rule in trees(parts["registration_report"]))  # type: ignore[arg-type]
     return Registration(
-        _operator(str(operator)), terms.iri(name), every_ms, position=position_of(tree)
+        _operator(str(operator)), terms.iri(name), every_ms, rules, position=position_of(tree)
     )
 
 
-def _operator(text: str) -> StreamOperator:
+def _operator(text: str) -> StreamOperator | None:
     match text.upper():
+        case "RSTREAM":
+            return "RSTREAM"
         case "ISTREAM":
             return "ISTREAM"
         case "DSTREAM":
             return "DSTREAM"
-    return "RSTREAM"
+    return None
+
+
+def _rule(terms: TermTranslation, tree: Tree[Token]) -> ReportRule:
+    conditions = []
+    for part in trees(tree):
+        if kind_of(part) == "report_condition":
+            strategy, window = part.children
+            conditions.append((_strategy(str(strategy)), terms.iri(window)))
+    return ReportRule(tuple(conditions), _period(terms, tree))
+
+
+def _period(terms: TermTranslation, tree: Tree[Token]) -> int | None:
+    """The period of a conjunction; written twice, it is an error."""
+    periods = [part for part in trees(tree) if kind_of(part) == "report_every"]
+    if len(periods) > 1:
+        fail(periods[1], "EVERY stands once in a conjunction of report strategies")
+    return _duration_ms(terms, periods[0].children[0]) if periods else None
+
+
+def strategy_named(text: str) -> ReportStrategy | None:
+    """The report strategy of a name, in full or by its letters; None for another text.
+
+    >>> [strategy_named(text) for text in ("Window Close", "strict CC", "NON-EMPTY CONTENT", "x")]
+    ['WC', 'strict CC', 'NC', None]
+    """
+    match text.upper().replace("-", "").split():
+        case ["WC"] | ["WINDOW", "CLOSE"]:
+            return "WC"
+        case ["CC"] | ["CONTENT", "CHANGE"]:
+            return "CC"
+        case ["STRICT", "CC"] | ["STRICT", "CONTENT", "CHANGE"]:
+            return "strict CC"
+        case ["NC"] | ["NONEMPTY"] | ["NONEMPTY", "CONTENT"] | ["NON", "EMPTY", *_]:
+            return "NC"
+    return None
+
+
+def _strategy(token: str) -> ReportStrategy:
+    strategy = strategy_named(token)
+    assert strategy is not None  # the grammar knows the same names
+    return strategy
+
+
+def _window_report(terms: TermTranslation, tree: Tree[Token]) -> WindowReport:
+    strategies = [_strategy(str(t)) for t in tree.children if isinstance(t, Token)]
+    return WindowReport(tuple(strategies), _period(terms, tree))
 
 
 def translate_windows(
@@ -46,7 +107,7 @@ def translate_windows(
     declared: dict[Iri, Position] = {}
     windows = []
     for clause in clauses:
-        *iris, window = trees(clause)
+        iris = [part for part in trees(clause) if kind_of(part) == "iri"]
         stream = terms.iri(iris[-1])
         name = terms.iri(iris[0]) if len(iris) == 2 else None
         if name is not None:
@@ -57,35 +118,79 @@ def translate_windows(
                     f"window <{name.value}> is already declared at line {line}, column {column}",
                 )
             declared[name] = position_of(iris[0])
-        windows.append(_window(terms, name, stream, window, position_of(clause)))
+        windows.append(_declaration(terms, name, stream, clause))
     return tuple(windows)
+
+
+def _declaration(
+    terms: TermTranslation, name: Iri | None, stream: Iri, clause: Tree[Token]
+) -> WindowDeclaration:
+    written = [part for part in trees(clause) if kind_of(part).endswith("_window")]
+    reports = [part for part in trees(clause) if kind_of(part) == "window_report"]
+    report = _window_report(terms, reports[0]) if reports else None
+    inner: WindowDeclaration | None = None
+    # W1 . W2 is W1 applied to what W2 gives.
+    for tree in reversed(written):
+        if len(written) > 1 and kind_of(tree) == "elements_window":
+            fail(tree, "a window that counts elements cannot be composed with another")
+        made = _window(terms, name, stream, tree, position_of(clause))
+        inner = replace(made, inner=inner)
+    assert inner is not None
+    return replace(inner, report=report)
 
 
 def _window(
     terms: TermTranslation, name: Iri | None, stream: Iri, tree: Tree[Token], position: Position
 ) -> WindowDeclaration:
-    kind = kind_of(tree)
-    if kind == "now_window":
-        return WindowDeclaration(name, stream, "now", position=position)
-    if kind == "elements_window":
-        width, *slide = (_positive_count(token) for token in tree.children)
-        return WindowDeclaration(
-            name,
-            stream,
-            "elements",
-            width_elements=width,
-            slide_elements=slide[0] if slide else None,
-            position=position,
-        )
+    match kind_of(tree):
+        case "now_window":
+            return WindowDeclaration(name, stream, "now", position=position)
+        case "elements_window":
+            width, *slide = (_positive_count(token) for token in tree.children)
+            return WindowDeclaration(
+                name,
+                stream,
+                "elements",
+                width_elements=width,
+                slide_elements=slide[0] if slide else None,
+                position=position,
+            )
+        case "landmark_window":
+            since = [_instant_ms(terms, instant) for instant in trees(tree)]
+            return WindowDeclaration(
+                name, stream, "landmark", start_ms=since[0] if since else None, position=position
+            )
+        case "interval_window":
+            first, last = (_instant_ms(terms, instant) for instant in trees(tree))
+            if last < first:
+                fail(tree, "an interval cannot end before it begins")
+            return WindowDeclaration(
+                name, stream, "interval", start_ms=first, end_ms=last, position=position
+            )
+    return _range(terms, name, stream, tree, position)
+
+
+def _range(
+    terms: TermTranslation, name: Iri | None, stream: Iri, tree: Tree[Token], position: Position
+) -> WindowDeclaration:
+    """A range window, or a past window, [NOW-a TO NOW-b], which is a range seen b later."""
     duration, *options = trees(tree)
-    parts = {kind_of(option): option.children[0] for option in options}
+    parts = {kind_of(option): next(trees(option)) for option in options}
+    width = _duration_ms(terms, duration)
+    delay = _duration_ms(terms, parts["delay"]) if "delay" in parts else None
+    if "delay_until" in parts:
+        delay = _duration_ms(terms, parts["delay_until"])
+        if delay >= width:
+            fail(tree, "a past window cannot end before it begins")
+        width -= delay
     return WindowDeclaration(
         name,
         stream,
         "range",
-        width_ms=_duration_ms(terms, duration),
+        width_ms=width,
         slide_ms=_duration_ms(terms, parts["step"]) if "step" in parts else None,
         start_ms=_instant_ms(terms, parts["starting_at"]) if "starting_at" in parts else None,
+        delay_ms=delay,
         position=position,
     )
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from adaptive import PlanFollower, Switch, runs_sooner_on_driver
-from sparkext.errors import UnsupportedFeatureError
 from sparkext.history_plot import Evaluated, orders_of, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
@@ -34,7 +33,6 @@ from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
-from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -95,7 +93,7 @@ class PreparedQuery:
             frames = PreparedFrames(engine.room, engine.relations, dataset, self._patterns.content)
         else:
             frames = StockFrames(engine.room, dataset, self._patterns.content)
-        widths = {name: _width(window) for name, window in self.windows.items()}
+        widths = {name: window.spec.span for name, window in self.windows.items()}
         return PatternCompiler(
             engine.room,
             frames,
@@ -348,13 +346,3 @@ def _watch_static(watch: ClusterWatch, name: str) -> None:
         watch.watch_static()
     except Exception:
         logger.exception("%s: static relations cannot be sampled", name)
-
-
-def _width(window: QueryWindow) -> int | None:
-    match window.spec:
-        case NowWindow():
-            return None
-        case RangeWindow() | SlidingWindow():
-            return window.spec.width
-        case _:
-            raise UnsupportedFeatureError(f"{window.spec!r} is not supported", 1, 1)

@@ -11,9 +11,9 @@ from sparkext.language.query import Query
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.progress import QueryProgress
+from sparkext.runtime.report_choice import ReportWish, policy_of
 from sparkext.runtime.window_registry import QueryWindow
 from sparkext.s2r.instants import InstantScheduler
-from sparkext.s2r.report import policy_of_profile
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -27,11 +27,16 @@ class RegisteredQuery(PreparedQuery):
     """A continuous query of an engine; made by `Engine.register_query`.
 
     `name` is the IRI it is registered under, or query-1, query-2 ...; `progress` counts evaluations,
-    answers, time and lag.
+    answers, time and lag; `policy` says when it is evaluated.
     """
 
     def __init__(
-        self, engine: Engine, name: str, query: Query, windows: Mapping[str, QueryWindow]
+        self,
+        engine: Engine,
+        name: str,
+        query: Query,
+        windows: Mapping[str, QueryWindow],
+        report: ReportWish | None = None,
     ) -> None:
         self.progress = QueryProgress()
         self.last_answers: Answers | None = None
@@ -39,20 +44,19 @@ class RegisteredQuery(PreparedQuery):
         self.number = 0  # queries with the same instant are evaluated in this order
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
+        specs = [window.spec for window in windows.values()]
+        start = engine.settings.starting_at
+        self.policy = policy_of(query, specs, engine.profile, start, report)
         super().__init__(engine, name, query, windows)
         self.scheduler = self._make_scheduler()
 
     def _make_scheduler(self) -> InstantScheduler:
-        specs = [window.spec for window in self._window_order]
-        registration = self.query.registration
-        every = registration.every_ms if registration is not None else None
-        settings = self._engine.settings
         watermarks = {
             w.stream: self._engine.streams[w.stream].watermark for w in self._window_order
         }
         return InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
-            policy_of_profile(settings.semantics, specs, every),
+            self.policy,
             watermarks,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -140,7 +140,7 @@ class Stream:
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         self.accepted_count += len(taken)
         self.malformed_count += len(refused)
-        self._engine.note_arrivals(self.iri, sorted(set(taken)))
+        self._engine.note_arrivals(self.iri, Counter(taken))
         return PushReport(len(taken), len(refused), late)
 
     def advance_to(self, time: int | datetime) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkext.errors import UnknownStreamError, UnsupportedFeatureError
+from sparkext.errors import UnknownStreamError
 from sparkext.language.algebra import Variable
-from sparkext.language.query import Query, WindowDeclaration
+from sparkext.language.query import Query
 from sparkext.r2r.leaves import WindowLeaf
-from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow, WindowSpec
+from sparkext.runtime.report_choice import says_when
+from sparkext.runtime.window_specs import WindowRules
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
 
 if TYPE_CHECKING:
     from sparkext.runtime.engine_room import EngineRoom
@@ -29,24 +31,6 @@ class QueryWindow:
     window: Any
 
 
-def window_spec(declaration: WindowDeclaration) -> WindowSpec:
-    """The window that a FROM NAMED WINDOW clause describes.
-
-    >>> from static_data.terms import Iri
-    >>> window_spec(WindowDeclaration(Iri("http://e/w"), Iri("http://e/s"), "range", 30_000))
-    RangeWindow(width=30000)
-    """
-    if declaration.kind == "now":
-        return NowWindow()
-    if declaration.kind != "range" or declaration.width_ms is None:
-        raise UnsupportedFeatureError(
-            f"{declaration.kind} windows are not supported", *(declaration.position or (1, 1))
-        )
-    if declaration.slide_ms is None:
-        return RangeWindow(declaration.width_ms)
-    return SlidingWindow(declaration.width_ms, declaration.slide_ms, declaration.start_ms or 0)
-
-
 PatternPlace = tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """Stream, window key and the numbers that describe a pattern to the JVM."""
 
@@ -54,24 +38,29 @@ PatternPlace = tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]
 class WindowRegistry:
     """Windows by stream and specification, with the patterns matched in each, counted by user."""
 
-    def __init__(self, sharing: bool) -> None:
+    def __init__(self, sharing: bool, rules: WindowRules) -> None:
         self._sharing = sharing
+        self._rules = rules
         self._window_users: dict[tuple[str, str], int] = {}
         self._pattern_users: Counter[PatternPlace] = Counter()
         self._unshared = 0
 
-    def open(self, query: Query, streams: Mapping[str, Stream]) -> dict[str, QueryWindow]:
-        """The windows of a query by name; raises UnknownStreamError."""
+    def open(
+        self, query: Query, streams: Mapping[str, Stream], own_policy: bool = False
+    ) -> dict[str, QueryWindow]:
+        """The windows of a query by name; raises UnknownStreamError.
+
+        `own_policy`: the query is registered with a report policy of its own.
+        """
+        pace = self._pace(query, own_policy)
         opened = {}
         if not self._sharing:
             self._unshared += 1
-        for declaration in query.windows:
+        for declaration, spec in zip(query.windows, self._rules.specs(query), strict=True):
             iri = declaration.stream.value
             if iri not in streams:
                 raise UnknownStreamError(iri, list(streams))
-            spec = window_spec(declaration)
-            pace = _pace(query) if self._sharing else f" of query {self._unshared}"
-            key = f"{spec!r}{pace}"
+            key = f"{spec!r}{pace if self._sharing else f' of query {self._unshared}'}"
             assert declaration.name is not None  # unnamed windows are refused by check_supported
             name = declaration.name.value
             opened[name] = QueryWindow(name, iri, spec, key, None)
@@ -83,7 +72,10 @@ class WindowRegistry:
     def _use(self, window: QueryWindow, streams: Mapping[str, Stream]) -> Any:
         place = (window.stream, window.key)
         self._window_users[place] = self._window_users.get(place, 0) + 1
-        return streams[window.stream].log.window(window.key)
+        log = streams[window.stream].log
+        if isinstance(window.spec, ElementsWindow):
+            return log.countedWindow(window.key, window.spec.count)
+        return log.window(window.key)
 
     def close(self, window: QueryWindow, streams: Mapping[str, Stream]) -> None:
         """Give back a window; the last user's leaving ends it."""
@@ -93,6 +85,22 @@ class WindowRegistry:
             del self._window_users[place]
             streams[window.stream].log.dropWindow(window.key)
 
+    def _pace(self, query: Query, own_policy: bool) -> str:
+        """What decides when the query's instants fall due, as part of the keys of its windows.
+
+        A shared window only moves forwards, so queries share it only if none of them can fall behind the others: if
+        they wait for the same streams and, where instants may fall into empty stretches, for elements of the same
+        windows.
+        """
+        registration = query.registration
+        periodic = registration is not None and registration.every_ms is not None
+        if periodic or own_policy or says_when(query):
+            specs = zip(query.windows, self._rules.specs(query), strict=True)
+            windows = sorted(f"{w.stream.value} {spec!r}" for w, spec in specs)
+            return f" at instants of its own with {windows}"
+        streams = sorted({w.stream.value for w in query.windows})
+        return f" with {streams}" if len(streams) > 1 else ""
+
     def use_pattern(self, place: PatternPlace) -> None:
         """Count one more query that matches a pattern in a window."""
         self._pattern_users[place] += 1
@@ -101,20 +109,6 @@ class WindowRegistry:
         """Count one query less; whether it was the last."""
         self._pattern_users[place] -= 1
         return not +self._pattern_users[place]
-
-
-def _pace(query: Query) -> str:
-    """What decides when the query's instants fall due, as part of the keys of its windows.
-
-    A shared window only moves forwards, so queries share it only if none of them can fall behind the others: if they
-    wait for the same streams and, under COMPUTED EVERY, for elements of the same windows.
-    """
-    registration = query.registration
-    if registration is not None and registration.every_ms is not None:
-        windows = sorted(f"{w.stream.value} {window_spec(w)!r}" for w in query.windows)
-        return f" periodically with {windows}"
-    streams = sorted({w.stream.value for w in query.windows})
-    return f" with {streams}" if len(streams) > 1 else ""
 
 
 class WindowPatterns:

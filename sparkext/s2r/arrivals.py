@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sparkext.s2r.report import Strategy
-from sparkext.s2r.windows import WindowSpec
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
+
+
+def arrivals_of(window: WindowSpec) -> WindowArrivals:
+    """What keeps the arrivals of a window of this kind."""
+    if isinstance(window, ElementsWindow):
+        return CountedArrivals(window)
+    return WindowArrivals(window)
 
 
 class WindowArrivals:
@@ -20,9 +27,9 @@ class WindowArrivals:
         self.latest: int | None = None
         self._times: list[int] = []
 
-    def add(self, times: Iterable[int]) -> None:
-        """Take in element times, in any order; those that enter no window (gaps, before the start)
-        are passed over."""
+    def add(self, times: Iterable[int], counts: Sequence[int] | None = None) -> None:
+        """Take in element times, in any order, `counts` elements of each; those that enter no
+        window (gaps, before the start) are passed over."""
         for time in times:
             if not self.window.holds(time):
                 continue
@@ -37,8 +44,11 @@ class WindowArrivals:
     def forget(self, settled: int) -> None:
         """Drop the times of elements that are no longer in the content at an instant that has been
         decided."""
-        low = self.window.present_bounds(settled)[0]
+        low, high = self.window.present_bounds(settled)
         gone = bisect_right(self._times, low)
+        if gone < len(self._times) and self.window.leaves_at(self._times[gone]) is None:
+            # What stays for ever is there as long as one of its times is.
+            gone = max(gone, bisect_right(self._times, high) - 1)
         if gone * 2 > len(self._times):  # amortised: a deletion at the front moves what stays
             del self._times[:gone]
 
@@ -54,7 +64,7 @@ class WindowArrivals:
         """The first instant from `t` on at which the strategy holds, by the elements known so far;
         None if there is none."""
         if strategy is Strategy.WINDOW_CLOSE:
-            return self.window.next_close(t - 1)
+            return self._next_close(t)
         if strategy is Strategy.NON_EMPTY:
             return self._next_entering(t) if self.is_empty_at(t) else t
         if strategy is Strategy.CONTENT_CHANGE:
@@ -62,12 +72,59 @@ class WindowArrivals:
         changes = [at for at in (self._next_entering(t), self._next_leaving(t)) if at is not None]
         return min(changes, default=None)
 
+    def _next_close(self, t: int) -> int | None:
+        return self.window.next_close(t - 1)
+
     def _next_entering(self, t: int) -> int | None:
-        place = bisect_left(self._times, t)
-        return self._times[place] if place < len(self._times) else None
+        # Elements enter in the order of their times; those up to here were in before.
+        place = bisect_right(self._times, self.window.present_bounds(t - 1)[1])
+        return self.window.enters_at(self._times[place]) if place < len(self._times) else None
 
     def _next_leaving(self, t: int) -> int | None:
         # Elements leave in the order of their times; the first still there at t - 1 is the next to
         # go.
         place = bisect_right(self._times, self.window.present_bounds(t - 1)[0])
         return self.window.leaves_at(self._times[place]) if place < len(self._times) else None
+
+
+class CountedArrivals(WindowArrivals):
+    """The arrivals of a window of the last elements: what closes it, and what pushes elements out,
+    is that others come."""
+
+    def __init__(self, window: ElementsWindow) -> None:
+        super().__init__(window)
+        self._step = window.step or 1
+        self._counts: dict[int, int] = {}
+        self._forgotten = 0  # elements up to the last settled instant
+        self._front = 0  # where the times after it begin
+
+    def add(self, times: Iterable[int], counts: Sequence[int] | None = None) -> None:
+        arrived = list(times)
+        for place, time in enumerate(arrived):
+            count = 1 if counts is None else counts[place]
+            self._counts[time] = self._counts.get(time, 0) + count
+        super().add(arrived)
+
+    def forget(self, settled: int) -> None:
+        while self._front < len(self._times) and self._times[self._front] <= settled:
+            self._forgotten += self._counts.pop(self._times[self._front])
+            self._front += 1
+        if self._front * 2 > len(self._times):
+            del self._times[: self._front]
+            self._front = 0
+
+    def is_empty_at(self, t: int) -> bool:
+        return not self._forgotten and super().is_empty_at(t)
+
+    def _next_close(self, t: int) -> int | None:
+        before = self._forgotten
+        for place in range(self._front, len(self._times)):
+            time = self._times[place]
+            now = before + self._counts[time]
+            if time >= t and now // self._step > before // self._step:
+                return time
+            before = now
+        return None
+
+    def _next_leaving(self, t: int) -> int | None:
+        return None  # with the arrival of another, which is a change already

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkext.errors import UnknownStreamError
-from sparkext.s2r.arrivals import WindowArrivals
+from sparkext.s2r.arrivals import arrivals_of
 from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule, Strategy
 from sparkext.s2r.watermark import (
     NEVER,
@@ -24,9 +24,9 @@ class InstantScheduler:
     never looked at before. Empty stretches are jumped over: the work is bounded by the elements
     that arrived and the instants that are due, so years without an element cost as much as a second
     (`steps` counts it). Under WC without NC, and under P, the instants run from the first element's
-    time, of any stream, to the close of the last window that holds an element; those of an empty
-    stretch come out when an element after it is complete, so that the instants do not depend on how
-    the input was cut into batches.
+    time, of any stream, to the close of the last window that holds an element (for a window that
+    never closes: to its last element); those of an empty stretch come out when an element after it
+    is complete, so that the instants do not depend on how the input was cut into batches.
 
     `windows` lists (stream IRI, window) in the order the policy refers to. With `watermarks` the
     streams are shared with other queries: then `add` takes what their owner found on time. Without,
@@ -68,7 +68,7 @@ class InstantScheduler:
             }
         else:
             self.watermarks = {stream: watermarks[stream] for stream in streams}
-        self._arrivals = [WindowArrivals(window) for _, window in windows]
+        self._arrivals = [arrivals_of(window) for _, window in windows]
         self._first: int | None = None
         self._settled = NEVER
         self._strict = any(
@@ -90,7 +90,7 @@ class InstantScheduler:
         # An idle stream is not waited for, so it may be behind the instants already evaluated.
         arrivals = self._watermark(stream).observe(times, counts, self._settled)
         self.late_count += arrivals.late_elements
-        self._take(stream, arrivals.on_time)
+        self._take(stream, arrivals.on_time, arrivals.on_time_counts)
         return arrivals
 
     def add(
@@ -106,7 +106,12 @@ class InstantScheduler:
         arrived = list(times)
         late = [place for place, time in enumerate(arrived) if time <= self._settled]
         self.late_count += sum(1 if counts is None else counts[place] for place in late)
-        self._take(stream, [time for time in arrived if time > self._settled])
+        on_time = [place for place, time in enumerate(arrived) if time > self._settled]
+        self._take(
+            stream,
+            [arrived[place] for place in on_time],
+            None if counts is None else [counts[place] for place in on_time],
+        )
         return [arrived[place] for place in late]
 
     def classify(self, stream: str, time: int) -> str:
@@ -186,26 +191,29 @@ class InstantScheduler:
     def _last_instant(self) -> int:
         """The last instant at which a window, by what arrived so far, still holds an element (or,
         if strict, loses it)."""
-        ends = (
-            arrivals.window.leaves_at(arrivals.latest)
-            for arrivals in self._arrivals
-            if arrivals.latest is not None
+        return max(
+            (
+                arrivals.window.last_instant(arrivals.latest)
+                + (self._strict and arrivals.window.leaves_at(arrivals.latest) is not None)
+                for arrivals in self._arrivals
+                if arrivals.latest is not None
+            ),
+            default=NEVER,
         )
-        return max(ends, default=NEVER) - (not self._strict)
 
     def _settle(self, t: int) -> None:
         self._settled = t
         for arrivals in self._arrivals:
             arrivals.forget(t)
 
-    def _take(self, stream: str, on_time: list[int]) -> None:
+    def _take(self, stream: str, on_time: list[int], counts: Sequence[int] | None) -> None:
         if not on_time:
             return
         earliest = min(on_time)
         self._first = earliest if self._first is None else min(self._first, earliest)
         for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True):
             if name == stream:
-                arrivals.add(on_time)
+                arrivals.add(on_time, counts)
 
     def _watermark(self, stream: str) -> StreamWatermark:
         try:

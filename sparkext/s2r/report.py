@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from sparkext.errors import ConfigurationError, CqelsError
-from sparkext.s2r.windows import SlidingWindow, WindowSpec
+from sparkext.errors import CqelsError
+from sparkext.s2r.profiles import profile_named
+from sparkext.s2r.windows import WindowSpec
 
 
 class ReportPolicyError(CqelsError):
@@ -85,9 +86,9 @@ def periodic(every: int, start: int = 0) -> ReportPolicy:
     return ReportPolicy((Rule(every=every, start=start),))
 
 
-def _first_start(windows: Sequence[WindowSpec]) -> int:
-    """t0 of the first sliding window, the epoch where none slides."""
-    return next((w.start for w in windows if isinstance(w, SlidingWindow)), 0)
+def first_start(windows: Sequence[WindowSpec], default: int = 0) -> int:
+    """t0 of the first sliding window; `default` where none slides."""
+    return next((w.start for w in windows if w.start is not None), default)
 
 
 def any_of(*rules: Rule) -> ReportPolicy:
@@ -99,19 +100,19 @@ def default_policy(windows: Sequence[WindowSpec], every: int | None = None) -> R
     """The policy of profile `rspql` for a query over these windows.
 
     Every window reports by its own kind, and the query is evaluated where any of them does: a
-    sliding window where it closes non-empty (WC and NC), one without STEP where an element enters
-    it (CC). The others show their present content then. ``COMPUTED EVERY`` replaces all that.
+    window that closes apart (with STEP, an interval) where it closes non-empty (WC and NC), another
+    where an element enters it (CC). The others show their present content then. ``COMPUTED EVERY`` replaces all that.
 
     >>> from sparkext.s2r.windows import NowWindow, SlidingWindow
     >>> len(default_policy([SlidingWindow(5, 2), NowWindow()]).rules)
     2
     """
     if every is not None:
-        return periodic(every, _first_start(windows))
+        return periodic(every, first_start(windows))
     return ReportPolicy(
         tuple(
             on_window(place, Strategy.WINDOW_CLOSE, Strategy.NON_EMPTY)
-            if window.slides
+            if window.closes_apart
             else on_window(place, Strategy.CONTENT_CHANGE)
             for place, window in enumerate(windows)
         )
@@ -125,17 +126,14 @@ def content_change_policy(windows: Sequence[WindowSpec], strict: bool = False) -
 
 
 def policy_of_profile(
-    profile: str, windows: Sequence[WindowSpec], every: int | None = None
+    profile: str, windows: Sequence[WindowSpec], every: int | None = None, start: int = 0
 ) -> ReportPolicy:
     """The policy of a semantics profile; ``COMPUTED EVERY`` replaces it in all of them.
 
-    C-SPARQL and SPARQLstream report as the default does (RSP-QL, section 5). A profile without a
-    policy of its own here is a ConfigurationError for the key `spark.cqels.semantics`.
+    `start` is t0 where no window has one. C-SPARQL, SPARQLstream and RSP-QL* report as the default
+    does (RSP-QL, section 5). Raises ConfigurationError for an unknown profile.
     """
+    chosen = profile_named(profile)
     if every is not None:
-        return periodic(every, _first_start(windows))
-    if profile == "cqels":
-        return content_change_policy(windows)
-    if profile in ("rspql", "csparql", "sparqlstream"):
-        return default_policy(windows)
-    raise ConfigurationError("spark.cqels.semantics", f"profile {profile!r} has no report policy")
+        return periodic(every, first_start(windows, start))
+    return content_change_policy(windows) if chosen.reports_change else default_policy(windows)

@@ -25,11 +25,12 @@ class WatermarkError(CqelsError):
 
 @dataclass(slots=True)
 class Arrivals:
-    """What became of a batch: the times taken in, and those that came too late, both in the order
-    of arrival."""
+    """What became of a batch: the times taken in (with the elements of each), and those that came
+    too late, both in the order of arrival."""
 
     on_time: list[int] = field(default_factory=list)
     late: list[int] = field(default_factory=list)
+    on_time_counts: list[int] = field(default_factory=list)
     on_time_elements: int = 0
     late_elements: int = 0
 
@@ -110,6 +111,7 @@ class StreamWatermark:
                 arrivals.late_elements += count
                 continue
             arrivals.on_time.append(element_time)
+            arrivals.on_time_counts.append(count)
             arrivals.on_time_elements += count
             self._complete = max(self._complete, element_time - self.allowed_lateness - 1)
         self.on_time_count += arrivals.on_time_elements

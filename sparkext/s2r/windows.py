@@ -1,5 +1,4 @@
-"""Time windows over a stream: which stretch of time a window shows at an instant, and when it
-closes.
+"""Windows over a stream: which stretch of time each shows at an instant, and when it closes.
 
 All times are integers, milliseconds since the epoch; every stretch ``(lo, hi]`` leaves its lower
 end out. Everything here is constant-time arithmetic: nothing walks over windows.
@@ -13,65 +12,72 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from enum import Enum
-from typing import ClassVar
 
 from sparkext.errors import CqelsError
+from sparkext.s2r.watermark import NEVER
 
 
 class WindowError(CqelsError):
     """A window was given a width, a slide or a start that makes no window."""
 
 
-class WindowKind(Enum):
-    """The kinds of window; landmark, interval and count windows take their places here."""
-
-    SLIDING = "sliding"
-    RANGE = "range"
-    NOW = "now"
-
-
 class WindowSpec(ABC):
     """What a query says about one window, without its stream.
 
     A kind of window is one frozen subclass. It answers for its present content (`present_bounds`),
-    its closings (`closes_at`, `next_close`, `closing_instants`) and for how long an element stays
-    (`holds`, `leaves_at`).
+    its closings (`next_close`) and for how long an element stays (`enters_at`, `leaves_at`).
     """
 
-    kind: ClassVar[WindowKind]
+    __slots__ = ()
 
     @property
-    def slides(self) -> bool:
-        """Whether the window has a STEP, so that its closings are spaced instants."""
-        return self.kind is WindowKind.SLIDING
+    def closes_apart(self) -> bool:
+        """Whether closing is an event of its own; the others change, and so report, with every
+        element that enters."""
+        return False
+
+    @property
+    def span(self) -> int | None:
+        """For how many milliseconds an element stays, about; None where that is no length of time."""
+        return None
+
+    @property
+    def start(self) -> int | None:
+        """t0, where the first of the windows opens; None for a kind without one."""
+        return None
 
     @abstractmethod
     def present_bounds(self, t: int) -> tuple[int, int]:
-        """The stretch ``(lo, hi]`` of element times that the window shows at instant `t`; empty as
-        ``(t, t)``."""
+        """The stretch ``(lo, hi]`` of element times that the window shows at instant `t`; empty
+        where both ends are equal."""
 
     @abstractmethod
-    def next_close(self, after: int) -> int:
-        """The first instant greater than `after` at which one of the windows closes."""
+    def next_close(self, after: int) -> int | None:
+        """The first instant greater than `after` at which one of the windows closes; None: never."""
+
+    def enters_at(self, time: int) -> int:
+        """The first instant at which an element of that time is in the content, if it ever is."""
+        return time
 
     @abstractmethod
-    def closing_instants(self, after: int, upto: int) -> range:
-        """The closing instants c with ``after < c <= upto``, as a range (nothing is enumerated)."""
+    def leaves_at(self, time: int) -> int | None:
+        """The first instant at which an element of that time is no longer in the content (not after
+        `enters_at` if it never is); None: it stays."""
 
-    @abstractmethod
-    def leaves_at(self, time: int) -> int:
-        """The first instant from `time` on at which an element of that time is not, or no longer,
-        in the content."""
+    def last_instant(self, time: int) -> int:
+        """The last instant worth looking at when no element after one of that time comes: where it
+        is shown last, or, where it stays, where the content has become final."""
+        leaving = self.leaves_at(time)
+        return self.enters_at(time) if leaving is None else leaving - 1
 
     def closes_at(self, t: int) -> bool:
         """Whether one of the windows closes at `t` (strategy WC of RSP-QL, Definition 23)."""
         return self.next_close(t - 1) == t
 
     def holds(self, time: int) -> bool:
-        """Whether an element of that time enters the content when it arrives; if not then, it never
-        does."""
-        return self.present_bounds(time)[0] < time
+        """Whether an element of that time is ever in the content."""
+        leaving = self.leaves_at(time)
+        return leaving is None or leaving > self.enters_at(time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,6 @@ class SlidingWindow(WindowSpec):
     [6, 8, 10]
     """
 
-    kind: ClassVar[WindowKind] = WindowKind.SLIDING
     width: int
     slide: int
     start: int = 0
@@ -97,6 +102,14 @@ class SlidingWindow(WindowSpec):
     def __post_init__(self) -> None:
         _require_duration("width", self.width)
         _require_duration("slide", self.slide)
+
+    @property
+    def closes_apart(self) -> bool:
+        return True
+
+    @property
+    def span(self) -> int:
+        return self.width
 
     def present_bounds(self, t: int) -> tuple[int, int]:
         # The first window with t <= close; it shows its content only if it has opened.
@@ -106,9 +119,6 @@ class SlidingWindow(WindowSpec):
     def next_close(self, after: int) -> int:
         first = self.start + self.width
         return first if after < first else after + self.slide - (after - first) % self.slide
-
-    def closing_instants(self, after: int, upto: int) -> range:
-        return range(self.next_close(after), upto + 1, self.slide)
 
     def leaves_at(self, time: int) -> int:
         # The last window that opens before the element; it is the last to hold it, if it does.
@@ -128,20 +138,20 @@ class RangeWindow(WindowSpec):
     (70000, 100000)
     """
 
-    kind: ClassVar[WindowKind] = WindowKind.RANGE
     width: int
 
     def __post_init__(self) -> None:
         _require_duration("width", self.width)
+
+    @property
+    def span(self) -> int:
+        return self.width
 
     def present_bounds(self, t: int) -> tuple[int, int]:
         return (t - self.width, t)
 
     def next_close(self, after: int) -> int:
         return after + 1
-
-    def closing_instants(self, after: int, upto: int) -> range:
-        return range(after + 1, upto + 1)
 
     def leaves_at(self, time: int) -> int:
         return time + self.width
@@ -155,19 +165,105 @@ class NowWindow(WindowSpec):
     (6, 7)
     """
 
-    kind: ClassVar[WindowKind] = WindowKind.NOW
-
     def present_bounds(self, t: int) -> tuple[int, int]:
         return (t - 1, t)
 
     def next_close(self, after: int) -> int:
         return after + 1
 
-    def closing_instants(self, after: int, upto: int) -> range:
-        return range(after + 1, upto + 1)
-
     def leaves_at(self, time: int) -> int:
         return time + 1
+
+
+@dataclass(frozen=True, slots=True)
+class LandmarkWindow(WindowSpec):
+    """``[LANDMARK t0]``: at t, every element with ``t0 <= time <= t`` (RSEP-QL, section 3); without
+    a landmark, the identity: all elements so far.
+
+    Nothing ever leaves, so the stream's panes are kept from the landmark on.
+
+    >>> LandmarkWindow(1).present_bounds(8)
+    (0, 8)
+    """
+
+    since: int | None = None
+
+    def present_bounds(self, t: int) -> tuple[int, int]:
+        low = NEVER if self.since is None else self.since - 1
+        return (low, max(low, t))
+
+    def next_close(self, after: int) -> None:
+        return None
+
+    def leaves_at(self, time: int) -> int | None:
+        return None if self.since is None or time >= self.since else time
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalWindow(WindowSpec):
+    """``[INTERVAL a b]``: at t, the elements with ``a <= time <= b`` up to t; it closes once, at b
+    (RSEP-QL, section 3).
+
+    >>> IntervalWindow(0, 5).present_bounds(8)
+    (-1, 5)
+    """
+
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if self.last < self.first:
+            raise WindowError(
+                f"an interval cannot end ({self.last}) before it begins ({self.first})"
+            )
+
+    @property
+    def closes_apart(self) -> bool:
+        return True
+
+    def present_bounds(self, t: int) -> tuple[int, int]:
+        return (self.first - 1, max(self.first - 1, min(self.last, t)))
+
+    def next_close(self, after: int) -> int | None:
+        return self.last if after < self.last else None
+
+    def leaves_at(self, time: int) -> int | None:
+        return None if self.first <= time <= self.last else time
+
+    def last_instant(self, time: int) -> int:
+        return self.last
+
+
+@dataclass(frozen=True, slots=True)
+class ElementsWindow(WindowSpec):
+    """``[ELEMENTS count STEP step]``: at t, the last `count` elements of the stream with times up
+    to t, those of one time in the order of their arrival.
+
+    An instant sees all elements of its time. With a step, a window closes at each instant by which
+    another `step` elements have come; without, at each at which an element comes. How many elements
+    there are is not known here, so `present_bounds` leaves the lower end open, and closings are
+    found among the arrivals (`CountedArrivals`).
+    """
+
+    count: int
+    step: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or (self.step is not None and self.step < 1):
+            raise WindowError("a window of elements holds, and steps by, at least one element")
+
+    @property
+    def closes_apart(self) -> bool:
+        return self.step is not None
+
+    def present_bounds(self, t: int) -> tuple[int, int]:
+        return (NEVER, t)
+
+    def next_close(self, after: int) -> None:
+        return None
+
+    def leaves_at(self, time: int) -> None:
+        return None
 
 
 def _require_duration(name: str, milliseconds: int) -> None:

@@ -67,7 +67,8 @@ def test_no_entry_gives_the_defaults() -> None:
         ("spark.cqels.prejoin.maxRows", " 7 ", "prejoin_max_rows", 7),
         ("spark.cqels.prejoin.maxGrowth", "2.5", "prejoin_max_growth", 2.5),
         ("spark.cqels.allowedLateness", "PT1M0.5S", "allowed_lateness", 60_500),
-        ("spark.cqels.semantics", "rspql", "semantics", "rspql"),
+        ("spark.cqels.semantics", "csparql", "semantics", "csparql"),
+        ("spark.cqels.startingAt", "1970-01-01T00:00:01Z", "starting_at", 1000),
     ],
 )
 def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value: object) -> None:
@@ -88,6 +89,7 @@ def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value
         ("spark.cqels.allowedLateness", "PT", "PT30S"),
         ("spark.cqels.allowedLateness", "P1DT", "PT30S"),
         ("spark.cqels.semantics", "cql", "rspql"),
+        ("spark.cqels.startingAt", "soon", "xsd:dateTime"),
         ("spark.cqels.dictionary.hashBits", "59", "from 1 to 58"),
     ],
 )

@@ -64,7 +64,7 @@ def test_unnamed_window() -> None:
         ("RSTREAM :q AS", Registration("RSTREAM", Iri(E + "q"))),
         ("istream :q as", Registration("ISTREAM", Iri(E + "q"))),
         ("DStream <http://e/q>\n AS", Registration("DSTREAM", Iri(E + "q"))),
-        ("STREAM :q AS", Registration("RSTREAM", Iri(E + "q"))),
+        ("STREAM :q AS", Registration(None, Iri(E + "q"))),
         ("RSTREAM :q COMPUTED EVERY PT10S AS", Registration("RSTREAM", Iri(E + "q"), 10_000)),
         ("RSTREAM :q computed every 10 s AS", Registration("RSTREAM", Iri(E + "q"), 10_000)),
         ("RSTREAM :q [COMPUTED EVERY 10s] AS", Registration("RSTREAM", Iri(E + "q"), 10_000)),

@@ -54,7 +54,6 @@ def test_supported(text: str) -> None:
         ("SELECT * { BIND(<< :a :q :b >> AS ?t) }", "quoted triples in expressions are", 17),
         ("SELECT (GROUP_CONCAT(?a) AS ?c) { ?a :q ?b }", "the aggregate GROUP_CONCAT is", 9),
         ("SELECT * FROM WINDOW ON :s [NOW] { ?a :q ?b }", "FROM WINDOW without NAMED is", 10),
-        ("SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 3] {}", "[ELEMENTS n] windows are", 10),
         (f"SELECT * {WINDOWS} {{ WINDOW ?w {{ ?a :q ?b }} }}", "WINDOW with a variable is", 86),
         (f"SELECT * {WINDOWS} {{ WINDOW :w {{ GRAPH ?g {{}} }} }}", "GRAPH inside WINDOW is", 98),
         (f"SELECT * {WINDOWS} {{ GRAPH ?g {{ WINDOW :w {{}} }} }}", "WINDOW inside GRAPH is", 97),

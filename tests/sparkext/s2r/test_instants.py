@@ -9,6 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkext.errors import UnknownStreamError
+from sparkext.s2r.derived_windows import (
+    ClosedOpenWindow,
+    ComposedWindow,
+    DelayedWindow,
+    LastClosedWindow,
+)
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.report import (
     Condition,
@@ -20,14 +26,39 @@ from sparkext.s2r.report import (
 )
 from sparkext.s2r.retention import droppable_up_to
 from sparkext.s2r.watermark import NEVER, StreamWatermark
-from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow, WindowSpec
+from sparkext.s2r.windows import (
+    ElementsWindow,
+    IntervalWindow,
+    LandmarkWindow,
+    NowWindow,
+    RangeWindow,
+    SlidingWindow,
+    WindowSpec,
+)
 
 YEAR = 365 * 24 * 3600 * 1000
 
-windows = st.one_of(
-    st.builds(SlidingWindow, st.integers(1, 6), st.integers(1, 6), st.integers(0, 5)),
+sliding = st.builds(SlidingWindow, st.integers(1, 6), st.integers(1, 6), st.integers(0, 5))
+timed = st.one_of(
+    sliding,
     st.builds(RangeWindow, st.integers(1, 6)),
     st.just(NowWindow()),
+    st.builds(LandmarkWindow, st.none() | st.integers(0, 30)),
+    st.tuples(st.integers(0, 30), st.integers(0, 15)).map(
+        lambda pair: IntervalWindow(pair[0], sum(pair))
+    ),
+    st.builds(ClosedOpenWindow, sliding),
+    st.builds(ClosedOpenWindow, st.builds(LastClosedWindow, sliding, st.booleans())),
+)
+windows = st.one_of(
+    timed,
+    st.builds(ElementsWindow, st.integers(1, 4), st.none() | st.integers(1, 3)),
+    st.builds(
+        DelayedWindow,
+        st.one_of(sliding, st.builds(RangeWindow, st.integers(1, 6))),
+        st.integers(1, 9),
+    ),
+    st.builds(ComposedWindow, timed, timed),
 )
 queries = st.lists(st.tuples(st.sampled_from("ab"), windows), min_size=1, max_size=3)
 
@@ -50,22 +81,77 @@ def queries_with_policies(draw: st.DrawFn) -> tuple[list[tuple[str, WindowSpec]]
     return query, draw(policy)
 
 
+FAR = 10_000
+
+
 def content(window: WindowSpec, times: list[int], t: int) -> list[int]:
-    """The element times the window shows at t, written out from Definitions 12 and 13."""
-    if isinstance(window, NowWindow):
-        return [time for time in times if time == t]
-    if isinstance(window, RangeWindow):
-        return [time for time in times if t - window.width < time <= t]
-    assert isinstance(window, SlidingWindow)
-    openings = range(window.start, t, window.slide)
-    is_open = [opening for opening in openings if opening < t <= opening + window.width]
-    return [time for time in times if is_open and min(is_open) < time <= t]
+    """The element times the window shows at t, written out from the definitions."""
+    match window:
+        case NowWindow():
+            return [time for time in times if time == t]
+        case RangeWindow(width):
+            return [time for time in times if t - width < time <= t]
+        case SlidingWindow(width, slide, start):
+            openings = range(start, t, slide)
+            is_open = [opening for opening in openings if opening < t <= opening + width]
+            return [time for time in times if is_open and min(is_open) < time <= t]
+        case LandmarkWindow(since):
+            return [time for time in times if time <= t and (since is None or since <= time)]
+        case IntervalWindow(first, last):
+            return [time for time in times if first <= time <= last and time <= t]
+        case ElementsWindow(count, _):
+            return [time for time in times if time <= t][-count:]
+        case ClosedOpenWindow(SlidingWindow(width, slide, start)):
+            openings = range(start, t, slide)
+            is_open = [opening for opening in openings if opening < t <= opening + width]
+            return [time for time in times if is_open and min(is_open) <= time < t]
+        case ClosedOpenWindow(LastClosedWindow(SlidingWindow(width, slide, start), strictly)):
+            closed = [x for x in range(start + width, t + 1, slide) if x < t or not strictly]
+            return [time for time in times if closed and max(closed) - width <= time < max(closed)]
+        case DelayedWindow(inside, delay):
+            return content(inside, times, t - delay)
+        case ComposedWindow(outer, inner):
+            return content(outer, content(inner, times, t), t)
+    raise AssertionError(window)
 
 
-def closes(window: WindowSpec, t: int) -> bool:
-    if not isinstance(window, SlidingWindow):
-        return True
-    return t in range(window.start + window.width, t + 1, window.slide)
+def closes(window: WindowSpec, times: list[int], t: int) -> bool:
+    match window:
+        case SlidingWindow(width, slide, start):
+            return t in range(start + width, t + 1, slide)
+        case LandmarkWindow():
+            return False
+        case IntervalWindow(_, last):
+            return t == last
+        case ElementsWindow(_, step):
+            before, now = (sum(time <= at for time in times) for at in (t - 1, t))
+            return now // (step or 1) > before // (step or 1)
+        case ClosedOpenWindow(LastClosedWindow(inside)) | ClosedOpenWindow(inside):
+            return closes(inside, times, t)
+        case DelayedWindow(inside, delay):
+            return closes(inside, times, t - delay)
+        case ComposedWindow(outer, _):
+            return closes(outer, times, t)
+    return True
+
+
+def intervals_end(window: WindowSpec) -> int:
+    """Where the intervals that a window is made of are over."""
+    match window:
+        case IntervalWindow(_, last):
+            return last
+        case ComposedWindow(outer, inner):
+            return max(intervals_end(outer), intervals_end(inner))
+    return -1
+
+
+def last_instant(window: WindowSpec, times: list[int], strict: bool) -> int:
+    """The last instant that a window is a reason to look at; -1 if there is none."""
+    if final := content(window, times, FAR):
+        complete = next(t for t in itertools.count() if content(window, times, t) == final)
+        return max(complete, intervals_end(window))
+    shown = [t for t in range(min(times, default=0), 200) if content(window, times, t)]
+    return max(shown, default=-1 - strict) + strict
 
 
 def instants_by_definition(
@@ -81,27 +167,27 @@ def instants_by_definition(
         return content(window, sorted(arrived.get(stream, [])), t)
 
     def holds(condition: Condition, t: int) -> bool:
-        now = shown(condition.window, t)
+        now, before = (shown(condition.window, at) for at in (t, t - 1))
         if condition.strategy is Strategy.NON_EMPTY:
             return bool(now)
         if condition.strategy is Strategy.CONTENT_CHANGE:
-            return t in now
+            return bool(set(now) - set(before))
         if condition.strategy is Strategy.STRICT_CONTENT_CHANGE:
-            return now != shown(condition.window, t - 1)
-        return closes(query[condition.window][1], t)
+            return now != before
+        stream, window = query[condition.window]
+        return closes(window, arrived.get(stream, []), t)
 
-    reach = range(everything[0], everything[-1] + 30)
-    non_empty = [t for t in reach if any(shown(place, t) for place in range(len(query)))]
-    if not non_empty:
-        return []
     strict = any(
         condition.strategy is Strategy.STRICT_CONTENT_CHANGE
         for rule in policy.rules
         for condition in rule.conditions
     )
+    last = max(
+        last_instant(window, sorted(arrived.get(stream, [])), strict) for stream, window in query
+    )
     return [
         t
-        for t in range(everything[0], non_empty[-1] + strict + 1)
+        for t in range(everything[0], last + 1)
         if any(
             all(holds(condition, t) for condition in rule.conditions)
             and (rule.every is None or (t - rule.start) % rule.every == 0)
