@@ -1,0 +1,109 @@
+"""Every kind of window through the engine, against its definition, over streams with ties and repeated triples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.s2r.report import default_policy
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
+from tests.oracle.recorded import Element, element
+from tests.sparkext.replay import replay
+from tests.sparkext.s2r.window_definitions import content, instants_by_definition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+
+E = "http://example.org/"
+P = f"<{E}p>"
+
+WINDOWS = [
+    "[ELEMENTS 1]",
+    "[ELEMENTS 3]",
+    "[ELEMENTS 4 STEP 3]",
+    "[ELEMENTS 50 STEP 2]",
+    "[LANDMARK 9]",
+    "[ALL]",
+    "[INTERVAL 5 14]",
+    "[NOW-9 TO NOW-3]",
+    "[NOW-9 TO NOW-3 STEP 4]",
+    "[RANGE 6 STEP 4 DELAY 2 STARTING AT 3]",
+    "[RANGE 8 STARTING AT 10]",
+    "[RANGE 6 STEP 2] . [INTERVAL 4 12]",
+    "[INTERVAL 4 12] . [LANDMARK 7]",
+    "[RANGE 3] . [RANGE 9 STEP 5]",
+]
+
+
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    from sparkext import Engine
+
+    made = Engine(spark)
+    yield made
+    made.close()
+
+
+def random_elements(random: Random, number: int) -> list[Element]:
+    """Elements of up to three triples each, several at one time, the same triples again and again."""
+    times = sorted(random.randrange(30) for _ in range(number))
+    return [
+        element(
+            t, *(f"<{E}s{random.randrange(4)}> {P} <{E}o{random.randrange(3)}> ." for _ in range(n))
+        )
+        for t, n in ((t, random.choice((1, 1, 2, 3))) for t in times)
+    ]
+
+
+def shown_elements(window: WindowSpec, elements: list[Element], t: int) -> list[Element]:
+    """The elements that a window shows at t; those of one time stand in the order of arrival."""
+    if isinstance(window, ElementsWindow):
+        return [e for e in elements if e.time <= t][-window.count :]
+    times = content(window, [e.time for e in elements], t)
+    return [e for e in elements if e.time in times]
+
+
+def expected(window: WindowSpec, elements: list[Element]) -> dict[int, list[str]]:
+    """What `SELECT ?s ?o` over the window answers, by instant of the default policy."""
+    times = [e.time for e in elements]
+    instants = instants_by_definition([("s", window)], default_policy([window]), {"s": times})
+    return {
+        t: sorted({line for e in shown_elements(window, elements, t) for line in e.triples})
+        for t in instants
+    }
+
+
+@pytest.mark.parametrize(("seed", "batch"), [(1, 1), (2, 4), (3, 100)])
+def test_windows_show_what_their_definitions_say(engine: Engine, seed: int, batch: int) -> None:
+    """All windows over one stream at once, so that each keeps to itself what it has let go."""
+    random = Random(seed)
+    stream = f"{E}kinds/{seed}"
+    elements = random_elements(random, 25)
+    texts = [
+        f"SELECT ?s ?o FROM NAMED WINDOW <{E}w> ON <{stream}> {window} "
+        f"{{ WINDOW <{E}w> {{ ?s {P} ?o }} }}"
+        for window in WINDOWS
+    ]
+    specs: list[WindowSpec] = []
+    register = engine.register_query
+
+    def noting(text: str, name: str) -> object:
+        query = register(text, name)
+        specs.extend(window.spec for window in query.windows.values())
+        return query
+
+    engine.register_query = noting  # type: ignore[method-assign,assignment]
+    try:
+        results = replay(engine, texts, {stream: elements}, batch)
+    finally:
+        engine.register_query = register  # type: ignore[method-assign]
+    for window, spec, (_, answered) in zip(WINDOWS, specs, results, strict=True):
+        found = {
+            t: sorted(f"{s} {P} {o} ." for s, o in rows.elements()) for t, rows in answered.items()
+        }
+        assert found == expected(spec, elements), window
