@@ -22,13 +22,15 @@ _COMMANDS = {
     "run": "sparkext.command_line.run",
     "explain": "sparkext.command_line.explain",
     "sparql": "sparkext.command_line.sparql",
+    "check": "sparkext.command_line.check",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `cqels` with these arguments (those of the process without any); gives the exit status.
 
-    0: done; 1: bad input or a failure, with one message on standard error; 2: wrong usage. A Spark
+    0: done; 1: bad input or a failure, with one message on standard error, or wrong answers (`cqels check`); 2: wrong
+    usage. A Spark
     session that is already active in the process is used and left running.
     """
     try:
@@ -56,8 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Namespace) -> int:
     try:
-        command: Callable[[Namespace], None] = import_module(_COMMANDS[arguments.command]).execute
-        command(arguments)
+        command: Callable[[Namespace], int | None] = import_module(
+            _COMMANDS[arguments.command]
+        ).execute
+        status = command(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.stderr.write("cqels: interrupted\n")
@@ -73,7 +77,7 @@ def _run(arguments: Namespace) -> int:
 
         sys.stderr.write(f"cqels: {message_of(error)}\n")
         return FAILED
-    return DONE
+    return DONE if status is None else status
 
 
 def _silence_stdout() -> None:

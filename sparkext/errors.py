@@ -108,6 +108,10 @@ class StreamElementError(CqelsError):
     """
 
 
+class CheckError(CqelsError):
+    """Answers that the oracle cannot judge: a query, a profile or a number of candidates beyond it."""
+
+
 class InputFileError(CqelsError):
     """An input file that cannot be read; `line` and `column` are 1-based, or None when the file as
     a whole is meant.

@@ -32,6 +32,14 @@ Show the plan of a continuous query: the order of its joins with estimated rows,
 streams are given, they are replayed, and the plan is shown again with the rows it had."""
 _SPARQL = """\
 Answer an ordinary SPARQL query over RDF files."""
+_CHECK = """\
+Say whether the answers to a continuous query are right, and if not, where: the first instants that
+are missing, extra or different, with their rows. The query is evaluated independently of the engine,
+without Spark. FILE is JSON Lines as `cqels run` writes them, of any engine. Exit status 0: right."""
+_CHECK_EXAMPLE = """\
+example:
+  cqels check q1.rspql --static people.ttl --stream http://deri.org/locstreams=sightings.trig \\
+                       --answers answers.jsonl --semantics cqels"""
 _FILES = "RDF file (.nt .nq .ttl .trig .rdf .jsonld, each also .gz or .bz2)"
 
 
@@ -91,6 +99,29 @@ def build_parser() -> ArgumentParser:
     )
     _spark_arguments(explain)
 
+    check = _command(commands, "check", "say whether answers are right", _CHECK, _CHECK_EXAMPLE)
+    _query_and_data(check)
+    check.add_argument(
+        "--answers", metavar="FILE", required=True, help="the answers, JSON Lines as of `cqels run`"
+    )
+    check.add_argument(
+        "--skip-empty",
+        action="store_true",
+        help="instants without an answer may be missing (so they may where the file has none)",
+    )
+    check.add_argument(
+        "--registered-at",
+        metavar="MS",
+        type=int,
+        help="where a profile hides t0: when the query was registered, in milliseconds since the"
+        " epoch (without it: long before the first element)",
+    )
+    check.add_argument(
+        "--show", metavar="N", type=int, default=5, help="how many wrong instants to show (5)"
+    )
+    _settings_argument(check)
+    check.add_argument("--debug", action="store_true", help="tracebacks")
+
     sparql = _command(commands, "sparql", "answer a SPARQL query over files", _SPARQL, None)
     sparql.add_argument("query", metavar="QUERY.rq", nargs="?", help="file with the query")
     _files_argument(sparql, "--data", f"{_FILES} of the default graph")
@@ -134,15 +165,12 @@ def _command(
     return parser
 
 
-def _continuous_inputs(parser: ArgumentParser) -> None:
+def _query_and_data(parser: ArgumentParser) -> None:
     parser.add_argument(
         "query", metavar="QUERY.rspql", nargs="?", help="file with the query, in RSP-QL"
     )
     _files_argument(parser, "--static", f"{_FILES} of the default graph")
     _named_files(parser, "--static-graph", "RDF file of a named graph")
-    parser.add_argument(
-        "--open-static", metavar="DIR", help="static data that Engine.save_static has written"
-    )
     _named_files(
         parser,
         "--stream",
@@ -157,16 +185,23 @@ def _continuous_inputs(parser: ArgumentParser) -> None:
         help="a predicate that gives an element its time, beside prov:generatedAtTime and"
         " sosa:resultTime",
     )
+    parser.add_argument("--semantics", metavar="NAME", help="profile of windows and reports")
+
+
+def _continuous_inputs(parser: ArgumentParser) -> None:
+    _query_and_data(parser)
+    parser.add_argument(
+        "--open-static", metavar="DIR", help="static data that Engine.save_static has written"
+    )
     parser.add_argument(
         "--arrival-order",
         action="store_true",
         help="replay in the order of the files; what is later than spark.cqels.allowedLateness"
         " is counted, not answered",
     )
-    parser.add_argument("--semantics", metavar="NAME", help="profile of windows and reports")
 
 
-def _spark_arguments(parser: ArgumentParser) -> None:
+def _settings_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         metavar="spark.cqels.KEY=VALUE",
@@ -176,6 +211,10 @@ def _spark_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a configuration key, see docs/configuration.md",
     )
+
+
+def _spark_arguments(parser: ArgumentParser) -> None:
+    _settings_argument(parser)
     parser.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
     parser.add_argument(
         "--driver-memory",

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from sparkext.language.query import Query
 
 
-def read_query(file: str, filter_scope: str) -> Query:
+def read_query(file: str, filter_scope: str, *, supported_only: bool = True) -> Query:
     """The query in a file, refused when it is malformed or not supported; warnings go to stderr.
 
-    `filter_scope` is that of the settings.
+    `filter_scope` is that of the settings. Without `supported_only` it may hold what the engine does not run.
 
     Raises InputFileError with file, line and column.
     """
@@ -43,7 +43,8 @@ def read_query(file: str, filter_scope: str) -> Query:
         raise InputFileError(file, None, None, error.strerror or str(error)) from error
     try:
         query = apply_filter_scope(parse_query(text), filter_scope)
-        check_supported(query)
+        if supported_only:
+            check_supported(query)
     except (QuerySyntaxError, UnsupportedFeatureError, UnknownWindowError) as error:
         raise in_query_file(file, error, None) from error
     for warning in query.warnings:

@@ -1,0 +1,157 @@
+"""`cqels check`: are these answers to a continuous query right, and if not, where. Needs no Spark."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sparkext.command_line.inputs import grouped
+from sparkext.command_line.messages import in_query_file
+from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
+from sparkext.config import PREFIX, Settings
+from sparkext.errors import CheckError, ConfigurationError, UnknownGraphError
+from sparkext.oracle import (
+    ContinuousEvaluation,
+    judge,
+    profile_of,
+    read_answers,
+    read_static_graphs,
+)
+from sparkext.oracle.verdict import InstantDifference, Verdict
+from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
+from sparkext.s2r.event_time import format_date_time
+
+if TYPE_CHECKING:
+    from sparkext.language.query import Query
+    from sparkext.oracle.evaluation import Answer, Row
+
+CORRECT, WRONG = 0, 1
+_SEMANTICS = f"{PREFIX}semantics"
+_SHOWN_ROWS = 5
+
+
+def execute(arguments: Namespace) -> int:
+    """Run the command; gives the exit status: 0 for right answers, 1 for wrong ones."""
+    profile, settings = _settings(arguments)
+    query = read_query(arguments.query, settings.filter_scope, supported_only=False)
+    files = grouped(arguments.stream)
+    check_windows(arguments.query, query, list(files))
+    given = read_answers(arguments.answers, query)
+    named = grouped(arguments.static_graph)
+    static = read_static_graphs(arguments.static, named)
+    check_graphs(arguments.query, query, [name[1:-1] for name in static.named])
+    recordings = _recordings(files, query, arguments)
+    streams = {iri: recording.elements for iri, recording in recordings.items()}
+    bags = getattr(settings, "duplicates", "set") == "bag"
+    try:
+        evaluation = ContinuousEvaluation(query, streams, static, profile, bags=bags)
+        verdict = judge(evaluation, given, arguments.skip_empty or None, arguments.registered_at)
+    except UnknownGraphError as error:
+        raise locate_graph(arguments.query, query, error) from error
+    except CheckError as error:
+        raise in_query_file(arguments.query, error, None) from error
+    for line in report(verdict, query, given, arguments.show):
+        sys.stdout.write(f"{line}\n")
+    return CORRECT if verdict.correct else WRONG
+
+
+def _settings(arguments: Namespace) -> tuple[str, Settings]:
+    """The profile, and the other settings."""
+    settings = dict(arguments.settings)
+    written = settings.pop(_SEMANTICS, None)
+    if None not in (written, arguments.semantics) and written != arguments.semantics:
+        message = f"{written!r} by --set, {arguments.semantics!r} by --semantics"
+        raise ConfigurationError(_SEMANTICS, message)
+    name = arguments.semantics or written or "rspql"
+    profile_of(name)
+    return name, Settings.from_mapping(settings)
+
+
+def _recordings(
+    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace
+) -> dict[str, RecordedStream]:
+    used = dict.fromkeys(window.stream.value for window in query.windows)
+    properties = (*TIME_PROPERTIES, *arguments.time_property)
+    recordings = {
+        iri: read_recorded_stream(files[iri], properties, scope=f"r{place}")
+        for place, iri in enumerate(used)
+    }
+    for iri, recording in recordings.items():
+        if recording.set_aside:
+            count = len(recording.set_aside)
+            sys.stderr.write(f"cqels: stream <{iri}>: {count} malformed, set aside\n")
+    return recordings
+
+
+def report(
+    verdict: Verdict, query: Query, given: Mapping[int, Answer], shown: int
+) -> Iterator[str]:
+    """The lines that tell a user what was found."""
+    total = f"{verdict.compared} {_plural('instant', verdict.compared)}"
+    if verdict.correct:
+        rows = sum(len(answer.rows) for answer in given.values())
+        yield f"correct: {total}, {rows} {_plural('row', rows)}"
+    else:
+        count = len(verdict.differences)
+        yield f"wrong: {count} of {total} {'differs' if count == 1 else 'differ'}"
+    if verdict.starts is not None:
+        starts = ", ".join(
+            f"{'unnamed window' if window.name is None else window.name.n3()} {format_date_time(t0)}"
+            for window, t0 in zip(query.windows, verdict.starts, strict=True)
+            if t0 is not None
+        )
+        what = "it is right with" if verdict.correct else "nearest with"
+        candidates = f"{verdict.candidates} {_plural('candidate', verdict.candidates)}"
+        yield f"t0 is hidden: {what} t0 of {starts}, of {candidates}"
+        if verdict.since is not None:
+            yield f"compared from {format_date_time(verdict.since)} on"
+    for difference in verdict.differences[:shown]:
+        yield from _difference_lines(difference)
+    if len(verdict.differences) > shown:
+        left = len(verdict.differences) - shown
+        yield f"... and {left} more {_plural('instant', left)}"
+
+
+def _difference_lines(difference: InstantDifference) -> Iterator[str]:
+    time, kind = format_date_time(difference.time), difference.kind.value
+    right, theirs = difference.expected, difference.given
+    if right is None:
+        assert theirs is not None
+        yield f"{time} {kind}: the query is not evaluated here"
+        yield from _row_lines("+", theirs, theirs.rows)
+        return
+    if right.form == "ASK":
+        found = "nothing" if theirs is None else theirs.boolean
+        yield f"{time} {kind}: expected {_word(right.boolean)}, found {_word(found)}"
+        return
+    if theirs is None:
+        yield f"{time} {kind}: {len(right.rows)} {_plural('row', len(right.rows))} expected"
+        yield from _row_lines("-", right, right.rows)
+        return
+    missing, extra = difference.rows.missing, difference.rows.extra
+    yield f"{time} {kind}: {len(missing)} missing, {len(extra)} extra"
+    yield from _row_lines("-", right, missing)
+    yield from _row_lines("+", right, extra)
+
+
+def _row_lines(sign: str, answer: Answer, rows: tuple[Row, ...]) -> Iterator[str]:
+    for row in sorted(rows, key=lambda row: tuple(text or "" for text in row))[:_SHOWN_ROWS]:
+        if answer.form == "CONSTRUCT":
+            yield f"  {sign} {' '.join(text or '' for text in row)} ."
+        else:
+            cells = (
+                f"?{v}={t}" for v, t in zip(answer.variables, row, strict=True) if t is not None
+            )
+            yield f"  {sign} {' '.join(cells) or '(nothing bound)'}"
+    if len(rows) > _SHOWN_ROWS:
+        yield f"  {sign} ... and {len(rows) - _SHOWN_ROWS} more"
+
+
+def _word(value: object) -> str:
+    return str(value).lower()
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"

@@ -1,0 +1,184 @@
+"""Every evaluation of a continuous query over recorded streams."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyoxigraph as ox
+
+from sparkext.errors import CheckError, UnknownStreamError
+from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
+from sparkext.language.query import Query
+from sparkext.oracle.instant_dataset import InstantDataset
+from sparkext.oracle.pattern_text import select_text
+from sparkext.oracle.profiles import operator_of, profile_of, rules_of, windows_of
+from sparkext.oracle.quoted_triples import decode
+from sparkext.oracle.report_definitions import evaluation_instants
+from sparkext.oracle.sparql_functions import FUNCTIONS
+from sparkext.oracle.streams import StaticGraphs, Streams, in_order, scoped
+from sparkext.oracle.window_definitions import Window
+from sparkext.recorded_streams import StreamElement
+from static_data.terms import Iri, Literal, QuotedTriple, Term, parse_term
+
+Row: TypeAlias = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query answers at one instant.
+
+    `rows` are N-Triples texts: solutions of SELECT (None: unbound), triples of CONSTRUCT; `boolean` answers ASK.
+    """
+
+    form: str
+    variables: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    boolean: bool | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether `--skip-empty` may leave it out; the answer no of ASK is an answer."""
+        return self.form != "ASK" and not self.rows
+
+
+class ContinuousEvaluation:
+    """A query over recorded streams and static graphs under a profile.
+
+    Evaluations over equal window contents are done once. Raises CheckError for what the oracle cannot judge,
+    UnknownStreamError for a stream that was not given.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        streams: Streams,
+        static: StaticGraphs | None = None,
+        profile: str = "rspql",
+        *,
+        bags: bool = False,
+    ) -> None:
+        if query.form == "DESCRIBE":
+            raise CheckError("DESCRIBE has no answer that is fixed by a standard")
+        for window in query.windows:
+            if window.stream.value not in streams:
+                raise UnknownStreamError(window.stream.value, sorted(streams))
+        self.query = query
+        self.profile = profile_of(profile)
+        self.streams = {iri: in_order(elements) for iri, elements in streams.items()}
+        self._bags = bags
+        shown = query.variables if query.form == "SELECT" else query.pattern.variables
+        self._columns: tuple[Variable, ...] = tuple(v for v in shown if not v.hidden)
+        self._dataset = InstantDataset(
+            query, self.streams, static or StaticGraphs(), self.profile, bags
+        )
+        self._known: dict[tuple[tuple[int, ...], ...], list[Row]] = {}
+
+    def windows(self, starts: Sequence[int | None] | None = None) -> list[Window]:
+        """The windows in the order of their clauses; `starts` puts other t0 in the place of those written."""
+        return windows_of(self.query, self.profile, starts)
+
+    def instants(self, windows: Sequence[Window]) -> list[int]:
+        """The instants at which the query is evaluated, with these windows."""
+        places = [(d.stream.value, w) for d, w in zip(self.query.windows, windows, strict=True)]
+        rules = rules_of(self.query, self.profile, windows)
+        return evaluation_instants(places, rules, self.streams)
+
+    def contents(self, windows: Sequence[Window], t: int) -> list[list[StreamElement]]:
+        """What each window shows at an instant."""
+        return [
+            window.content(self.streams[declared.stream.value], t)
+            for declared, window in zip(self.query.windows, windows, strict=True)
+        ]
+
+    def answers(self, starts: Sequence[int | None] | None = None) -> dict[int, Answer]:
+        """The answers by instant, in order of time, the streaming operator applied."""
+        windows = self.windows(starts)
+        operator = operator_of(self.query, self.profile)
+        found: dict[int, Answer] = {}
+        before: list[Row] = []
+        for t in self.instants(windows):
+            now = self.solutions(self.contents(windows, t))
+            found[t] = self._formed(_streamed(operator, now, before, self._bags))
+            before = now
+        return found
+
+    def solutions(self, contents: Sequence[Sequence[StreamElement]]) -> list[Row]:
+        """The solution mappings over these window contents, before the streaming operator."""
+        key = tuple(tuple(map(id, elements)) for elements in contents)
+        if key not in self._known:
+            graphs = self._dataset.show(contents)
+            text = select_text(self.query.pattern, self._columns, graphs)
+            try:
+                solutions = self._dataset.store.query(
+                    text, base_iri=self.query.base_iri, custom_functions=dict(FUNCTIONS)
+                )
+                assert isinstance(solutions, ox.QuerySolutions)
+                # A query without columns is written with one that nothing binds.
+                width = len(self._columns)
+                self._known[key] = [
+                    tuple(None if term is None else decode(term).n3() for term in list(row)[:width])
+                    for row in solutions
+                ]
+            except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+                raise CheckError(f"Oxigraph cannot answer the query: {error}") from error
+        return self._known[key]
+
+    def _formed(self, rows: list[Row]) -> Answer:
+        if self.query.form == "ASK":
+            return Answer("ASK", boolean=bool(rows))
+        if self.query.form == "CONSTRUCT":
+            triples = dict.fromkeys(self._constructed(rows))
+            return Answer("CONSTRUCT", ("s", "p", "o"), tuple(triples))
+        return Answer("SELECT", tuple(v.name for v in self._columns), tuple(rows))
+
+    def _constructed(self, rows: list[Row]) -> Iterator[Row]:
+        for number, row in enumerate(rows):
+            values: dict[Variable, Term] = {
+                v: parse_term(text)
+                for v, text in zip(self._columns, row, strict=True)
+                if text is not None
+            }
+            for pattern in self.query.template:
+                triple = _instance(pattern, values, f"row{number}")
+                if triple is not None:
+                    yield tuple(term.n3() for term in triple)
+
+
+def _instance(
+    pattern: TriplePattern | QuotedPattern, values: dict[Variable, Term], scope: str
+) -> tuple[Term, Term, Term] | None:
+    """The triple of a template, its blank nodes in this scope; None where a part is unbound, or not allowed there."""
+
+    def term(part: object) -> Term | None:
+        if isinstance(part, Variable):
+            return values.get(part)
+        if isinstance(part, QuotedPattern):
+            inner = _instance(part, values, scope)
+            return None if inner is None else QuotedTriple(*inner)  # type: ignore[arg-type]
+        return scoped(part, scope)  # type: ignore[arg-type]
+
+    s, p, o = term(pattern.subject), term(pattern.predicate), term(pattern.object)
+    if s is None or o is None or isinstance(s, Literal) or not isinstance(p, Iri):
+        return None
+    return s, p, o
+
+
+def _streamed(operator: str, now: list[Row], before: list[Row], bags: bool) -> list[Row]:
+    """RStream keeps all; IStream and DStream tell each new or lost mapping once, by membership (RSP-QL, Definitions 20
+    to 22); as bags, so often as there are more of it."""
+    if operator == "RSTREAM":
+        return now
+    new, old = (now, before) if operator == "ISTREAM" else (before, now)
+    if bags:
+        return list((Counter(new) - Counter(old)).elements())
+    return list(_unseen(new, set(old)))
+
+
+def _unseen(rows: Iterable[Row], seen: set[Row]) -> Iterator[Row]:
+    for row in rows:
+        if row not in seen:
+            seen.add(row)
+            yield row

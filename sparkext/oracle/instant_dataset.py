@@ -1,0 +1,151 @@
+"""The dataset of a query at one instant, as graphs of an Oxigraph store.
+
+One graph of the store holds the default graph, one each named static graph, window and stream element; what they are
+called in the query stands in a graph of names, so that also a blank node can be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyoxigraph as ox
+
+from sparkext.errors import UnknownGraphError
+from sparkext.language.query import Query
+from sparkext.oracle.pattern_text import IS_NAMED, NAMES_GRAPH, Graphs, GraphSet, window_iri
+from sparkext.oracle.profiles import Profile
+from sparkext.oracle.quoted_triples import OWN, encode, helper_quads
+from sparkext.oracle.streams import StaticGraphs, Streams, Triple, scoped, triples_of
+from sparkext.recorded_streams import StreamElement
+from static_data.terms import Iri, Term, parse_term
+
+_DEFAULT = f"{OWN}default"
+_StoredTriple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode]
+
+
+class InstantDataset:
+    """Holds static data and all elements, and shows what the windows show.
+
+    With `bags`, a triple that two elements of a window hold is there twice (the counters of RSP-QL).
+    """
+
+    def __init__(
+        self, query: Query, streams: Streams, static: StaticGraphs, profile: Profile, bags: bool
+    ) -> None:
+        self.store = ox.Store()
+        self._query = query
+        self._profile = profile
+        self._bags = bags
+        self._shown: dict[str, set[_StoredTriple]] = {}
+        self._default, self._named = self._load_static(static)
+        self._content: dict[int, str] = {}
+        self._about: dict[int, str] = {}
+        self._names: dict[int, str] = {}
+        self._triples: dict[str, list[_StoredTriple]] = {}
+        used = dict.fromkeys(window.stream.value for window in query.windows)
+        for number, element in enumerate(e for stream in used for e in streams[stream]):
+            self._load_element(element, number)
+        for window in query.windows:
+            if window.name is not None:
+                self._name(window_iri(window.name.n3()), window.name)
+
+    def show(self, contents: Sequence[Sequence[StreamElement]]) -> Graphs:
+        """Put these elements into the windows, in the order of their clauses."""
+        windows: dict[str, GraphSet] = {}
+        merged: dict[str, None] = {}
+        for place, (declared, elements) in enumerate(
+            zip(self._query.windows, contents, strict=True)
+        ):
+            parts = self._parts(elements)
+            if declared.name is None or self._profile.merged:
+                merged.update(dict.fromkeys(parts))
+                continue
+            named = {
+                self._names[id(e)]: self._content[id(e)] for e in elements if id(e) in self._names
+            }
+            default = tuple(parts)
+            if not self._bags:
+                default = (f"{OWN}content:{place}",)
+                self._fill(default[0], (t for part in parts for t in self._triples[part]))
+            windows[declared.name.n3()] = GraphSet(default, named)
+        default = (_DEFAULT, *merged)
+        if not self._bags:
+            default = (_DEFAULT,)
+            triples = (t for part in merged for t in self._triples[part] if t not in self._default)
+            self._fill(_DEFAULT, triples)
+        return Graphs(GraphSet(default, self._named), windows)
+
+    def _parts(self, elements: Iterable[StreamElement]) -> list[str]:
+        """The graphs whose merge is the default graph of a window with these elements."""
+        parts = []
+        for element in elements:
+            if not self._profile.only_times:
+                parts.append(self._content[id(element)])
+            parts.append(self._about[id(element)])
+        return parts
+
+    def _fill(self, graph: str, triples: Iterable[_StoredTriple]) -> None:
+        """Make the graph hold these triples beside what was loaded into it."""
+        now, before = set(triples), self._shown.get(graph, set())
+        name = ox.NamedNode(graph)
+        for triple in before - now:
+            self.store.remove(ox.Quad(*triple, name))
+        self.store.extend(ox.Quad(*triple, name) for triple in now - before)
+        self._shown[graph] = now
+
+    # ---- loading
+
+    def _load_static(self, static: StaticGraphs) -> tuple[set[_StoredTriple], dict[str, str]]:
+        clause = self._query.dataset
+        default, named = list(static.default), static.named
+        if clause.default or clause.named:
+            default = [t for iri in clause.default for t in _graph(static, iri)]
+            named = {iri.n3(): _graph(static, iri) for iri in clause.named}
+        graphs = {}
+        for number, (name, triples) in enumerate(named.items()):
+            graphs[name] = f"{OWN}graph:{number}"
+            self._name(graphs[name], parse_term(name))
+            self._load(graphs[name], triples)
+        return set(self._load(_DEFAULT, default)), graphs
+
+    def _load_element(self, element: StreamElement, number: int) -> None:
+        scope = f"e{number}"
+        key = id(element)
+        self._content[key], self._about[key] = f"{OWN}element:{number}", f"{OWN}about:{number}"
+        about = [*element.about]
+        if element.time_triple is not None:
+            about.append(element.time_triple)
+        self._triples[self._content[key]] = self._load(
+            self._content[key], triples_of(element.triples, scope)
+        )
+        self._triples[self._about[key]] = self._load(self._about[key], triples_of(about, scope))
+        if element.graph is not None:
+            name = scoped(parse_term(element.graph), scope)
+            self._names[key] = name.n3()
+            self._name(self._content[key], name)
+
+    def _load(self, graph: str, triples: Iterable[Triple]) -> list[_StoredTriple]:
+        stored: list[_StoredTriple] = []
+        for s, p, o in dict.fromkeys(triples):
+            stored.append((encode(s), encode(p), encode(o)))  # type: ignore[arg-type]
+            for term in (s, o):
+                self.store.extend(helper_quads(term))
+        name = ox.NamedNode(graph)
+        self.store.extend(ox.Quad(*triple, name) for triple in stored)
+        return stored
+
+    def _name(self, graph: str, name: Term) -> None:
+        quad = (
+            ox.NamedNode(graph),
+            ox.NamedNode(IS_NAMED),
+            encode(name),
+            ox.NamedNode(NAMES_GRAPH),
+        )
+        self.store.add(ox.Quad(*quad))
+
+
+def _graph(static: StaticGraphs, iri: Iri) -> Sequence[Triple]:
+    named: Mapping[str, Sequence[Triple]] = static.named
+    if iri.n3() not in named:
+        raise UnknownGraphError(iri.value, [name[1:-1] for name in named])
+    return named[iri.n3()]
