@@ -10,7 +10,7 @@ import pytest
 
 from tests.oracle.evaluation import static_store
 from tests.oracle.recorded import element
-from tests.sparkext.replay import check
+from tests.sparkext.replay import check, replay
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -155,3 +155,102 @@ def test_example_13(shops: tuple[Engine, ox.Store], operator: str, told: list[st
     assert {t: ", ".join(rows) for t, rows in answered.items()} == dict(
         zip((6, 8, 10, 12, 14, 16), told, strict=True)
     )
+
+
+NEARBY_PATTERN = "WINDOW :w1 { ?p :isNearby ?shop }"
+
+
+def answered_under(
+    shops: tuple[Engine, ox.Store], name: str, pattern: str, windows: str, operator: str = ""
+) -> dict[int, list[str]]:
+    """Answers by instant of a query whose windows may have REPORT; no oracle beside it.
+
+    `windows` declares :w1 over the people nearby and, after "and", :w2 over the coupons.
+    """
+    engine, _ = shops
+    streams = {f"{E}{name}/nearby": NEARBY, f"{E}{name}/coupon": COUPON}
+    declared = " ".join(
+        f"FROM NAMED WINDOW :w{n} ON <{stream}> {window}"
+        for n, (stream, window) in enumerate(zip(streams, windows.split(" and "), strict=False), 1)
+    )
+    registered = f"REGISTER {operator} :q AS" if operator else ""
+    text = f"PREFIX : <{E}>\n{registered} SELECT * {declared} {{ {pattern} }}"
+    ((_, answered),) = replay(engine, [text], {s: e for s, e in streams.items() if s in text})
+    return {
+        t: sorted(" ".join(_local(term) for term in row) for row in rows.elements())
+        for t, rows in answered.items()
+    }
+
+
+def test_example_2_a_query_over_one_graph(shops: tuple[Engine, ox.Store]) -> None:
+    answers = shops[0].select(f"PREFIX : <{E}> SELECT ?person {{ ?person :owns :a }}").answer()
+    assert [[_local(term) for term in row] for row in answers.rows()] == [["alice"]]
+
+
+@pytest.mark.parametrize(
+    ("operator", "told"),
+    [
+        ("RSTREAM", {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
+        ("ISTREAM", {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
+        ("DSTREAM", {8: [], 16: ["carl a alice 10%", "eve a alice 10%"]}),
+    ],
+)
+def test_example_10_with_the_policy_on_the_second_window(
+    shops: tuple[Engine, ox.Store], operator: str, told: dict[int, list[str]]
+) -> None:
+    """Slip S-001-2: the paper prints :adam, whom no data know, for :alice."""
+    windows = f"{W1} and [RANGE 2 STEP 2] REPORT ON WINDOW CLOSE AND NON-EMPTY CONTENT"
+    name = f"ex10-w2-{operator}"
+    assert answered_under(shops, name, EXAMPLE_10, windows, operator) == told
+
+
+@pytest.mark.parametrize(
+    ("starts", "told"),
+    [
+        ((0, 0), {8: ["carl a alice 10%", "eve a alice 10%"], 16: []}),
+        ((1, 0), {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
+        ((0, 1), {9: ["carl a alice 10%", "eve a alice 10%"], 15: ["diana b bob free"]}),
+        ((1, 1), {9: ["eve a alice 10%"], 15: ["diana b bob free"]}),
+    ],
+)
+def test_definition_25_the_four_candidates_of_example_10(
+    shops: tuple[Engine, ox.Store], starts: tuple[int, int], told: dict[int, list[str]]
+) -> None:
+    first, second = starts
+    windows = (
+        f"[RANGE 5 STEP 2 STARTING AT {first}]"
+        f" and [RANGE 2 STEP 2 STARTING AT {second}] REPORT ON WC AND NC"
+    )
+    name = f"def25-{first}-{second}"
+    assert answered_under(shops, name, EXAMPLE_10, windows) == told
+
+
+@pytest.mark.parametrize(
+    ("report", "instants"),
+    [
+        ("NON-EMPTY CONTENT", [*range(2, 11), *range(12, 17)]),
+        ("STRICT CONTENT CHANGE", [2, 5, 7, 9, 11, 12, 17]),
+        ("CONTENT CHANGE", [2, 5, 7, 12]),  # slip S-001-4
+        ("WINDOW CLOSE", [6, 8, 10, 12, 14, 16]),
+        ("WC AND NC AND EVERY 3", [10, 16]),  # t0 + 3k, t0 being 1
+        ("NC AND CC", [2, 5, 7, 12]),
+    ],
+)
+def test_definition_23_strategies_of_one_window(
+    shops: tuple[Engine, ox.Store], report: str, instants: list[int]
+) -> None:
+    name = f"def23-{report.replace(' ', '-')}"
+    answered = answered_under(shops, name, NEARBY_PATTERN, f"{W1} REPORT ON {report}")
+    assert list(answered) == instants
+
+
+def test_definition_23_a_conjunction_over_two_windows(shops: tuple[Engine, ox.Store]) -> None:
+    engine, _ = shops
+    nearby, coupon = f"{E}def23-two/nearby", f"{E}def23-two/coupon"
+    rules = "NC OF :w1 AND WC OF :w2 AND NC OF :w2 OR STRICT CC OF :w1 AND EVERY 4"
+    text = f"""PREFIX : <{E}> REGISTER RSTREAM :q REPORT ON {rules} AS
+      SELECT * FROM NAMED WINDOW :w1 ON <{nearby}> {W1}
+      FROM NAMED WINDOW :w2 ON <{coupon}> [RANGE 2 STEP 2] {{ {EXAMPLE_10} }}"""
+    ((_, answered),) = replay(engine, [text], {nearby: NEARBY, coupon: COUPON})
+    # W1 changes at 2, 5, 7, 9, 11, 12, 17; t0 + 4k is 1, 5, 9, 13, 17.
+    assert list(answered) == [5, 8, 9, 16, 17]
