@@ -244,6 +244,13 @@ class Settings:
         " such a filter is warned of. With `lift` it is moved to the nearest group around it that binds"
         " its variables.",
     )
+    duplicates: str = _key(
+        "duplicates",
+        choice("set", "bag"),
+        "set",
+        "Whether a triple that several elements of a window hold is one triple, as in an RDF graph, or"
+        " counts as often (RSP-QL's counters; ISTREAM and DSTREAM are differences of bags then).",
+    )
     allowed_lateness: int = _key(
         "allowedLateness",
         DURATION,

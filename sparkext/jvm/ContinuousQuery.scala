@@ -17,6 +17,7 @@ final class ContinuousQuery(
   private var limit = -1
   private var makesTerms = false
   private var form: AnswerForm = _ // null: the solutions themselves
+  private var bags = false
   private val texts = new StaticTexts(dictionary)
   private var runNanos = 0L
   private var sampleNanos = 0L
@@ -53,6 +54,9 @@ final class ContinuousQuery(
 
   /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
   def setForm(form: AnswerForm): Unit = this.form = form
+
+  /** Has IStream and DStream take differences of bags (slip S-001-7), where sightings count. */
+  def setBags(): Unit = bags = true
 
   /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
@@ -112,6 +116,7 @@ final class ContinuousQuery(
   }
 
   private def without(rows: LongTable, others: LongTable): LongTable = {
+    if (bags) return fewer(rows, others)
     val width = rows.arity
     if (visible == 0) { // one mapping only, the empty one
       val kept = new LongTable(width)
@@ -135,6 +140,21 @@ final class ContinuousQuery(
       }
       r += 1
     }
+    kept
+  }
+
+  /** The difference of two bags: of equal mappings, as many are left as there are more. */
+  private def fewer(rows: LongTable, others: LongTable): LongTable = {
+    val rest = new WindowTable(visible)
+    val mapping = new Array[Long](visible)
+    def read(table: LongTable, row: Int): Array[Long] = {
+      var c = 0
+      while (c < visible) { mapping(c) = table(row, c); c += 1 }
+      mapping
+    }
+    for (r <- 0 until others.rowCount) rest.insert(read(others, r))
+    val kept = new LongTable(rows.arity)
+    for (r <- 0 until rows.rowCount) if (!rest.deleteIfThere(read(rows, r))) kept.appendAll(rows.data, r, 1)
     kept
   }
 

@@ -375,6 +375,22 @@ class Dictionary {
       }
     }
 
+  /** Writes the ids of the parts of a quoted triple to `out` from `at` on; false when `id` is none that is known. */
+  def copyQuoted(id: Long, out: Array[Long], at: Int): Boolean =
+    if (id >= 0) false
+    else {
+      val parts = lock.synchronized {
+        val slot = stream.find(id)
+        if (slot >= 0) stream.body(slot).asInstanceOf[Array[Long]] else null
+      }
+      val found = if (parts != null) parts else quoted(id)
+      if (found == null) false
+      else {
+        System.arraycopy(found, 0, out, at, 3)
+        true
+      }
+    }
+
   private def requireKnown(id: Long): Unit =
     if (!TermId.isInline(id) && !occupied(id)) throw new UnknownTermException(id)
 

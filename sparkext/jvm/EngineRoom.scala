@@ -27,23 +27,28 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, new StreamLog(_, dictionary))
 
-  /** The rows that a triple pattern finds in a window.
-   *
-   *  Lists of numbers come as text, "0,17,0": py4j would make one call an element. `constants`: ids of subject, predicate,
-   *  object, 0 for a variable; `columns`: positions (s p o g = 0..3) of the columns; `equal`: positions that must hold the
-   *  same term, pairwise.
+  /** The rows that a triple pattern finds in a window; `spec` as [[QuadPattern.parse]] reads it, since py4j would make one
+   *  call an element of a list.
    */
-  def windowPattern(window: StreamWindow, name: String, constants: String, columns: String, equal: String): WindowContent =
-    window.pattern(spec(constants, columns, equal), name)
+  def windowPattern(window: StreamWindow, name: String, spec: String): WindowContent =
+    window.pattern(QuadPattern.parse(spec), name)
 
-  def dropWindowPattern(window: StreamWindow, constants: String, columns: String, equal: String): Unit =
-    window.dropPattern(spec(constants, columns, equal))
+  def dropWindowPattern(window: StreamWindow, spec: String): Unit = window.dropPattern(QuadPattern.parse(spec))
 
-  private def spec(constants: String, columns: String, equal: String): QuadPattern = {
-    val ids = Numbers.list(constants)
-    val pairs = Numbers.list(equal).grouped(2).map(p => (p(0).toInt, p(1).toInt)).toSeq
-    QuadPattern(ids(0), ids(1), ids(2), Numbers.list(columns).map(_.toInt).toSeq, pairs)
+  /** The rows of quads (s, p, o, g) that match a pattern, as a DataFrame; quoted triples are taken apart here, where their
+   *  parts are known.
+   */
+  def matchQuads(data: Dataset[Row], spec: String, columns: JList[String]): Dataset[Row] = {
+    val quads = staticContent("quads", data, counted = false).table
+    val pattern = QuadPattern.parse(spec)
+    val matcher = new QuadMatcher(pattern, dictionary)
+    val rows = new LongTable(pattern.columns.length)
+    PatternFeed.each(quads, 0, quads.rowCount)((cells, at) => if (matcher.matches(cells, at)) rows.appendAll(matcher.row, 0, 1))
+    frame(new StaticContent("quoted triples", rows, null), columns, rows.rowCount.toLong)
   }
+
+  /** The rows of a pattern over static data, to which windows can be merged; with `bag`, all of theirs count. */
+  def mergedContent(name: String, static: StaticContent, bag: Boolean): MergedContent = new MergedContent(name, static, bag)
 
   /** A static relation from a DataFrame of id columns, the last one its multiplicity when `counted`. */
   def staticContent(name: String, data: Dataset[Row], counted: Boolean): StaticContent = {

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticIndex}
+import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticIndex, WindowIndex}
 import org.apache.spark.unsafe.Platform
 
 /** The rows a relation of a query holds now, whoever keeps them. */
@@ -89,11 +89,11 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
 /** The rows of one pattern in one window. */
 final class WindowContent(name: String, val table: WindowTable) extends RelationContent(name, table.arity) {
   override def live: Boolean = true
-  override def rowCount: Long = table.rowCount.toLong
-  override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = table.index(columns, keys)
+  override def rowCount: Long = if (table.bag) table.sightingCount else table.rowCount.toLong
+  override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new WindowTable(arity).index(columns, keys)
-  override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), null, lasting = false)
+  override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), table.snapshotTimes(), lasting = false)
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
     val from = (table.capacityUsed.toLong * slice / slices).toInt
@@ -101,14 +101,18 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
     new Iterator[InternalRow] {
       private val cells = new IdRow(arity)
       private var at = from
+      private var left = 0
       skip()
-      private def skip(): Unit = while (at < until && !table.isPresent(at)) at += 1
+      private def skip(): Unit = {
+        while (at < until && !table.isPresent(at)) at += 1
+        if (at < until) left = table.times(at)
+      }
       override def hasNext: Boolean = at < until
       override def next(): InternalRow = {
         var c = 0
         while (c < arity) { cells.set(c, table.cell(at, c)); c += 1 }
-        at += 1
-        skip()
+        left -= 1
+        if (left == 0) { at += 1; skip() }
         cells.row
       }
     }

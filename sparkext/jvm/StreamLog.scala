@@ -5,18 +5,25 @@ import java.util.{TreeMap => JTreeMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.execution.joins.StaticIndex
+
 /** The encoded elements of one stream that some window may still need, in panes by time.
  *
  *  A window is a moving interval (open, close] over the panes: advancing it feeds what came in to its pattern tables and
  *  takes out what fell behind. No content is ever scanned again.
  */
-final class StreamLog(val iri: String, dictionary: Dictionary) {
+final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary) {
   private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
   private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
   private var sequence = 0L
   private var quads = 0L
+
+  private var countsSightings = false
+
+  /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
+  def countSightings(): Unit = countsSightings = true
 
   def paneCount: Int = panes.size
   def quadCount: Long = quads
@@ -72,26 +79,28 @@ final class StreamLog(val iri: String, dictionary: Dictionary) {
       else dictionary.encode(header.graph)
     val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
     starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount)
+    val before = pane.rowCount
+    // An element is a graph: a line written twice is one triple, which matters only where sightings count.
+    val seen = if (countsSightings && n > 1) new WindowTable(4) else null
+    val quad = new Array[Long](4)
     ids.reset()
     i = 0
     while (i < n) {
-      val at = pane.appendRow()
+      quad(3) = if (header.timeFrom >= 0 && i >= header.timeFrom) 0L else graph
       var c = 0
-      while (c < 3) {
-        val id = dictionary.encode(texts(3 * i + c))
-        pane.set(at + c, id)
-        ids.add(id)
-        c += 1
+      while (c < 3) { quad(c) = dictionary.encode(texts(3 * i + c)); c += 1 }
+      val known = seen != null && { seen.insert(quad); seen.rowCount <= pane.rowCount - before }
+      if (!known) {
+        pane.appendAll(quad, 0, 1)
+        c = 0
+        while (c < 4) { ids.add(quad(c)); c += 1 }
       }
-      val g = if (header.timeFrom >= 0 && i >= header.timeFrom) 0L else graph
-      pane.set(at + 3, g)
-      ids.add(g)
       i += 1
     }
     // Terms of the pane stay known as long as the pane does.
     dictionary.retain(ids.array, ids.size)
-    quads += n
-    windows.valuesIterator.foreach(_.arriveLate(header.time, pane, pane.rowCount - n))
+    quads += pane.rowCount - before
+    windows.valuesIterator.foreach(_.arriveLate(header.time, pane, before))
   }
 
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
@@ -183,20 +192,27 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** The rows that a pattern finds here, kept up from now on; the same pattern is kept once. */
   def pattern(spec: QuadPattern, name: String): WindowContent = stream.synchronized {
     patterns.getOrElseUpdate(spec, {
-      val content = new WindowContent(name, new WindowTable(spec.columns.length))
-      val feed = new PatternFeed(spec, content.table)
-      if (spec.predicate == 0) anyPredicate :+= feed
-      else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
-      stream.contentOf(this).foreach { case (pane, from) => PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at)) }
+      val content = new WindowContent(name, new WindowTable(spec.columns.length, spec.bag))
+      feed(spec, content.table, null)
       content
     })
   }
 
   def dropPattern(spec: QuadPattern): Unit = stream.synchronized {
-    patterns.remove(spec).foreach { content =>
-      anyPredicate = anyPredicate.filterNot(_.table eq content.table)
-      byPredicate.mapValuesInPlace((_, feeds) => feeds.filterNot(_.table eq content.table))
-    }
+    patterns.remove(spec).foreach(content => dropFeed(content.table))
+  }
+
+  /** Has the rows of a pattern that `known` does not hold go into a table, which may be that of several windows. */
+  private[cqels] def feed(spec: QuadPattern, table: WindowTable, known: StaticIndex): Unit = stream.synchronized {
+    val feed = new PatternFeed(spec, stream.dictionary, table, known)
+    if (spec.predicate == 0) anyPredicate :+= feed
+    else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
+    stream.contentOf(this).foreach { case (pane, from) => PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at)) }
+  }
+
+  private[cqels] def dropFeed(table: WindowTable): Unit = stream.synchronized {
+    anyPredicate = anyPredicate.filterNot(_.table eq table)
+    byPredicate.mapValuesInPlace((_, feeds) => feeds.filterNot(_.table eq table))
   }
 
   def patternCount: Int = patterns.size
@@ -235,26 +251,20 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   private[cqels] def firstRow(starts: ElementStarts, time: Long): Int = 0
 }
 
-/** A triple pattern over a window's quads as ids: constants (0: a variable), the positions (s p o g = 0..3) that give the
- *  columns, and pairs of positions that must be equal (a variable used twice).
- */
-final case class QuadPattern(subject: Long, predicate: Long, obj: Long, columns: Seq[Int], equal: Seq[(Int, Int)]) {
-  def matches(data: Array[Long], at: Int): Boolean =
-    (subject == 0 || data(at) == subject) && (predicate == 0 || data(at + 1) == predicate) && (obj == 0 || data(at + 2) == obj) &&
-      (equal.isEmpty || equal.forall { case (a, b) => data(at + a) == data(at + b) })
-}
+/** Keeps up the rows of one pattern; those that `known` holds are left out (null: none). */
+private final class PatternFeed(spec: QuadPattern, dictionary: Dictionary, val table: WindowTable, known: StaticIndex) {
+  private val matcher = new QuadMatcher(spec, dictionary)
+  private val absent = if (known == null) null else known.asReadOnlyCopy()
+  private val key = new IdRow(spec.columns.length)
 
-private final class PatternFeed(spec: QuadPattern, val table: WindowTable) {
-  private val columns = spec.columns.toArray
-  private val row = new Array[Long](columns.length)
+  def insert(data: Array[Long], at: Int): Unit = if (matcher.matches(data, at) && isNew) table.insert(matcher.row)
+  def delete(data: Array[Long], at: Int): Unit = if (matcher.matches(data, at) && isNew) table.delete(matcher.row)
 
-  def insert(data: Array[Long], at: Int): Unit = if (spec.matches(data, at)) table.insert(project(data, at))
-  def delete(data: Array[Long], at: Int): Unit = if (spec.matches(data, at)) table.delete(project(data, at))
-
-  private def project(data: Array[Long], at: Int): Array[Long] = {
+  private def isNew: Boolean = absent == null || {
+    val row = matcher.row
     var c = 0
-    while (c < columns.length) { row(c) = data(at + columns(c)); c += 1 }
-    row
+    while (c < row.length) { key.set(c, row(c)); c += 1 }
+    (if (row.length == 1) absent.get(row(0)) else absent.get(key.row)) == null
   }
 }
 

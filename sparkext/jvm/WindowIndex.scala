@@ -139,6 +139,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
   private final class ChainIterator extends Iterator[InternalRow] {
     private var hash = 0L
     private var link = WindowChains.NoLink
+    private var left = 0 // times that the row of this link is still to come
 
     def from(wantedHash: Long): Iterator[InternalRow] = {
       hash = wantedHash
@@ -147,9 +148,11 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
       if (link == WindowChains.NoLink) null else this
     }
 
-    private def skip(): Unit =
+    private def skip(): Unit = {
       while (link != WindowChains.NoLink && !(WindowChains.mayMatch(link, hash) && isWanted(WindowChains.rowOf(link))))
         link = chains.next(WindowChains.rowOf(link))
+      if (link != WindowChains.NoLink) left = table.times(WindowChains.rowOf(link))
+    }
 
     private def isWanted(row: Int): Boolean = {
       var i = 0
@@ -166,8 +169,11 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
       val row = WindowChains.rowOf(link)
       var c = 0
       while (c < columns.length) { cursor.set(c, table.cell(row, columns(c))); c += 1 }
-      link = chains.next(row)
-      skip()
+      left -= 1
+      if (left == 0) {
+        link = chains.next(row)
+        skip()
+      }
       cursor.row
     }
   }

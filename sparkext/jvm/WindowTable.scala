@@ -5,9 +5,9 @@ import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
  *
  *  A window's content is an RDF graph, so a row is present once however often its triple was sighted, and leaves with
- *  the last sighting. Every index over the table follows each arrival and expiry; nothing is rebuilt per evaluation.
+ *  the last sighting; with `bag`, whoever reads the table is given it as often. Every index over the table follows each arrival and expiry; nothing is rebuilt per evaluation.
  */
-final class WindowTable(val arity: Int) {
+final class WindowTable(val arity: Int, val bag: Boolean = false) {
   import WindowTable.LeastCapacity
 
   private var cells = new Array[Long](LeastCapacity * math.max(1, arity))
@@ -20,12 +20,17 @@ final class WindowTable(val arity: Int) {
   private var indexes: List[WindowChains] = Nil
   private var counted = Array.empty[ColumnCounts]
   private var asked = 0L
+  private var total = 0L
   private var arrived = 0L
   private var expired = 0L
 
   def rowCount: Int = present
   /** One past the highest row number in use; rows below it may be free. */
   def capacityUsed: Int = used
+  /** Sightings of all rows. */
+  def sightingCount: Long = total
+  /** How often a row that is present counts. */
+  def times(row: Int): Int = if (bag) sightings(row) else 1
   def isPresent(row: Int): Boolean = sightings(row) > 0
   @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
   /** Rows that became present, and that left, since the start. */
@@ -36,6 +41,7 @@ final class WindowTable(val arity: Int) {
     8L * cells.length + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
 
   def insert(values: Array[Long]): Unit = {
+    total += 1
     val hash = hashOf(values)
     var row = heads(slot(hash))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
@@ -57,12 +63,17 @@ final class WindowTable(val arity: Int) {
     }
   }
 
-  def delete(values: Array[Long]): Unit = {
+  def delete(values: Array[Long]): Unit =
+    if (!deleteIfThere(values)) throw new IllegalStateException("a row expires that the window does not hold")
+
+  /** Takes one sighting of a row away, if there is any. */
+  def deleteIfThere(values: Array[Long]): Boolean = {
     val s = slot(hashOf(values))
     var before = -1
     var row = heads(s)
     while (row >= 0 && !same(row, values)) { before = row; row = hashNext(row) }
-    if (row < 0) throw new IllegalStateException("a row expires that the window does not hold")
+    if (row < 0) return false
+    total -= 1
     sightings(row) -= 1
     if (sightings(row) == 0) {
       indexes.foreach(_.unlink(row))
@@ -75,6 +86,7 @@ final class WindowTable(val arity: Int) {
       expired += 1
       if (used > LeastCapacity && present < used / 4) compact()
     }
+    true
   }
 
   /** The index over `columns` keyed by positions `keys` among them; made once, then kept up as long as it is asked for.
@@ -113,16 +125,12 @@ final class WindowTable(val arity: Int) {
   def snapshot(): LongTable = {
     val copy = new LongTable(arity, present)
     var row = 0
-    while (row < used) {
-      if (sightings(row) > 0) {
-        val at = copy.appendRow()
-        var c = 0
-        while (c < arity) { copy.set(at + c, cell(row, c)); c += 1 }
-      }
-      row += 1
-    }
+    while (row < used) { if (sightings(row) > 0) copy.appendAll(cells, row, 1); row += 1 }
     copy
   }
+
+  /** How often each row of a snapshot counts; null: once. */
+  def snapshotTimes(): Array[Int] = if (bag) sightings.iterator.take(used).filter(_ > 0).toArray else null
 
   // After a peak: without this, scans would walk it and memory would keep it for as long as the window is never empty.
   private def compact(): Unit = {

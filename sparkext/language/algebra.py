@@ -296,7 +296,12 @@ class Graph(_NamedNode):
 
 @dataclass(frozen=True)
 class Window(_NamedNode):
-    """The input matched in the content of a declared window, or of each of them (RSP-QL)."""
+    """The input matched in the content of a declared window, or of each of them (RSP-QL).
+
+    With `strict`, patterns outside GRAPH see the elements' default graphs only (RSP-QL*, Definition 14).
+    """
+
+    strict: bool = False
 
 
 @dataclass(frozen=True)

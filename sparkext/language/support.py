@@ -7,10 +7,8 @@ from typing import Final
 
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
-    Bgp,
     Extend,
     Filter,
-    Graph,
     Group,
     LeftJoin,
     Minus,
@@ -18,23 +16,17 @@ from sparkext.language.algebra import (
     OrderBy,
     Path,
     Position,
-    QuotedPattern,
     Service,
-    Values,
-    Variable,
-    Window,
 )
 from sparkext.language.expressions import (
     Aggregate,
     BuiltinCall,
-    Constant,
     Exists,
     Expression,
     FunctionCall,
     QuotedPatternExpression,
 )
 from sparkext.language.query import Query
-from static_data.terms import QuotedTriple
 
 # ------------------------------------------------------------------------------------------
 # The table. To support something, take its line out (or put its name into one of the sets).
@@ -49,11 +41,6 @@ REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {
     FunctionCall: "functions named by an IRI",
     QuotedPatternExpression: "quoted triples in expressions",
 }
-REFUSED_UNNAMED_WINDOWS: Final = True
-REFUSED_WINDOW_VARIABLES: Final = True
-REFUSED_GRAPH_INSIDE_WINDOW: Final = True
-REFUSED_WINDOW_INSIDE_GRAPH: Final = True
-REFUSED_QUOTED_TRIPLES: Final = True
 SUPPORTED_TERM_TESTS: Final = {"BOUND", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM"}
 SUPPORTED_FUNCTIONS: Final = {"STR", "LANG", "DATATYPE", "IF", "COALESCE", *SUPPORTED_TERM_TESTS}
 SUPPORTED_AGGREGATES: Final = {"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"}
@@ -82,38 +69,17 @@ def _is_are(what: str) -> str:
 
 
 def _in_query(query: Query) -> Iterator[_Finding]:
-    for window in query.windows:
-        if window.name is None and REFUSED_UNNAMED_WINDOWS:
-            yield window.position or _NOWHERE, "FROM WINDOW without NAMED"
-    yield from _in_node(query.pattern, None)
+    yield from _in_node(query.pattern)
 
 
-def _in_node(node: Node, around: type[Node] | None) -> Iterator[_Finding]:
+def _in_node(node: Node) -> Iterator[_Finding]:
     place = node.position or _NOWHERE
     if type(node) in REFUSED_NODES:
         yield place, REFUSED_NODES[type(node)]
-    match node:
-        case Window():
-            if isinstance(node.name, Variable) and REFUSED_WINDOW_VARIABLES:
-                yield place, "WINDOW with a variable"
-            if around is Graph and REFUSED_WINDOW_INSIDE_GRAPH:
-                yield place, "WINDOW inside GRAPH"
-            around = Window
-        case Graph():
-            if around is Window and REFUSED_GRAPH_INSIDE_WINDOW:
-                yield place, "GRAPH inside WINDOW"
-            around = around or Graph
-        case Bgp() if REFUSED_QUOTED_TRIPLES:
-            for pattern in node.patterns:
-                if any(isinstance(term, QuotedPattern | QuotedTriple) for term in pattern):
-                    yield pattern.position or place, "quoted triple patterns"
-        case Values() if REFUSED_QUOTED_TRIPLES:
-            if any(isinstance(cell, QuotedTriple) for row in node.rows for cell in row):
-                yield place, "quoted triples in VALUES"
     for expression in _expressions(node):
         yield from _in_expression(expression)
     for child in node.children:
-        yield from _in_node(child, around)
+        yield from _in_node(child)
 
 
 def _expressions(node: Node) -> tuple[Expression, ...]:
@@ -145,5 +111,3 @@ def _in_expression(expression: Expression) -> Iterator[_Finding]:
                 yield place, f"the function {name}"
             case Aggregate() if part.name not in SUPPORTED_AGGREGATES:
                 yield place, f"the aggregate {part.name}"
-            case Constant(term) if REFUSED_QUOTED_TRIPLES and isinstance(term, QuotedTriple):
-                yield place, "quoted triples in expressions"

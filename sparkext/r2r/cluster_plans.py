@@ -29,6 +29,7 @@ from sparkext.r2r.leaves import (
     Cluster,
     DerivedLeaf,
     Leaf,
+    MergedLeaf,
     StaticLeaf,
     WindowLeaf,
 )
@@ -181,7 +182,7 @@ class ClusterPlanner:
     def _relation(self, name: str, leaf: Leaf) -> Relation:
         variables = tuple(v.name for v in leaf.variables)
         match leaf:
-            case WindowLeaf():
+            case WindowLeaf() | MergedLeaf():
                 return Relation(name, variables, RelationKind.WINDOW)
             case StaticLeaf():
                 return Relation(name, variables, RelationKind.STATIC)

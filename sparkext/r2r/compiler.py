@@ -37,6 +37,7 @@ from sparkext.r2r.leaves import (
     Cluster,
     DerivedLeaf,
     Leaf,
+    MergedLeaf,
     Scope,
     StaticLeaf,
     WindowLeaf,
@@ -180,6 +181,8 @@ class PatternCompiler:
         match leaf:
             case WindowLeaf():
                 return self.frames.window(leaf, rows)
+            case MergedLeaf():
+                return self.frames.merged(leaf, rows)
             case StaticLeaf():
                 return self.frames.static(leaf, rows)
             case DerivedLeaf() if self.keeps(leaf):

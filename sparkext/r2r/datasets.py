@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnknownGraphError
-from sparkext.language.algebra import TriplePattern, Variable
+from sparkext.language.algebra import Variable
 from sparkext.language.query import DatasetClause
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf
+from sparkext.r2r.pattern_places import PatternPlaces, pattern_text
 from sparkext.r2r.solutions import column_name
 from static_data.errors import UnknownGraphError as NotLoadedError
-from static_data.terms import Iri
+from static_data.terms import Iri, Term
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from sparkext.runtime.engine_room import EngineRoom
     from static_data.store import StaticStore
 
 
@@ -28,7 +30,9 @@ class TableKey:
     """What decides the rows of a static pattern, whatever its variables are called.
 
     `graphs` are graph ids (None: every named graph, bound to a column); `constants` are the ids of subject, predicate
-    and object, 0 for a variable, -1 for a term that no data holds; `columns` are the positions (s p o g = 0..3) shown.
+    and object, 0 for a variable or a quoted triple with variables, -1 for a term that no data holds; `columns` are the
+    places (s p o g = 0..3) shown. `quoted` are the places that hold quoted triples to be taken apart, `inner` the
+    constants inside; their places are numbered as `PatternPlaces` does.
     """
 
     graphs: tuple[int, ...] | None
@@ -36,13 +40,22 @@ class TableKey:
     columns: tuple[int, ...]
     equal: tuple[tuple[int, int], ...]
     named: bool
+    quoted: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
+
+    @property
+    def spec(self) -> str:
+        """The pattern for `EngineRoom.match_quads`; the graph has been seen to."""
+        constants = (*self.constants, 0, *self.inner)
+        return pattern_text(constants, self.quoted, self.columns, self.equal)
 
 
 class Dataset:
     """The RDF dataset of one query over a store (SPARQL 1.1, section 13)."""
 
-    def __init__(self, store: StaticStore, clause: DatasetClause) -> None:
+    def __init__(self, store: StaticStore, clause: DatasetClause, room: EngineRoom) -> None:
         self.store = store
+        self._room = room
         self._explicit = bool(clause.default or clause.named)
         self._default = tuple(self._graph_id(iri) for iri in clause.default)
         self._named = tuple(self._graph_id(iri) for iri in clause.named)
@@ -80,25 +93,20 @@ class Dataset:
     def key(self, leaf: StaticLeaf) -> TableKey:
         """What the pattern reads; raises UnknownGraphError for a graph that was never loaded."""
         named = isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable)
-        positions: list[Any] = list(leaf.pattern)
-        if named:
-            positions.append(leaf.graph.name)  # type: ignore[union-attr]
-        places = [
-            [place for place, term in enumerate(positions) if term == variable]
-            for variable in leaf.variables
-        ]
-        if not places:
-            columns: tuple[int, ...] = (0,)  # a relation needs a column: all constants, any will do
-        else:
-            columns = tuple(p[0] for p in places)
-        equal = tuple((p[0], other) for p in places for other in p[1:])
-        return TableKey(self._graphs(leaf), self._constants(leaf.pattern), columns, equal, named)
+        places = PatternPlaces.of(leaf.pattern, leaf.graph.name if named else None)  # type: ignore[union-attr]
+        subject, predicate, object_, _, *inner = places.constants(self._constant)
+        return TableKey(
+            self._graphs(leaf),
+            (subject, predicate, object_),
+            places.columns(leaf.variables),
+            places.equal(),
+            named,
+            places.quoted,
+            tuple(inner),
+        )
 
-    def _constants(self, pattern: TriplePattern) -> tuple[int, int, int]:
-        def constant(term: Any) -> int:
-            return 0 if isinstance(term, Variable) else self.store.lookup(term.n3()) or -1
-
-        return (constant(pattern.subject), constant(pattern.predicate), constant(pattern.object))
+    def _constant(self, term: Term) -> int:
+        return self.store.lookup(term.n3()) or -1
 
     def rows(self, key: TableKey, names: Sequence[str]) -> DataFrame:
         """The pattern's rows read from the store's tables, with these column names."""
@@ -110,6 +118,8 @@ class Dataset:
         if len(parts) > 1 and not key.named:
             # Several graphs read as one are merged: an RDF graph is a set.
             frame = frame.drop("g").distinct().withColumn("g", F.lit(0).cast("bigint"))
+        if key.quoted:
+            return self._room.match_quads(frame.select(*"spog"), key.spec, names)
         for first, second in key.equal:
             frame = frame.where(F.col("spog"[first]) == F.col("spog"[second]))
         chosen = zip(key.columns, names, strict=True)

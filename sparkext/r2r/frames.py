@@ -9,15 +9,15 @@ from pyspark.sql import DataFrame
 
 from sparkext.language.algebra import Variable
 from sparkext.r2r.datasets import Dataset, column_names
-from sparkext.r2r.leaves import StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.solutions import Solutions, column_name
 
 if TYPE_CHECKING:
     from sparkext.r2r.static_relations import StaticRelations
     from sparkext.runtime.engine_room import EngineRoom
 
-WindowContents = Callable[[WindowLeaf], Any]
-"""Gives the JVM's content of a window's pattern."""
+WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
+"""Gives the JVM's content of a window's pattern, or of one over windows and static data."""
 
 
 class Frames(Protocol):
@@ -28,6 +28,9 @@ class Frames(Protocol):
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
         """A window's pattern."""
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
+        """A pattern over static data and windows, merged."""
 
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         """A static pattern."""
@@ -63,6 +66,9 @@ class PreparedFrames:
         self.stages: dict[str, tuple[Any, Solutions]] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
+        return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
         return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)
 
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
@@ -106,6 +112,11 @@ class StockFrames:
         self._stages: dict[str, Solutions] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
+        assert self._windows is not None, "static parts read no window"
+        frame = self._room.stock_frame(self._windows(leaf), _names(leaf.variables))
+        return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
         assert self._windows is not None, "static parts read no window"
         frame = self._room.stock_frame(self._windows(leaf), _names(leaf.variables))
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)

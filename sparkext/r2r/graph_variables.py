@@ -83,6 +83,8 @@ def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
     >>> print(bind_graph_variables(Graph(Variable("g"), Bgp(())), (Iri("http://e/1"),)).right.rows)
     ((Iri(value='http://e/1'),),)
     """
+    if isinstance(node, Window):
+        return node  # its graphs are its elements', seen to by bind_window_graphs
     children = tuple(bind_graph_variables(child, graphs) for child in node.children)
     node = node.replace_children(children) if children else node
     if not isinstance(node, Graph) or not isinstance(node.name, Variable):

@@ -12,6 +12,7 @@ from adaptive.query_graph import ColumnStatistics
 from sparkext.language.algebra import Node, Union, Values, Variable
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.leaf_statistics import (
+    guessed_window_rows,
     heuristic_statistics,
     table_statistics,
     window_statistics,
@@ -20,6 +21,7 @@ from sparkext.r2r.leaves import (
     Cluster,
     DerivedLeaf,
     Leaf,
+    MergedLeaf,
     Scope,
     StaticLeaf,
     WindowLeaf,
@@ -82,6 +84,8 @@ class LeafEstimates:
                     self._domains(others),
                     self._heuristics.h1,
                 )
+            case MergedLeaf():
+                return self._merged(leaf)
             case DerivedLeaf():
                 rows = (
                     made_rows
@@ -99,6 +103,17 @@ class LeafEstimates:
         if not self._heuristics.counted:
             return heuristic_statistics(leaf, self._heuristics.h1, self._heuristics.h2)
         return table_statistics(self._catalogue(), self.dataset.key(leaf), leaf.variables)
+
+    def _merged(self, leaf: MergedLeaf) -> RelationStatistics:
+        """Those of the static part, and of windows that are taken to be as they are before they hold anything."""
+        static = self._table(leaf.static_part)
+        widths = [self._widths.get(window.value) for window in leaf.graph.windows]
+        live = sum(guessed_window_rows(width) for width in widths)
+        columns = {
+            name: ColumnStatistics(column.distinct + live, column.top)
+            for name, column in static.columns.items()
+        }
+        return RelationStatistics(static.rows + live, columns)
 
     def _domains(self, leaves: tuple[Leaf, ...]) -> dict[Variable, float]:
         """For each variable, the fewest distinct values that a static pattern has for it."""

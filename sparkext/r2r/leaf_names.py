@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparkext.language.algebra import PatternTerm, TriplePattern, Variable
+from sparkext.language.algebra import PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.expressions import (
     And,
     Arithmetic,
@@ -16,7 +16,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
-from sparkext.r2r.leaves import DerivedLeaf, Leaf, NamedGraph, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves import DerivedLeaf, Leaf, MergedLeaf, NamedGraph, StaticLeaf, WindowLeaf
 from static_data.terms import Iri
 
 _LAST_PART = re.compile(r"[^/#]+(?=[/#]?$)")
@@ -33,7 +33,12 @@ def leaf_name(leaf: Leaf) -> str:
     match leaf:
         case WindowLeaf():
             kept = "" if leaf.kept is None else f" distinct {' '.join(map(str, leaf.kept))}"
-            return f"{_short(leaf.window)}{{{_pattern(leaf.pattern)}}}{kept}"
+            text = _pattern(leaf.pattern)
+            if leaf.graph is not None:
+                text = f"{_short(leaf.graph)}{{{text}}}"
+            return f"{_short(leaf.window)}{{{text}}}{kept}"
+        case MergedLeaf():
+            return f"default graph{{{_pattern(leaf.pattern)}}}"
         case StaticLeaf():
             text = _pattern(leaf.pattern)
             return (
@@ -82,4 +87,6 @@ def _short(term: PatternTerm | Iri) -> str:
     if isinstance(term, Iri):
         found = _LAST_PART.search(term.value)
         return found.group() if found else term.n3()
+    if isinstance(term, QuotedPattern):
+        return f"<< {_short(term.subject)} {_short(term.predicate)} {_short(term.object)} >>"
     return term.n3()

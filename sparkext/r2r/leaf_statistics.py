@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from adaptive.heuristics import bound_positions_rank, guessed_statistics, within_graph
 from adaptive.heuristics.h1_bound_positions import Bound
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
-from sparkext.language.algebra import TriplePattern, Variable
+from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf, WindowLeaf
+from sparkext.r2r.pattern_places import GRAPH_PLACE
 
 if TYPE_CHECKING:
     from sparkext.r2r.datasets import TableKey
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 NOW_ROWS = 1_000.0
 ROWS_PER_SECOND = 200.0
 MOST_ROWS = 10_000.0
+# What is taken to be left of the rows for each constant inside a quoted triple, of which nothing is counted.
+INNER_CONSTANT_SHARE = 0.5
 
 _PREDICATE_ALONE: Bound = (False, True, False)
 
@@ -41,19 +44,28 @@ def table_statistics(
             if constant and relation.rows:
                 counted = dict(column.top).get(constant)
                 share *= (counted or 1.0 / max(1, column.distinct) * relation.rows) / relation.rows
-        matched = relation.rows * share
+        matched = relation.rows * share * INNER_CONSTANT_SHARE ** sum(map(bool, key.inner))
         rows += matched
         distinct[0] += min(relation.subject.distinct, matched)
         distinct[1] += min(relation.predicate.distinct, matched)
         distinct[2] += min(relation.object.distinct, matched)
         distinct[3] += 1 if matched else 0
-        if share == 1.0 and len(key.graphs or ()) == 1:
+        if share == 1.0 and not key.quoted and len(key.graphs or ()) == 1:
             top = {0: relation.subject.top, 2: relation.object.top}
     columns = {
-        variable.name: ColumnStatistics(max(1.0, distinct[place]), top.get(place, ()))
+        variable.name: ColumnStatistics(
+            max(1.0, distinct[_outermost(place, key.quoted)]), top.get(place, ())
+        )
         for variable, place in zip(variables, key.columns, strict=False)
     }
     return RelationStatistics(rows, columns)
+
+
+def _outermost(place: int, quoted: tuple[int, ...]) -> int:
+    """The place of the triple itself in which a place inside a quoted triple lies."""
+    while place > GRAPH_PLACE:
+        place = quoted[(place - GRAPH_PLACE - 1) // 3]
+    return place
 
 
 def window_statistics(
@@ -70,12 +82,7 @@ def window_statistics(
     """
     rows = float(present_rows)
     if not rows:
-        seconds = 1.0 if width_ms is None else width_ms / 1000.0
-        rows = (
-            NOW_ROWS
-            if width_ms is None
-            else min(MOST_ROWS, max(NOW_ROWS, ROWS_PER_SECOND * seconds))
-        )
+        rows = guessed_window_rows(width_ms)
         bound = bound_positions(leaf.pattern)
         # The guess is that of a pattern with its predicate alone, the usual one.
         if h1 and bound_positions_rank(bound) < bound_positions_rank(_PREDICATE_ALONE):
@@ -86,6 +93,17 @@ def window_statistics(
     if leaf.kept is not None:
         rows = min(rows, max(1.0, _product(columns[v.name].distinct for v in leaf.kept)))
     return RelationStatistics(rows, columns)
+
+
+def guessed_window_rows(width_ms: int | None) -> float:
+    """Rows of a window that has held nothing yet, by its width (None: NOW).
+
+    >>> guessed_window_rows(None), guessed_window_rows(30_000)
+    (1000.0, 6000.0)
+    """
+    if width_ms is None:
+        return NOW_ROWS
+    return min(MOST_ROWS, max(NOW_ROWS, ROWS_PER_SECOND * width_ms / 1000.0))
 
 
 def heuristic_statistics(leaf: StaticLeaf, h1: bool, h2: bool) -> RelationStatistics:
@@ -104,7 +122,10 @@ def bound_positions(pattern: TriplePattern) -> Bound:
     >>> bound_positions(TriplePattern(Variable("p"), Iri("http://e/at"), Iri("http://e/room")))
     (False, True, True)
     """
-    subject, predicate, object_ = (not isinstance(term, Variable) for term in pattern)
+    # A quoted triple with variables counts as a variable, a ground one as a term.
+    subject, predicate, object_ = (
+        not isinstance(term, Variable | QuotedPattern) for term in pattern
+    )
     return subject, predicate, object_
 
 

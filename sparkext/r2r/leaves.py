@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
     Bgp,
     Filter,
@@ -27,7 +28,10 @@ from static_data.terms import Iri
 
 @dataclass(frozen=True)
 class DefaultGraph:
-    """The scope of a pattern outside WINDOW and GRAPH."""
+    """The scope of a pattern outside WINDOW and GRAPH; `windows` are the query's windows without a name, whose content
+    is merged with it, by the names that the engine gave them."""
+
+    windows: tuple[Iri, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,15 @@ class NamedGraph:
 
 @dataclass(frozen=True)
 class InWindow:
-    """The scope of a pattern inside WINDOW."""
+    """The scope of a pattern inside WINDOW; `graph` is the GRAPH around it there, one element's.
+
+    Without one, a pattern looks at the merge of the elements' graphs and default graphs, or, with `strict`, at the
+    default graphs alone (RSP-QL*, Definition 14).
+    """
 
     name: Iri
+    graph: Iri | Variable | None = None
+    strict: bool = False
 
 
 DEFAULT_GRAPH = DefaultGraph()
@@ -51,16 +61,23 @@ Scope: TypeAlias = DefaultGraph | NamedGraph | InWindow
 
 @dataclass(frozen=True)
 class WindowLeaf:
-    """A triple pattern over a window's content; with `kept`, the distinct bindings of some of its variables only."""
+    """A triple pattern over a window's content; with `kept`, the distinct bindings of some of its variables only.
+
+    `graph` and `strict` are those of its scope.
+    """
 
     window: Iri
     pattern: TriplePattern
     kept: tuple[Variable, ...] | None = None
+    graph: Iri | Variable | None = None
+    strict: bool = False
 
-    @property
+    @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables bound, in the order of its columns."""
-        return self.pattern.variables if self.kept is None else self.kept
+        """The variables bound, in the order of its columns: the graph's first."""
+        if self.kept is not None:
+            return self.kept
+        return _with_graph(self.graph, self.pattern)
 
     @property
     def certain(self) -> frozenset[Variable]:
@@ -81,8 +98,7 @@ class StaticLeaf:
     def variables(self) -> tuple[Variable, ...]:
         """The variables bound, the graph's first."""
         name = self.graph.name if isinstance(self.graph, NamedGraph) else None
-        first = (name,) if isinstance(name, Variable) else ()
-        return tuple(dict.fromkeys(first + self.pattern.variables))
+        return _with_graph(name, self.pattern)
 
     @property
     def certain(self) -> frozenset[Variable]:
@@ -90,6 +106,36 @@ class StaticLeaf:
         return frozenset(self.variables)
 
     static = True
+
+
+@dataclass(frozen=True)
+class MergedLeaf:
+    """A triple pattern over the default graph of a query with unnamed windows: static data and windows, merged."""
+
+    graph: DefaultGraph
+    pattern: TriplePattern
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables bound, in the order of its columns."""
+        return self.pattern.variables
+
+    @property
+    def certain(self) -> frozenset[Variable]:
+        """All of them."""
+        return frozenset(self.variables)
+
+    static = False
+
+    @property
+    def static_part(self) -> StaticLeaf:
+        """The pattern over the static data alone."""
+        return StaticLeaf(DEFAULT_GRAPH, self.pattern)
+
+
+def _with_graph(name: Iri | Variable | None, pattern: TriplePattern) -> tuple[Variable, ...]:
+    first = (name,) if isinstance(name, Variable) else ()
+    return tuple(dict.fromkeys(first + pattern.variables))
 
 
 @dataclass(frozen=True)
@@ -102,7 +148,7 @@ class DerivedLeaf:
     @cached_property
     def graph_variable(self) -> tuple[Variable, ...]:
         """The variable of GRAPH ?g around it, if the solutions have that column."""
-        name = self.scope.name if isinstance(self.scope, NamedGraph) else None
+        name = graph_of(self.scope)
         if isinstance(name, Variable) and graph_use(self.node) is GraphUse.EVERY:
             return (name,)
         return ()
@@ -123,7 +169,34 @@ class DerivedLeaf:
         return reads_no_window(self.node, self.scope)
 
 
-Leaf: TypeAlias = WindowLeaf | StaticLeaf | DerivedLeaf
+Leaf: TypeAlias = WindowLeaf | StaticLeaf | MergedLeaf | DerivedLeaf
+
+
+def graph_of(scope: Scope) -> Iri | Variable | None:
+    """The name of the GRAPH around a pattern in that scope."""
+    match scope:
+        case NamedGraph():
+            return scope.name
+        case InWindow():
+            return scope.graph
+    return None
+
+
+def inside_graph(scope: Scope, name: Iri | Variable) -> Scope:
+    """The scope of what stands in a GRAPH that has this scope: in a window, an element's graph."""
+    if isinstance(scope, InWindow):
+        return InWindow(scope.name, name, scope.strict)
+    return NamedGraph(name)
+
+
+def inside_window(node: Window) -> InWindow:
+    """The scope of what stands in a WINDOW, whatever is around it: the window is a dataset of its own."""
+    if not isinstance(node.name, Iri):
+        # Those elsewhere have been spelt out before.
+        raise UnsupportedFeatureError(
+            "WINDOW with a variable is not supported here", *(node.position or (1, 1))
+        )
+    return InWindow(node.name, strict=node.strict)
 
 
 @dataclass(frozen=True)
@@ -144,9 +217,13 @@ def reads_no_window(node: Node, scope: Scope) -> bool:
     if isinstance(node, Window | StageRows):
         return False
     if isinstance(node, Bgp):
-        return not (isinstance(scope, InWindow) and node.patterns)
-    inner = NamedGraph(node.name) if isinstance(node, Graph) else scope
+        return not (_reads_windows(scope) and node.patterns)
+    inner = inside_graph(scope, node.name) if isinstance(node, Graph) else scope
     return all(reads_no_window(child, inner) for child in node.children)
+
+
+def _reads_windows(scope: Scope) -> bool:
+    return isinstance(scope, InWindow) or bool(isinstance(scope, DefaultGraph) and scope.windows)
 
 
 def flatten(node: Node, scope: Scope) -> Cluster:
@@ -164,10 +241,9 @@ def flatten(node: Node, scope: Scope) -> Cluster:
             left, right = flatten(node.left, scope), flatten(node.right, scope)
             return Cluster(left.leaves + right.leaves, left.conditions + right.conditions)
         case Window():
-            assert isinstance(node.name, Iri)  # variables are refused by check_supported
-            return flatten(node.input, InWindow(node.name))
+            return flatten(node.input, inside_window(node))
         case Graph():
-            return flatten(node.input, NamedGraph(node.name))
+            return flatten(node.input, inside_graph(scope, node.name))
         case Filter():
             inner = flatten(node.input, scope)
             parts = conjuncts(node.condition)
@@ -193,5 +269,7 @@ def flatten_group(node: Node, scope: Scope) -> Cluster:
 
 def _leaf(pattern: TriplePattern, scope: Scope) -> Leaf:
     if isinstance(scope, InWindow):
-        return WindowLeaf(scope.name, pattern)
+        return WindowLeaf(scope.name, pattern, graph=scope.graph, strict=scope.strict)
+    if isinstance(scope, DefaultGraph) and scope.windows:
+        return MergedLeaf(scope, pattern)
     return StaticLeaf(scope, pattern)

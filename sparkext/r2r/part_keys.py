@@ -25,7 +25,7 @@ def join_key(
     """The key of a static join projected to some variables, and the order of its columns.
 
     Where the patterns read one graph each, equal joins of different queries get equal keys and orders. Others, with
-    GRAPH ?g or merged graphs, are told apart by their text.
+    GRAPH ?g, merged graphs or quoted triples, are told apart by their text.
     """
     wanted = set(shown)
     read = {v for condition in cluster.conditions for v in condition.variables}
@@ -47,7 +47,7 @@ def _patterns(cluster: Cluster, dataset: Dataset) -> tuple[TriplePattern, ...] |
         assert isinstance(leaf, StaticLeaf)
         key = dataset.key(leaf)
         binds_graph = isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable)
-        if binds_graph or key.graphs is None or len(key.graphs) != 1:
+        if binds_graph or key.quoted or key.graphs is None or len(key.graphs) != 1:
             return None
         terms: list[Term] = [
             term.name if isinstance(term, Variable) else constant

@@ -21,9 +21,10 @@ from sparkext.language.algebra import (
 from sparkext.language.expressions import VariableReference
 from sparkext.r2r.expressions import makes_terms
 from sparkext.r2r.graph_variables import bind_graph_variables
-from sparkext.r2r.leaves import DEFAULT_GRAPH
+from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
 from sparkext.r2r.local_names import number_hidden
 from sparkext.r2r.solutions import Solutions
+from sparkext.r2r.window_graphs import bind_window_graphs
 from sparkext.rewriting.push_filters import push_filters
 
 if TYPE_CHECKING:
@@ -58,10 +59,14 @@ class QueryFrames:
 
 
 def compile_query(
-    compiler: PatternCompiler, pattern: Node, variables: tuple[Variable, ...]
+    compiler: PatternCompiler,
+    pattern: Node,
+    variables: tuple[Variable, ...],
+    scope: Scope = DEFAULT_GRAPH,
 ) -> QueryFrames:
-    """Compile a query's algebra with all its solution modifiers."""
-    pattern = bind_graph_variables(number_hidden(pattern), compiler.estimates.dataset.named_graphs)
+    """Compile a query's algebra with all its solution modifiers; `scope` is that of its outermost patterns."""
+    pattern = bind_window_graphs(number_hidden(pattern))
+    pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
     if compiler.early_filters:
         pattern = push_filters(pattern)
     pattern, modifiers, project = _peel(pattern)
@@ -74,10 +79,10 @@ def compile_query(
             )
     sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):
-        solutions = compiler.compile(project, DEFAULT_GRAPH)
+        solutions = compiler.compile(project, scope)
         return _ordered(compiler, solutions.select(variables), None, modifiers)
     needed = frozenset(variables) | sorting
-    solutions = compiler.compile(project.input, DEFAULT_GRAPH, needed)
+    solutions = compiler.compile(project.input, scope, needed)
     return _ordered(compiler, solutions.select(variables), solutions, modifiers)
 
 

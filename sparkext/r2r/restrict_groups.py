@@ -9,6 +9,7 @@ from sparkext.language.algebra import (
     Distinct,
     Extend,
     Filter,
+    Graph,
     Group,
     Join,
     Node,
@@ -58,7 +59,10 @@ def _restrict(node: Node, windows: list[WindowLeaf]) -> Node:
     for leaf in windows:
         for key in leaf.variables:
             if key in keys:
-                bindings = Window(name=leaf.window, input=Bgp((leaf.pattern,)))
+                pattern: Node = Bgp((leaf.pattern,))
+                if leaf.graph is not None:
+                    pattern = Graph(leaf.graph, pattern)
+                bindings = Window(leaf.window, pattern, leaf.strict)
                 restricted = Join(restricted, Distinct(Project(bindings, (key,))))
     return dataclasses.replace(node, input=restricted)
 

@@ -46,24 +46,21 @@ class EngineRoom:
         """The log of a stream, made when first asked for."""
         return self.jvm.stream(iri)
 
-    def window_pattern(
-        self,
-        window: Any,
-        name: str,
-        constants: Sequence[int],
-        columns: Sequence[int],
-        equal: Sequence[int],
-    ) -> Any:
-        """The content of a triple pattern in a window; see EngineRoom.scala for the numbers."""
-        return self.jvm.windowPattern(
-            window, name, _numbers(constants), _numbers(columns), _numbers(equal)
-        )
+    def window_pattern(self, window: Any, name: str, spec: str) -> Any:
+        """The content of a triple pattern in a window; `spec` as `r2r.pattern_places.pattern_text` writes it."""
+        return self.jvm.windowPattern(window, name, spec)
 
-    def drop_window_pattern(
-        self, window: Any, constants: Sequence[int], columns: Sequence[int], equal: Sequence[int]
-    ) -> None:
+    def drop_window_pattern(self, window: Any, spec: str) -> None:
         """Stop keeping a pattern's content."""
-        self.jvm.dropWindowPattern(window, _numbers(constants), _numbers(columns), _numbers(equal))
+        self.jvm.dropWindowPattern(window, spec)
+
+    def match_quads(self, quads: DataFrame, spec: str, names: Sequence[str]) -> DataFrame:
+        """The quads (s, p, o, g) that match a pattern with quoted triples, by its columns."""
+        return DataFrame(self.jvm.matchQuads(quads._jdf, spec, list(names)), self.spark)
+
+    def merged_content(self, name: str, static: Any, bag: bool) -> Any:
+        """The content of a pattern over static data, to which windows can be merged."""
+        return self.jvm.mergedContent(name, static, bag)
 
     def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""

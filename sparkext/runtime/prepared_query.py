@@ -23,8 +23,10 @@ from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler
 from sparkext.r2r.frames import PreparedFrames, StockFrames
 from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
+from sparkext.r2r.leaves import DefaultGraph
 from sparkext.r2r.query_plans import compile_query
 from sparkext.r2r.solutions import column_name
+from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime import answers_file
 from sparkext.runtime.adaptation import Adaptation, FollowedCluster
 from sparkext.runtime.answers import Answers
@@ -33,6 +35,7 @@ from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
+from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -51,8 +54,19 @@ class PreparedQuery:
         self.windows = windows
         self._engine = engine
         self._window_order = list(windows.values())
-        self._patterns = WindowPatterns(engine.room, engine.windows, windows)
-        self._dataset = Dataset(engine.store, query.dataset)
+        self._dataset = Dataset(engine.store, query.dataset, engine.room)
+        self._bags = engine.settings.duplicates == "bag"
+        self._patterns = WindowPatterns(
+            engine.room,
+            engine.windows,
+            windows,
+            lambda leaf: engine.relations.table(self._dataset, leaf),
+            self._bags,
+        )
+        named = [Iri(w.name) for w in windows.values() if w.named]
+        strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
+        self._pattern = spell_out_windows(query.pattern, named, strict)
+        self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
         self._past: tuple[Switch, ...] = ()
         self._timeline: deque[Evaluated] = deque(maxlen=10_000)
         self._plans = self.compile(())
@@ -69,7 +83,7 @@ class PreparedQuery:
         room, enabled = self._engine.room, self._engine.settings.enabled
         with self._engine.compiling:
             compiler = self._compiler(orders)
-            frames = compile_query(compiler, self.query.pattern, self.query.answered)
+            frames = compile_query(compiler, self._pattern, self.query.answered, self._scope)
             if not enabled:
                 plans = room.plans(room.stock(frames.frame, self.name))
             else:
@@ -131,6 +145,8 @@ class PreparedQuery:
         if frames.makes_terms or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
         made.setForm(self._form())
+        if self._bags:
+            made.setBags()
         return made
 
     def _form(self) -> Any:
@@ -188,6 +204,7 @@ class PreparedQuery:
     def recompile(self) -> None:
         """Make the plans anew: the static data have changed."""
         self._past = self.history()
+        self._patterns.forget_merged()
         self._plans = self.compile(())
         self._jvm.replacePlans(self._plans.jvm)
         self._jvm.setForm(self._form())

@@ -51,6 +51,8 @@ class Stream:
         self.iri = iri
         self.watermark = watermark
         self.log: Any = engine.room.stream(iri)
+        if engine.settings.duplicates == "bag":
+            self.log.countSightings()
         self._engine = engine
         self.accepted_count = 0
         self.malformed_count = 0

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sparkext.errors import UnknownStreamError
 from sparkext.language.algebra import Variable
 from sparkext.language.query import Query
-from sparkext.r2r.leaves import WindowLeaf
+from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.pattern_places import (
+    ANY_NAME,
+    GRAPH_PLACE,
+    NO_NAME,
+    PatternPlaces,
+    pattern_text,
+)
 from sparkext.runtime.report_choice import says_when
 from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.windows import ElementsWindow, WindowSpec
@@ -22,17 +29,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QueryWindow:
-    """One window as a query declares it: `window` is the JVM's."""
+    """One window as a query declares it: `window` is the JVM's.
+
+    One that is not `named` is merged with the default graph; its name is ours. In a `strict` one, patterns outside
+    GRAPH see the default graphs of its elements only (RSP-QL*, Definition 14).
+    """
 
     name: str
     stream: str
     spec: WindowSpec
     key: str
     window: Any
+    named: bool = True
+    strict: bool = False
 
 
-PatternPlace = tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""Stream, window key and the numbers that describe a pattern to the JVM."""
+PatternPlace = tuple[str, str, str]
+"""Stream, window key and the text that describes a pattern to the JVM."""
 
 
 class WindowRegistry:
@@ -53,7 +66,7 @@ class WindowRegistry:
         `own_policy`: the query is registered with a report policy of its own.
         """
         pace = self._pace(query, own_policy)
-        opened = {}
+        opened: dict[str, QueryWindow] = {}
         if not self._sharing:
             self._unshared += 1
         for declaration, spec in zip(query.windows, self._rules.specs(query), strict=True):
@@ -61,13 +74,11 @@ class WindowRegistry:
             if iri not in streams:
                 raise UnknownStreamError(iri, list(streams))
             key = f"{spec!r}{pace if self._sharing else f' of query {self._unshared}'}"
-            assert declaration.name is not None  # unnamed windows are refused by check_supported
-            name = declaration.name.value
-            opened[name] = QueryWindow(name, iri, spec, key, None)
-        return {
-            name: QueryWindow(w.name, w.stream, w.spec, w.key, self._use(w, streams))
-            for name, w in opened.items()
-        }
+            given = declaration.name
+            name = f"_:unnamed{len(opened) + 1}" if given is None else given.value
+            strict = self._rules.profile.bare_patterns_see_times
+            opened[name] = QueryWindow(name, iri, spec, key, None, given is not None, strict)
+        return {name: replace(w, window=self._use(w, streams)) for name, w in opened.items()}
 
     def _use(self, window: QueryWindow, streams: Mapping[str, Stream]) -> Any:
         place = (window.stream, window.key)
@@ -115,51 +126,79 @@ class WindowPatterns:
     """The pattern contents that one query keeps in its windows."""
 
     def __init__(
-        self, room: EngineRoom, registry: WindowRegistry, windows: Mapping[str, QueryWindow]
+        self,
+        room: EngineRoom,
+        registry: WindowRegistry,
+        windows: Mapping[str, QueryWindow],
+        static: Callable[[StaticLeaf], Any],
+        bag: bool,
     ) -> None:
         self._room = room
         self._registry = registry
         self._windows = windows
+        self._static = static
+        self._bag = bag
         self._contents: dict[WindowLeaf, Any] = {}
         self._places: dict[PatternPlace, QueryWindow] = {}
+        self._merged: dict[MergedLeaf, Any] = {}
 
-    def content(self, leaf: WindowLeaf) -> Any:
+    def content(self, leaf: WindowLeaf | MergedLeaf) -> Any:
         """The JVM's content of a pattern: shared with every query that matches the same in the same window."""
+        if isinstance(leaf, MergedLeaf):
+            if leaf not in self._merged:
+                self._merged[leaf] = self._merge(leaf)
+            return self._merged[leaf]
         if leaf not in self._contents:
             window = self._windows[leaf.window.value]
-            numbers = self._numbers(leaf)
-            place = (window.stream, window.key, *numbers)
+            spec = self._spec(leaf)
+            place = (window.stream, window.key, spec)
             if place not in self._places:
                 self._places[place] = window
                 self._registry.use_pattern(place)
             name = f"{window.name} {leaf.pattern.predicate.n3()}"
-            self._contents[leaf] = self._room.window_pattern(window.window, name, *numbers)
+            self._contents[leaf] = self._room.window_pattern(window.window, name, spec)
         return self._contents[leaf]
 
     def present_rows(self, leaf: WindowLeaf) -> int:
         """How many rows the pattern finds now; 0 before it was first asked for."""
         return int(self.content(leaf).rowCount())
 
+    def forget_merged(self) -> None:
+        """Give back what is merged with static data, as these have changed."""
+        for leaf, content in self._merged.items():
+            for name in leaf.graph.windows:
+                content.leave(self._windows[name.value].window)
+        self._merged.clear()
+
     def close(self) -> None:
         """Give the patterns back; those that no other query matches are no longer kept up."""
+        self.forget_merged()
         for place, window in self._places.items():
             if self._registry.leave_pattern(place):
-                self._room.drop_window_pattern(window.window, *place[2:])
+                self._room.drop_window_pattern(window.window, place[2])
         self._places.clear()
         self._contents.clear()
 
-    def _numbers(
-        self, leaf: WindowLeaf
-    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        terms = list(leaf.pattern)
+    def _merge(self, leaf: MergedLeaf) -> Any:
+        name = f"default graph {leaf.pattern.predicate.n3()}"
+        content = self._room.merged_content(name, self._static(leaf.static_part), self._bag)
+        for window in leaf.graph.windows:
+            declared = self._windows[window.value]
+            part = WindowLeaf(window, leaf.pattern, strict=declared.strict)
+            content.merge(declared.window, self._spec(part))
+        return content
+
+    def _spec(self, leaf: WindowLeaf) -> str:
+        places = PatternPlaces.of(leaf.pattern, leaf.graph)
         # Constants of a query stay in the dictionary with it: a stream may bring them at any time.
-        constants = tuple(
-            0 if isinstance(t, Variable) else int(self._room.dictionary.encodeRetained(t.n3()))
-            for t in terms
+        constants = list(
+            places.constants(lambda term: int(self._room.dictionary.encodeRetained(term.n3())))
         )
-        places = {v: [p for p, t in enumerate(terms) if t == v] for v in leaf.pattern.variables}
-        columns = tuple(places[v][0] for v in leaf.variables) or (0,)
-        equal = tuple(
-            n for found in places.values() for other in found[1:] for n in (found[0], other)
-        )
-        return constants, columns, equal
+        if isinstance(leaf.graph, Variable):
+            constants[GRAPH_PLACE] = ANY_NAME
+        elif leaf.graph is None and leaf.strict:
+            constants[GRAPH_PLACE] = NO_NAME
+        columns = places.columns(leaf.variables)
+        # What is kept of a pattern is kept once, however often it is sighted.
+        bag = self._bag and leaf.kept is None
+        return pattern_text(constants, places.quoted, columns, places.equal(), bag)

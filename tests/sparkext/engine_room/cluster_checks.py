@@ -50,9 +50,11 @@ def check_windows(live: LiveRoom) -> None:
     """A window's rows as they are at each bind, scanned and probed on executors."""
     stream = live.room.stream(iri("cluster"))
     window = stream.window("w")
-    content = live.room.windowPattern(window, "w", "0,0,0", "0,2", "")
+    content = live.room.windowPattern(window, "w", "0,0,0||0,2||set")
     exists = live.room.windowPattern(
-        window, "none", f"{live.id(iri('s3'))},{live.id(iri('p'))},{live.id(iri('o0'))}", "", ""
+        window,
+        "none",
+        f"{live.id(iri('s3'))},{live.id(iri('p'))},{live.id(iri('o0'))}||||set",
     )
     frame = live.frame(content, "s", "o")
     joined = frame.join(F.broadcast(live.frame(content, "t", "o")), "o").select("s", "t")

@@ -38,7 +38,7 @@ class Query:
         self.width = width
         self.stream = live.room.stream(iri(name))
         self.window = self.stream.window("w")
-        self.content = live.room.windowPattern(self.window, "w", "0,0,0", "0,2", "")
+        self.content = live.room.windowPattern(self.window, "w", "0,0,0||0,2||set")
         frame = change(live.frame(self.content, "s", "o"))
         self.names = [c for c in frame.columns if not c.startswith("_")]
         self.plans = live.room.plans(live.prepare(frame))

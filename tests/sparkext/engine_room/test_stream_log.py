@@ -21,7 +21,7 @@ def stream(live: LiveRoom, request: pytest.FixtureRequest) -> Any:
 
 def everything(live: LiveRoom, window: Any) -> Any:
     """Subject and object of all that is in a window."""
-    return live.room.windowPattern(window, "all", "0,0,0", "0,2", "")
+    return live.room.windowPattern(window, "all", "0,0,0||0,2||set")
 
 
 def texts(live: LiveRoom, content: Any) -> set[tuple[str, ...]]:
@@ -152,9 +152,9 @@ def test_windows_and_patterns_are_shared(live: LiveRoom, stream: Any) -> None:
     assert stream.window("range 5").equals(window)
     content = everything(live, window)
     assert everything(live, stream.window("range 5")).equals(content)
-    assert not live.room.windowPattern(window, "other", "0,0,0", "2,0", "").equals(content)
+    assert not live.room.windowPattern(window, "other", "0,0,0||2,0||set").equals(content)
     assert window.patternCount() == 2
-    live.room.dropWindowPattern(window, "0,0,0", "2,0", "")
+    live.room.dropWindowPattern(window, "0,0,0||2,0||set")
     assert window.patternCount() == 1
     stream.append(block([sighting(1, "a")]))
     window.advance(0, 1)
@@ -175,13 +175,13 @@ def test_a_dropped_pattern_can_be_asked_for_again(live: LiveRoom, stream: Any) -
     window = stream.window("w")
     stream.append(block([sighting(1, "a"), sighting(2, "b")]))
     for constants in ("0,0,0", f"0,{live.id(P)},0"):
-        live.room.windowPattern(window, "x", constants, "0", "")
+        live.room.windowPattern(window, "x", f"{constants}||0||set")
     window.advance(0, 1)
     for constants in ("0,0,0", f"0,{live.id(P)},0"):
-        live.room.dropWindowPattern(window, constants, "0", "")
+        live.room.dropWindowPattern(window, f"{constants}||0||set")
     window.advance(0, 2)
     for constants in ("0,0,0", f"0,{live.id(P)},0"):
-        again = live.room.windowPattern(window, "x", constants, "0", "")
+        again = live.room.windowPattern(window, "x", f"{constants}||0||set")
         assert texts(live, again) == {(iri("a"),), (iri("b"),)}
     window.advance(1, 2)
     assert texts(live, again) == {(iri("b"),)}
@@ -255,7 +255,7 @@ def test_a_graph_column_names_the_element_and_its_times_are_in_none(
     live: LiveRoom, stream: Any
 ) -> None:
     window = stream.window("w")
-    content = live.room.windowPattern(window, "g", "0,0,0", "3,0", "")
+    content = live.room.windowPattern(window, "g", "0,0,0||3,0||set")
     graph, at = iri("g1"), iri("at")
     element = Element(1, graph, [(iri("s"), P, iri("o"))], [(graph, at, iri("now"))])
     stream.append(block([element]))
@@ -265,7 +265,7 @@ def test_a_graph_column_names_the_element_and_its_times_are_in_none(
 
 def test_blank_nodes_belong_to_their_element(live: LiveRoom, stream: Any) -> None:
     window = stream.window("w")
-    content = live.room.windowPattern(window, "g", "0,0,0", "3,0", "")
+    content = live.room.windowPattern(window, "g", "0,0,0||3,0||set")
     # The graph's name and the subject of its time are one node, in each element another.
     triples, times = [("_:x", P, "_:g")], [("_:g", iri("at"), iri("now"))]
     stream.append(block([Element(1, "_:g", triples, times), Element(1, "_:g", triples, times)]))
@@ -282,7 +282,7 @@ def test_a_pattern_without_columns_tells_whether_there_is_a_match(
 ) -> None:
     window = stream.window("w")
     constants = f"{live.id(iri('a'))},{live.id(P)},{live.id(iri('o'))}"
-    content = live.room.windowPattern(window, "a p o", constants, "", "")
+    content = live.room.windowPattern(window, "a p o", f"{constants}||||set")
     plan = live.prepare(live.frame(content))
     stream.append(block([sighting(1, "a"), sighting(2, "b"), sighting(3, "a")]))
     for bounds, matches in (((0, 1), 1), ((0, 3), 1), ((1, 2), 0), ((2, 3), 1), ((3, 3), 0)):

@@ -95,7 +95,7 @@ def test_windows_hold_what_a_set_of_rows_would(live: LiveRoom, seed: int) -> Non
     windows = {key: stream.window(key) for key in widths}
     held = {
         (key, n): live.room.windowPattern(
-            windows[key], f"{key}{n}", pattern.constants, pattern.columns, pattern.equal
+            windows[key], f"{key}{n}", f"{pattern.constants}||{pattern.columns}|{pattern.equal}|set"
         )
         for key in widths
         for n, pattern in enumerate(patterns)
@@ -154,7 +154,7 @@ def test_windows_hold_what_a_set_of_rows_would(live: LiveRoom, seed: int) -> Non
 def test_a_peak_leaves_neither_rows_to_walk_nor_memory(live: LiveRoom) -> None:
     stream = live.room.stream("http://example.org/peak")
     window = stream.window("w")
-    content = live.room.windowPattern(window, "all", "0,0,0", "0,2", "")
+    content = live.room.windowPattern(window, "all", "0,0,0||0,2||set")
     probe = live.static("probe", [(live.id(iri("kept")),)], 1)
     found = live.prepare(
         live.frame(probe, "s").join(F.broadcast(live.frame(content, "s", "o")), "s")
@@ -176,7 +176,7 @@ def test_a_peak_leaves_neither_rows_to_walk_nor_memory(live: LiveRoom) -> None:
 def test_arrivals_and_expiries_are_counted(live: LiveRoom) -> None:
     stream = live.room.stream("http://example.org/counted")
     window = stream.window("w")
-    content = live.room.windowPattern(window, "all", "0,0,0", "0,2", "")
+    content = live.room.windowPattern(window, "all", "0,0,0||0,2||set")
     triple = (iri("s"), iri("p"), iri("o"))
     stream.append(block([Element(t, None, [triple]) for t in (1, 2, 3)]))
     window.advance(0, 3)

@@ -51,7 +51,7 @@ def register(engine: Engine, select: str, body: str, name: str) -> RegisteredQue
 def key_of(engine: Engine, body: str, *shown: str) -> tuple[object, tuple[str, ...]]:
     pattern = parse_query("PREFIX : <http://example.org/> SELECT * WHERE {" + body + "}").pattern
     cluster = flatten_group(pattern.children[0], DEFAULT_GRAPH)
-    dataset = Dataset(engine.store, DatasetClause())
+    dataset = Dataset(engine.store, DatasetClause(), engine.room)
     key, columns = join_key(cluster, [Variable(name) for name in shown], dataset)
     return key, tuple(column.name for column in columns)
 

@@ -1,0 +1,141 @@
+"""WINDOW ?w, and GRAPH ?g inside a window, whose graphs are those of the elements that it holds at the time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Node,
+    OrderBy,
+    Project,
+    Reduced,
+    ToMultiset,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
+from sparkext.r2r.graph_variables import GraphUse, graph_use
+from sparkext.r2r.scope import certain_variables
+from static_data.terms import Iri
+
+
+def spell_out_windows(
+    node: Node, names: Sequence[Iri], strict: Collection[Iri] = frozenset()
+) -> Node:
+    """The same pattern with WINDOW ?w as the union over the query's named windows, each joined with its name.
+
+    Windows in `strict` are marked so.
+
+    >>> found = spell_out_windows(Window(Variable("w"), Bgp()), [Iri("http://e/w")])
+    >>> found.left.name.value, found.right.rows
+    ('http://e/w', ((Iri(value='http://e/w'),),))
+    """
+
+    def spell_out(inner: Node) -> Node:
+        if not isinstance(inner, Window):
+            return inner
+        if isinstance(inner.name, Iri):
+            return replace(inner, strict=inner.name in strict)
+        parts: list[Node] = [
+            Join(
+                replace(inner, name=name, strict=name in strict), Values((inner.name,), ((name,),))
+            )
+            for name in names
+        ]
+        return reduce(Union, parts) if parts else Join(inner.input, Values((inner.name,), ()))
+
+    return node.transform(spell_out)
+
+
+def bind_window_graphs(node: Node) -> Node:
+    """The same pattern with GRAPH ?g inside windows spelt out where the column of its triples would not do.
+
+    A window's graphs are known only at an evaluation, so a pattern that hides the graph carries it along: before,
+    ``Graph(?g, Project(P, ?x))``; after, ``Project(Graph(?h, P), ?x ?h)`` with ?h bound to ?g.
+    """
+    if isinstance(node, Window):
+        return replace(node, input=_in_window(node.input))
+    children = tuple(bind_window_graphs(child) for child in node.children)
+    return node.replace_children(children) if children else node
+
+
+def _in_window(node: Node) -> Node:
+    children = tuple(_in_window(child) for child in node.children)
+    node = node.replace_children(children) if children else node
+    if not isinstance(node, Graph) or not isinstance(node.name, Variable):
+        return node
+    use = graph_use(node.input)
+    if use is GraphUse.EVERY:
+        return node
+    if use is GraphUse.NONE:
+        return Join(node.input, _element_names(node.name))
+    carried = Variable(f"_:graph of {node.name.name}")
+    inner = _carrying(node.input, carried)
+    if node.name not in node.input.variables:
+        return Extend(inner, node.name, VariableReference(carried))
+    if node.name not in certain_variables(node.input):
+        raise _refused(node, f"{node.name} is also a variable inside that may be unbound")
+    same = BuiltinCall("SAMETERM", (VariableReference(node.name), VariableReference(carried)))
+    return Filter(same, inner)
+
+
+def _carrying(node: Node, graph: Variable) -> Node:
+    """The pattern evaluated in each element's graph, with the graph's name as one more variable of its solutions."""
+    match node:
+        case Bgp() if node.patterns:
+            return Graph(graph, node)
+        case Bgp() | Values() | Graph() | Window():
+            return Join(node, _element_names(graph))
+        case Join() | Union() | LeftJoin():
+            if isinstance(node, LeftJoin) and node.condition is not None:
+                _check(node, node.condition)
+            return node.replace_children(
+                (_carrying(node.left, graph), _carrying(node.right, graph))
+            )
+        case Filter():
+            _check(node, node.condition)
+            return replace(node, input=_carrying(node.input, graph))
+        case Extend() | Distinct() | Reduced() | ToMultiset():
+            return node.replace_children((_carrying(node.input, graph),))
+        case OrderBy():
+            return _carrying(node.input, graph)  # a bag has no order
+        case Project():
+            return Project(_carrying(node.input, graph), (*node.names, graph))
+        case Group() if node.keys:
+            keys = (*node.keys, (graph, VariableReference(graph)))
+            return replace(node, input=_carrying(node.input, graph), keys=keys)
+        case _:
+            raise _refused(node, f"{type(node).__name__} in a sub-select there")
+
+
+def _check(node: Node, condition: Expression) -> None:
+    if any(isinstance(part, Exists) for part in condition.walk()):
+        raise _refused(node, "EXISTS beside a sub-select there")
+
+
+def _refused(node: Node, what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"GRAPH with a variable inside WINDOW: {what} is not supported",
+        *(node.position or (1, 1)),
+    )
+
+
+def _element_names(variable: Variable) -> Node:
+    """The names of a window's elements, each once."""
+    subject, predicate, object_ = (Variable(f"_:{place} of {variable.name}") for place in "spo")
+    triple = TriplePattern(subject, predicate, object_)
+    return Distinct(Project(Graph(variable, Bgp((triple,))), (variable,)))
