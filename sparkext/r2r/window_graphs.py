@@ -29,7 +29,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
 from sparkext.r2r.graph_variables import GraphUse, graph_use
-from sparkext.r2r.scope import certain_variables
+from sparkext.rewriting.bound_variables import certain_variables
 from static_data.terms import Iri
 
 
