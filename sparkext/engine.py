@@ -224,7 +224,8 @@ class Engine:
         for warning in query.warnings:
             logger.warning("%s", warning)
         with self.lock:
-            given = name or (query.registration.name.value if query.registration else None)
+            registered_as = query.registration.name if query.registration else None
+            given = name or (registered_as.value if registered_as else None)
             chosen = given or f"query-{len(self._queries) + 1}"
             if chosen in self._queries:
                 raise DuplicateNameError(f"a query named {chosen} is already registered")

@@ -37,11 +37,12 @@ class ReportRule:
 @dataclass(frozen=True)
 class Registration:
     """The REGISTER clause: the streaming operator (None: STREAM alone), the query's IRI, COMPUTED
-    EVERY, and when to report: where any of the rules holds.
+    EVERY, and when to report: where any of the rules holds. The name is None where only SELECT says the
+    operator (SPARQLstream).
     """
 
     operator: StreamOperator | None
-    name: Iri
+    name: Iri | None
     every_ms: int | None = None
     report: tuple[ReportRule, ...] = ()
     position: Position | None = field(default=None, compare=False, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lark import Token, Tree
 
@@ -28,7 +29,10 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import And, Expression
 from sparkext.language.iris import Prologue
+from sparkext.language.query import WindowDeclaration
+from sparkext.language.translate_dialects import stream_window_name
 from sparkext.language.translate_expressions import ExpressionTranslation
+from sparkext.language.translate_streams import translate_stream_window
 from sparkext.language.translate_terms import ParseNode, fail, kind_of, position_of, trees, variable
 from sparkext.language.translate_triples import TripleOrPath
 from static_data.terms import Iri, Term
@@ -67,6 +71,9 @@ class PatternTranslation(ExpressionTranslation):
         super().__init__(prologue)
         self.window_names = tuple(window_names)
         self._inside_window = False
+        # Windows of other dialects: those that GRAPH reads, by graph name, and those within patterns.
+        self.windows_as_graphs: dict[Iri | Variable, Iri] = {}
+        self.stream_windows: list[WindowDeclaration] = []
 
     @abstractmethod
     def sub_select(self, tree: Tree[Token]) -> Node:
@@ -154,10 +161,11 @@ class PatternTranslation(ExpressionTranslation):
                     union = Union(union, self.group(other), position=position)
                 return Join(before, union, position=position)
             case "graph":
-                name, pattern = tree.children
-                inner: Node = Graph(self._name(name), self.group(pattern), position=position)
+                inner = self._graph(tree)
             case "window":
                 inner = self._window(tree)
+            case "stream_pattern":
+                inner = self._in_window(self._stream_window(tree), tree)
             case "service":
                 *silent, name, pattern = tree.children
                 inner = Service(
@@ -178,19 +186,40 @@ class PatternTranslation(ExpressionTranslation):
         return Extend(before, target, self.expression(expression), position=position_of(tree))
 
     def _window(self, tree: Tree[Token]) -> Node:
-        name_tree, pattern = tree.children
-        if self._inside_window:
-            fail(tree, "WINDOW cannot stand inside another WINDOW")
+        name_tree, _ = tree.children
         name = self._name(name_tree)
         if isinstance(name, Iri) and name not in self.window_names:
             line, column = position_of(name_tree)
             raise UnknownWindowError(
                 name.value, line, column, [known.value for known in self.window_names]
             )
+        return self._in_window(name, tree)
+
+    def _in_window(self, name: Iri | Variable, tree: Tree[Token]) -> Node:
+        if self._inside_window:
+            fail(tree, "WINDOW cannot stand inside another WINDOW")
         self._inside_window = True
-        inner = self.group(pattern)
+        inner = self.group(tree.children[-1])
         self._inside_window = False
         return Window(name, inner, position=position_of(tree))
+
+    def _graph(self, tree: Tree[Token]) -> Node:
+        name_tree, pattern = tree.children
+        name = self._name(name_tree)
+        window = self.windows_as_graphs.get(name)
+        if window is not None:
+            return self._in_window(window, tree)
+        return Graph(name, self.group(pattern), position=position_of(tree))
+
+    def _stream_window(self, tree: Tree[Token]) -> Iri:
+        """The name of the window of `STREAM <s> [..]`; the same one written twice is one window."""
+        window = translate_stream_window(self, tree)
+        for number, known in enumerate(self.stream_windows, 1):
+            if replace(known, name=None) == window:
+                return stream_window_name(number)
+        name = stream_window_name(len(self.stream_windows) + 1)
+        self.stream_windows.append(replace(window, name=name))
+        return name
 
     def values(self, tree: Tree[Token]) -> Values:
         """Translate the data block of VALUES."""

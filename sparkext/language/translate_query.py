@@ -11,6 +11,12 @@ from sparkext.language.algebra import Bgp, Node, Position, TriplePattern, Variab
 from sparkext.language.filter_scope import filter_scope_warnings
 from sparkext.language.iris import Prologue
 from sparkext.language.query import DatasetClause, Query, QueryForm, Registration
+from sparkext.language.translate_dialects import (
+    WINDOW_CLAUSES,
+    check_window_variables,
+    windows_as_graphs,
+    with_operator,
+)
 from sparkext.language.translate_patterns import simplify
 from sparkext.language.translate_select import SelectTranslation, visible
 from sparkext.language.translate_streams import translate_registration, translate_windows
@@ -40,11 +46,12 @@ class QueryTranslation(SelectTranslation):
                 body = child
             else:
                 self._declaration(child)
-        window_clauses = [
-            c for c in trees(body) if kind_of(c) in ("from_window", "from_unnamed_window")
-        ]
+        window_clauses = [c for c in trees(body) if kind_of(c) in WINDOW_CLAUSES]
         windows = translate_windows(self, window_clauses)
         self.window_names = tuple(window.name for window in windows if window.name is not None)
+        self.windows_as_graphs = windows_as_graphs(window_clauses, windows)
+        check_window_variables(body, self.windows_as_graphs)
+        registration = with_operator(registration, body)
         if registration is not None:
             self._check_report(registration)
         dataset = self._dataset(body)
@@ -56,7 +63,7 @@ class QueryTranslation(SelectTranslation):
             form=_FORMS[kind_of(body)],
             pattern=pattern,
             variables=visible(pattern.variables),
-            windows=windows,
+            windows=(*windows, *self.stream_windows),
             dataset=dataset,
             registration=registration,
             template=template,

@@ -125,7 +125,7 @@ class SelectTranslation(PatternTranslation):
             if isinstance(child, Token):
                 if child.type == "STAR":
                     star = child
-                else:
+                elif child.type == "SELECT_MODIFIER":
                     distinct = child
                 continue
             *expression, name = child.children

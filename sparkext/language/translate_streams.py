@@ -16,6 +16,7 @@ from sparkext.language.query import (
     WindowDeclaration,
     WindowReport,
 )
+from sparkext.language.translate_dialects import window_name
 from sparkext.language.translate_terms import (
     ParseNode,
     TermTranslation,
@@ -39,8 +40,20 @@ def translate_registration(terms: TermTranslation, tree: Tree[Token]) -> Registr
     if "registration_report" in parts:
         rules = tuple(_rule(terms, rule) for rule in trees(parts["registration_report"]))  # type: ignore[arg-type]
     return Registration(
-        _operator(str(operator)), terms.iri(name), every_ms, rules, position=position_of(tree)
+        _operator(str(operator)),
+        _registered_name(terms, name),
+        every_ms,
+        rules,
+        position=position_of(tree),
     )
+
+
+def _registered_name(terms: TermTranslation, tree: ParseNode) -> Iri:
+    """The IRI of a registered query; a bare name, as C-SPARQL has it, is a relative IRI."""
+    if kind_of(tree) == "bare_name":
+        assert isinstance(tree, Tree)
+        return Iri(terms.prologue.resolve(str(tree.children[0])))
+    return terms.iri(tree)
 
 
 def _operator(text: str) -> StreamOperator | None:
@@ -109,15 +122,16 @@ def translate_windows(
     for clause in clauses:
         iris = [part for part in trees(clause) if kind_of(part) == "iri"]
         stream = terms.iri(iris[-1])
-        name = terms.iri(iris[0]) if len(iris) == 2 else None
+        name = terms.iri(iris[0]) if len(iris) == 2 else window_name(clause, stream)
+        place = iris[0] if len(iris) == 2 else clause
         if name is not None:
             if name in declared:
                 line, column = declared[name]
                 fail(
-                    iris[0],
+                    place,
                     f"window <{name.value}> is already declared at line {line}, column {column}",
                 )
-            declared[name] = position_of(iris[0])
+            declared[name] = position_of(place)
         windows.append(_declaration(terms, name, stream, clause))
     return tuple(windows)
 
@@ -139,10 +153,19 @@ def _declaration(
     return replace(inner, report=report)
 
 
+def translate_stream_window(terms: TermTranslation, tree: Tree[Token]) -> WindowDeclaration:
+    """Translate the stream and window of CQELS-QL's `STREAM <s> [..] {..}`, as yet without a name."""
+    stream, window, _ = trees(tree)
+    return _window(terms, None, terms.iri(stream), window, position_of(tree))
+
+
 def _window(
     terms: TermTranslation, name: Iri | None, stream: Iri, tree: Tree[Token], position: Position
 ) -> WindowDeclaration:
     match kind_of(tree):
+        case "tumbling_window":
+            width_ms = _duration_ms(terms, next(trees(tree)))
+            return WindowDeclaration(name, stream, "range", width_ms, width_ms, position=position)
         case "now_window":
             return WindowDeclaration(name, stream, "now", position=position)
         case "elements_window":
@@ -179,10 +202,11 @@ def _range(
     width = _duration_ms(terms, duration)
     delay = _duration_ms(terms, parts["delay"]) if "delay" in parts else None
     if "delay_until" in parts:
-        delay = _duration_ms(terms, parts["delay_until"])
+        delay = _duration_ms(terms, parts["delay_until"], least=0)
         if delay >= width:
             fail(tree, "a past window cannot end before it begins")
         width -= delay
+        delay = delay or None
     return WindowDeclaration(
         name,
         stream,
@@ -218,12 +242,12 @@ def _text(terms: TermTranslation, tree: ParseNode, datatypes: tuple[str, ...]) -
     return terms.string(first)
 
 
-def _duration_ms(terms: TermTranslation, tree: ParseNode) -> int:
+def _duration_ms(terms: TermTranslation, tree: ParseNode, least: int = 1) -> int:
     try:
         milliseconds = parse_duration_ms(_text(terms, tree, ("duration", "dayTimeDuration")))
     except DurationError as error:
         fail(tree, str(error))
-    if milliseconds <= 0:
+    if milliseconds < least:
         fail(tree, "a duration must be longer than nothing")
     return milliseconds
 

@@ -21,7 +21,7 @@ def error(text: str) -> QuerySyntaxError:
             "unexpected 'WHERE'",
             1,
             8,
-            ("a variable", "DISTINCT or REDUCED", "'('", "'*'"),
+            ("a variable", "DISTINCT or REDUCED", "RSTREAM, ISTREAM or DSTREAM", "'('", "'*'"),
         ),
         (
             "SELECT ?s\nWHERE { ?s :p }",
@@ -72,7 +72,7 @@ def error(text: str) -> QuerySyntaxError:
             "unexpected ']'",
             1,
             44,
-            ("a duration such as PT30S or 30 seconds",),
+            ("a duration such as PT30S or 30 seconds", "ELEMENTS"),
         ),
         (
             "REGISTER VIEW :q AS SELECT * {}",
