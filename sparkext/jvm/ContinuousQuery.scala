@@ -58,6 +58,9 @@ final class ContinuousQuery(
   /** Has IStream and DStream take differences of bags (slip S-001-7), where sightings count. */
   def setBags(): Unit = bags = true
 
+  /** Sets what NOW() is in the evaluations to come, in milliseconds from 1970. */
+  def setInstant(millis: Long): Unit = DateFunctions.setInstant(room, millis)
+
   /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
    *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the

@@ -30,15 +30,17 @@ private[cqels] object Numbers {
   /** Whether the text is of a numeric or boolean type but its lexical form is not. */
   def illTyped(text: String): Boolean = {
     val datatype = TermText.datatype(text)
-    val lexical = TermText.lexical(text).trim
-    rankOf(datatype) match {
-      case IntegerRank => !lexical.matches("[+-]?[0-9]+")
-      case DecimalRank => !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
-      case FloatRank | DoubleRank =>
-        !lexical.matches("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
-      case _ => datatype == Xsd + "boolean" && boolean(text) == null
-    }
+    val rank = rankOf(datatype)
+    if (rank > 0) !isForm(TermText.lexical(text).trim, rank) else datatype == Xsd + "boolean" && boolean(text) == null
   }
+
+  private val integerForm = "[+-]?[0-9]+".r.pattern
+  private val decimalForm = "[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)".r.pattern
+  private val floatingForm = "[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN".r.pattern
+
+  /** Whether a text without white space around it is a lexical form of a numeric type. */
+  def isForm(lexical: String, rank: Int): Boolean =
+    (if (rank == IntegerRank) integerForm else if (rank == DecimalRank) decimalForm else floatingForm).matcher(lexical).matches
 
   /** The value of a boolean that is not in its id ("1", "0"); null for other texts. */
   def boolean(text: String): java.lang.Boolean =
@@ -63,7 +65,7 @@ private[cqels] object Numbers {
     if (rank == FloatRank) value.toFloat.toDouble else value
   }
 
-  private def parseDouble(lexical: String): Double = lexical match {
+  private[cqels] def parseDouble(lexical: String): Double = lexical match {
     case "INF" | "+INF" => Double.PositiveInfinity
     case "-INF" => Double.NegativeInfinity
     case "NaN" => Double.NaN
@@ -153,48 +155,4 @@ private[cqels] object Numbers {
       else if (rankSoFar == IntegerRank) integerTerm(room, total.toBigInteger)
       else decimalTerm(room, total)
   }
-}
-
-/** Parts of a term's canonical N-Triples text. */
-private[cqels] object TermText {
-  def lexical(text: String): String =
-    if (text.startsWith("\"")) unescape(text.substring(1, text.lastIndexOf('"')))
-    else if (text.startsWith("<") && !text.startsWith("<<")) text.substring(1, text.length - 1)
-    else text
-
-  def language(text: String): String = { val at = text.lastIndexOf('"'); if (text.startsWith("@", at + 1)) text.substring(at + 2) else "" }
-
-  def datatype(text: String): String = {
-    val at = text.lastIndexOf('"')
-    if (text.startsWith("^^<", at + 1)) text.substring(at + 4, text.length - 1)
-    else if (text.startsWith("@", at + 1)) "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
-    else "http://www.w3.org/2001/XMLSchema#string"
-  }
-
-  def quote(lexical: String): String = {
-    val out = new StringBuilder("\"")
-    lexical.foreach {
-      case '"' => out.append("\\\"")
-      case '\\' => out.append("\\\\")
-      case '\n' => out.append("\\n")
-      case '\r' => out.append("\\r")
-      case c => out.append(c)
-    }
-    out.append('"').toString
-  }
-
-  private def unescape(escaped: String): String =
-    if (escaped.indexOf('\\') < 0) escaped
-    else {
-      val out = new StringBuilder(escaped.length)
-      var i = 0
-      while (i < escaped.length) {
-        if (escaped.charAt(i) == '\\') {
-          i += 1
-          out.append(escaped.charAt(i) match { case 'n' => '\n'; case 'r' => '\r'; case c => c })
-        } else out.append(escaped.charAt(i))
-        i += 1
-      }
-      out.toString
-    }
 }

@@ -123,11 +123,17 @@ package org.apache.spark.sql.cqels {
     @transient private lazy val kept: RDD[InternalRow] = child.execute()
     @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-    @transient private lazy val live = child.exists { case s: RelationScanExec => s.content.live; case i: IndexedRelationExec => i.content.live; case r: RowLeafExec => r.content.live; case _ => false }
+    // Terms that expressions make leave the dictionary after an evaluation, and some functions have another value in each.
+    @transient private lazy val live = child.exists {
+      case s: RelationScanExec => s.content.live
+      case i: IndexedRelationExec => i.content.live
+      case r: RowLeafExec => r.content.live
+      case other => other.expressions.exists(e => !e.deterministic || TermFunctions.makesTerms(e))
+    }
     @transient private var built = false
     @transient private var nanos = 0L
 
-    /** Runs the sub-plan and replaces the build side; once is enough where all it reads is static. */
+    /** Runs the sub-plan and replaces the build side; once is enough where all that it reads and computes is static. */
     def rebuild(): Unit = {
       val began = System.nanoTime()
       if (live || !built) {

@@ -17,38 +17,134 @@ object TermFunctions {
   type Builder = Seq[Expression] => Expression
   type Description = (FunctionIdentifier, ExpressionInfo, Builder)
 
-  def all: Seq[Description] = Seq(
-    call("cqels_equal", "equal", BooleanType, nullable = true, LongType, LongType, LongType),
-    call("cqels_less", "less", BooleanType, nullable = true, LongType, LongType, LongType),
-    call("cqels_less_or_equal", "lessOrEqual", BooleanType, nullable = true, LongType, LongType, LongType),
-    call("cqels_effective_boolean", "effectiveBoolean", BooleanType, nullable = true, LongType, LongType),
-    call("cqels_boolean", "booleanTerm", LongType, nullable = false, BooleanType),
-    call("cqels_integer", "integer", LongType, nullable = false, LongType),
-    call("cqels_is_iri", "isIri", BooleanType, nullable = false, LongType),
-    call("cqels_is_blank", "isBlank", BooleanType, nullable = false, LongType),
-    call("cqels_is_literal", "isLiteral", BooleanType, nullable = false, LongType),
-    call("cqels_is_numeric", "isNumeric", BooleanType, nullable = false, LongType, LongType),
-    call("cqels_str", "str", LongType, nullable = true, LongType, LongType),
-    call("cqels_lang", "lang", LongType, nullable = true, LongType, LongType),
-    call("cqels_datatype", "datatype", LongType, nullable = true, LongType, LongType),
-    call("cqels_add", "add", LongType, nullable = true, LongType, LongType, LongType),
-    call("cqels_subtract", "subtract", LongType, nullable = true, LongType, LongType, LongType),
-    call("cqels_multiply", "multiply", LongType, nullable = true, LongType, LongType, LongType),
-    call("cqels_divide", "divide", LongType, nullable = true, LongType, LongType, LongType),
-    call("cqels_negate", "negate", LongType, nullable = true, LongType, LongType),
-    call("cqels_sum", "sum", LongType, nullable = true, LongType, ArrayType(LongType)),
-    call("cqels_average", "average", LongType, nullable = true, LongType, ArrayType(LongType)),
+  def all: Seq[Description] = operators ++ terms ++ tests ++ rowwise ++ casts ++ Seq(
     (FunctionIdentifier("cqels_term"), info("cqels_term", "term"), {
       case Seq(Literal(id: Long, LongType)) => TermParameter(new TermHolder(id))
       case other => throw new IllegalArgumentException(s"cqels_term takes one bigint literal, not ${other.mkString(", ")}")
-    }),
+    }: Builder),
     aggregate("cqels_min", greatest = false),
     aggregate("cqels_max", greatest = true))
 
-  private def call(name: String, method: String, result: DataType, nullable: Boolean, inputs: DataType*): Description =
+  private def operators: Seq[Description] = Seq(
+    test("equal", TermValues, "equal", 2),
+    test("less", TermValues, "less", 2),
+    test("less_or_equal", TermValues, "lessOrEqual", 2),
+    test("effective_boolean", TermValues, "effectiveBoolean", 1),
+    call("cqels_in", TermValues, "among", BooleanType, nullable = true, LongType, LongType, ArrayType(LongType)),
+    call("cqels_choose", TermValues, "choose", LongType, nullable = true, BooleanType, LongType, LongType),
+    call("cqels_boolean", TermValues, "booleanTerm", LongType, nullable = false, BooleanType),
+    call("cqels_integer", TermValues, "integer", LongType, nullable = false, LongType),
+    term("add", TermValues, "add", 2),
+    term("subtract", TermValues, "subtract", 2),
+    term("multiply", TermValues, "multiply", 2),
+    term("divide", TermValues, "divide", 2),
+    term("negate", TermValues, "negate", 1),
+    term("plus", NumericFunctions, "plus", 1),
+    call("cqels_concat", StringFunctions, "concat", LongType, nullable = true, LongType, ArrayType(LongType)),
+    call("cqels_sum", Aggregates, "sum", LongType, nullable = true, LongType, ArrayType(LongType)),
+    call("cqels_average", Aggregates, "average", LongType, nullable = true, LongType, ArrayType(LongType)),
+    call("cqels_group_concat", Aggregates, "concatenation", LongType, nullable = true, LongType, ArrayType(LongType), LongType))
+
+  private def terms: Seq[Description] = Seq(
+    term("str", TermValues, "str", 1),
+    term("lang", TermValues, "lang", 1),
+    term("datatype", TermValues, "datatype", 1),
+    term("strlen", StringFunctions, "length", 1),
+    term("substr", StringFunctions, "substring", 2),
+    term("substr_of", StringFunctions, "substringOf", 3),
+    term("ucase", StringFunctions, "upper", 1),
+    term("lcase", StringFunctions, "lower", 1),
+    term("strbefore", StringFunctions, "before", 2),
+    term("strafter", StringFunctions, "after", 2),
+    term("encode_for_uri", StringFunctions, "encodeForUri", 1),
+    term("langdir", StringFunctions, "direction", 1),
+    term("replace", RegexFunctions, "replace", 4),
+    term("replace_constant", RegexFunctions, "replaceConstant", 4),
+    term("abs", NumericFunctions, "absolute", 1),
+    term("round", NumericFunctions, "round", 1),
+    term("ceil", NumericFunctions, "ceiling", 1),
+    term("floor", NumericFunctions, "floor", 1),
+    term("now", DateFunctions, "now", 1),
+    term("year", DateFunctions, "year", 1),
+    term("month", DateFunctions, "month", 1),
+    term("day", DateFunctions, "day", 1),
+    term("hours", DateFunctions, "hours", 1),
+    term("minutes", DateFunctions, "minutes", 1),
+    term("seconds", DateFunctions, "seconds", 1),
+    term("timezone", DateFunctions, "timezone", 1),
+    term("tz", DateFunctions, "zone", 1),
+    term("md5", Hashes, "md5", 1),
+    term("sha1", Hashes, "sha1", 1),
+    term("sha256", Hashes, "sha256", 1),
+    term("sha384", Hashes, "sha384", 1),
+    term("sha512", Hashes, "sha512", 1),
+    term("iri", TermConstructors, "iri", 2),
+    term("bnode_of", TermConstructors, "blankOf", 2),
+    term("strdt", TermConstructors, "typedLiteral", 2),
+    term("strlang", TermConstructors, "languageLiteral", 2),
+    term("strlangdir", TermConstructors, "directedLiteral", 3),
+    term("triple", TripleFunctions, "triple", 3),
+    term("subject", TripleFunctions, "subject", 1),
+    term("predicate", TripleFunctions, "predicate", 1),
+    term("object", TripleFunctions, "obj", 1))
+
+  private def tests: Seq[Description] = Seq(
+    call("cqels_isiri", TermValues, "isIri", BooleanType, nullable = false, LongType),
+    call("cqels_isblank", TermValues, "isBlank", BooleanType, nullable = false, LongType),
+    call("cqels_isliteral", TermValues, "isLiteral", BooleanType, nullable = false, LongType),
+    call("cqels_istriple", TripleFunctions, "isTriple", BooleanType, nullable = false, LongType),
+    call("cqels_haslang", StringFunctions, "hasLanguage", BooleanType, nullable = false, LongType),
+    call("cqels_isnumeric", TermValues, "isNumeric", BooleanType, nullable = false, LongType, LongType),
+    call("cqels_haslangdir", StringFunctions, "hasDirection", BooleanType, nullable = false, LongType, LongType),
+    test("contains", StringFunctions, "contains", 2),
+    test("strstarts", StringFunctions, "startsWith", 2),
+    test("strends", StringFunctions, "endsWith", 2),
+    test("langmatches", StringFunctions, "langMatches", 2),
+    test("regex", RegexFunctions, "matches", 3),
+    test("regex_constant", RegexFunctions, "matchesConstant", 3))
+
+  /** Those that give another value for each row: Spark must not move, repeat or fold them. */
+  private def rowwise: Seq[Description] = Seq(
+    fresh("rand", NumericFunctions, "random"),
+    fresh("uuid", TermConstructors, "uuid"),
+    fresh("struuid", TermConstructors, "uuidText"),
+    fresh("bnode", TermConstructors, "blank"),
+    fresh("row", TermConstructors, "row"))
+
+  private def casts: Seq[Description] = Casts.Targets.toSeq.zipWithIndex.map { case (target, place) =>
+    val name = "cqels_cast_" + target.toLowerCase(java.util.Locale.ROOT)
+    (FunctionIdentifier(name), info(name, "cast"), (arguments: Seq[Expression]) =>
+      StaticInvoke(Casts.getClass, LongType, "cast", arguments :+ Literal(place), Seq(LongType, LongType, IntegerType),
+        propagateNull = true, returnNullable = true))
+  }
+
+  /** Whether values of the expression may be terms that only this evaluation knows. */
+  def makesTerms(expression: Expression): Boolean = expression.exists {
+    case call: StaticInvoke => call.dataType == LongType && makers(call.staticObject) && !inlineOnly(call.functionName)
+    case _ => false
+  }
+
+  private val makers: Set[Class[_]] = Set(TermValues, StringFunctions, RegexFunctions, NumericFunctions, DateFunctions, Hashes,
+    TermConstructors, TripleFunctions, Casts, Aggregates).map(_.getClass)
+  private val inlineOnly = Set("integer", "booleanTerm", "choose", "plus")
+
+  /** A function of the engine's number and so many terms that gives a term or an error. */
+  private def term(name: String, owner: AnyRef, method: String, terms: Int): Description =
+    call("cqels_" + name, owner, method, LongType, nullable = true, Seq.fill(terms + 1)(LongType): _*)
+
+  /** The same for a function that gives a truth value. */
+  private def test(name: String, owner: AnyRef, method: String, terms: Int): Description =
+    call("cqels_" + name, owner, method, BooleanType, nullable = true, Seq.fill(terms + 1)(LongType): _*)
+
+  private def fresh(name: String, owner: AnyRef, method: String): Description =
+    (FunctionIdentifier("cqels_" + name), info("cqels_" + name, method), arguments =>
+      StaticInvoke(owner.getClass, LongType, method, arguments, Seq(LongType), propagateNull = true, returnNullable = true,
+        isDeterministic = false))
+
+  private def call(name: String, owner: AnyRef, method: String, result: DataType, nullable: Boolean, inputs: DataType*): Description =
     (FunctionIdentifier(name), info(name, method), arguments => {
       if (arguments.size != inputs.size) throw new IllegalArgumentException(s"$name takes ${inputs.size} arguments, not ${arguments.size}")
-      StaticInvoke(TermValues.getClass, result, method, arguments, inputs, propagateNull = true, returnNullable = nullable)
+      StaticInvoke(owner.getClass, result, method, arguments, inputs, propagateNull = true, returnNullable = nullable)
     })
 
   private def aggregate(name: String, greatest: Boolean): Description =

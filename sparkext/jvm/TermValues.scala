@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import java.math.{BigDecimal => JBigDecimal, MathContext, RoundingMode}
+import java.math.{BigDecimal => JBigDecimal, RoundingMode}
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.sql.catalyst.util.ArrayData
@@ -14,9 +14,13 @@ object TermValues {
   private val dictionaries = new ConcurrentHashMap[Long, Dictionary]()
 
   def register(room: Long, dictionary: Dictionary): Unit = dictionaries.put(room, dictionary)
-  def unregister(room: Long): Unit = dictionaries.remove(room)
+  def unregister(room: Long): Unit = {
+    dictionaries.remove(room)
+    DateFunctions.forget(room)
+    RegexFunctions.forget(room)
+  }
 
-  private def dictionary(room: Long): Dictionary = {
+  private[cqels] def dictionary(room: Long): Dictionary = {
     val d = dictionaries.get(room)
     if (d == null) throw new IllegalStateException("texts of terms are at the driver only: this plan must run there")
     d
@@ -27,16 +31,32 @@ object TermValues {
   /** `a = b`: value equality where both types are known, the same term otherwise; null when it cannot be told. */
   def equal(room: Long, a: Long, b: Long): java.lang.Boolean =
     if (a == b) { if (isNaN(room, a)) false else true }
-    else if (TermCodec.isLiteral(a) && TermCodec.isLiteral(b)) literalEqual(room, a, b)
+    else if (TermCodec.isQuoted(a)) { if (TermCodec.isQuoted(b)) TripleFunctions.equal(room, a, b) else false }
+    else if (isLiteral(a) && isLiteral(b)) literalEqual(room, a, b)
     else false
 
   private def literalEqual(room: Long, a: Long, b: Long): java.lang.Boolean = {
     val order = compareKnown(room, a, b)
-    if (order != Incomparable) order == 0
-    else if (typed(a) || typed(b)) {
-      // Two different literals of which one has a datatype we cannot value: neither equal nor known to differ.
-      if (isKnown(room, a) && isKnown(room, b)) false else null
-    } else false
+    if (order == Undecided) null
+    else if (order != Incomparable) order == 0
+    // A language-tagged string is no value of any other type.
+    else if (TermCodec.isLanguageString(a) || TermCodec.isLanguageString(b)) false
+    // Two different literals of which one has a datatype we cannot value: neither equal nor known to differ.
+    else if (isKnown(room, a) && isKnown(room, b)) false
+    else null
+  }
+
+  /** `operand IN (choices)`: true when one is equal, else an error when one could not be told. */
+  def among(room: Long, operand: Long, choices: ArrayData): java.lang.Boolean = {
+    var known = true
+    var i = 0
+    while (i < choices.numElements()) {
+      val same = if (choices.isNullAt(i)) null else equal(room, operand, choices.getLong(i))
+      if (same == null) known = false
+      else if (same) return true
+      i += 1
+    }
+    if (known) false else null
   }
 
   def less(room: Long, a: Long, b: Long): java.lang.Boolean = decide(compareKnown(room, a, b))(_ < 0)
@@ -44,10 +64,15 @@ object TermValues {
     decide(compareKnown(room, a, b))(_ <= 0)
 
   private def decide(order: Int)(test: Int => Boolean): java.lang.Boolean =
-    if (order == Incomparable) null else if (order == Unordered) false else test(order)
+    if (order == Incomparable || order == Undecided || order == Different) null
+    else if (order == Unordered) false
+    else test(order)
 
-  private val Incomparable = Int.MinValue
-  private val Unordered = Int.MaxValue // NaN
+  // What is said in place of an order: no common values; perhaps equal; surely not; NaN.
+  private[cqels] final val Incomparable = Int.MinValue
+  private[cqels] final val Undecided = Int.MinValue + 1
+  private[cqels] final val Different = Int.MaxValue - 1
+  private final val Unordered = Int.MaxValue
 
   private def compareKnown(room: Long, a: Long, b: Long): Int = {
     val na = Numbers.rank(room, a)
@@ -59,12 +84,25 @@ object TermValues {
     } else if (truth(room, a) != null) {
       val other = truth(room, b)
       if (other != null) java.lang.Boolean.compare(truth(room, a), other) else Incomparable
-    } else if (DateTimes.is(room, a) && DateTimes.is(room, b)) DateTimes.compare(room, a, b)
-    else Incomparable
+    } else if (TermCodec.isDateTime(a) && TermCodec.isDateTime(b) && TermCodec.dateTimeHasZone(a) == TermCodec.dateTimeHasZone(b))
+      java.lang.Long.compare(TermCodec.dateTimeMillis(a), TermCodec.dateTimeMillis(b))
+    else compareTimes(room, a, b)
+  }
+
+  private def compareTimes(room: Long, a: Long, b: Long): Int = {
+    val moment = DateTimes.of(room, a)
+    if (moment != null) {
+      val other = DateTimes.of(room, b)
+      if (other == null) Incomparable else DateTimes.compare(moment, other)
+    } else {
+      val duration = Durations.of(room, a)
+      val other = if (duration == null) null else Durations.of(room, b)
+      if (other == null) Incomparable else Durations.compare(duration, other)
+    }
   }
 
   /** The value of a boolean, "1" and "0" included; null for other terms. */
-  private def truth(room: Long, id: Long): java.lang.Boolean =
+  private[cqels] def truth(room: Long, id: Long): java.lang.Boolean =
     if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
     else if (TermId.kind(id) != TermId.TypedLiteral) null
     else Numbers.boolean(text(room, id))
@@ -91,9 +129,8 @@ object TermValues {
   }
 
   private def sign(n: Int): Int = Integer.signum(n)
-  private def typed(id: Long): Boolean = !TermCodec.isString(id) && !TermCodec.isLanguageString(id)
   private def isKnown(room: Long, id: Long): Boolean =
-    !typed(id) || truth(room, id) != null || DateTimes.is(room, id) || Numbers.rank(room, id) > 0
+    TermCodec.isString(id) || Numbers.rank(room, id) > 0 || truth(room, id) != null || DateTimes.of(room, id) != null || Durations.of(room, id) != null
   private def isNaN(room: Long, id: Long): Boolean =
     TermId.kind(id) >= TermId.TypedLiteral && Numbers.rank(room, id) >= Numbers.FloatRank && Numbers.double(room, id).isNaN
 
@@ -104,21 +141,43 @@ object TermValues {
     if (ka != kb) Integer.compare(ka, kb)
     else if (a == b) 0
     else if (ka == 3) {
-      val numbers = Numbers.rank(room, a) > 0 && Numbers.rank(room, b) > 0
-      val known = if (numbers) Numbers.compareExact(room, a, b) else compareKnown(room, a, b)
-      if (known != Incomparable && known != 0) known
+      val classes = literalClass(room, a)
+      val difference = Integer.compare(classes, literalClass(room, b))
+      if (difference != 0) difference
       else {
-        val classes = Integer.compare(literalClass(room, a), literalClass(room, b))
-        if (classes != 0) classes else compareText(text(room, a), text(room, b))
+        val known = orderWithin(room, classes, a, b)
+        if (known != 0) known else compareText(text(room, a), text(room, b))
       }
-    } else compareText(text(room, a), text(room, b))
+    } else if (ka == 4) TripleFunctions.order(room, a, b)
+    else compareText(text(room, a), text(room, b))
   }
 
   private def orderClass(id: Long): Int =
     if (id == 0) 0 else if (TermCodec.isBlank(id)) 1 else if (TermCodec.isIri(id)) 2 else if (TermCodec.isQuoted(id)) 4 else 3
+
   private def literalClass(room: Long, id: Long): Int =
     if (Numbers.rank(room, id) > 0) 0 else if (TermCodec.isString(id)) 1 else if (TermCodec.isLanguageString(id)) 2
-    else if (truth(room, id) != null) 3 else if (DateTimes.is(room, id)) 4 else 5
+    else if (truth(room, id) != null) 3
+    else {
+      val moment = DateTimes.of(room, id)
+      if (moment != null) FirstMoment + moment.kind
+      else if (Durations.of(room, id) != null) LastKnown
+      else LastKnown + 1
+    }
+
+  private final val FirstMoment = 4
+  private final val LastKnown = 20
+
+  /** The order of two literals of one class by their values, total where `<` is not. */
+  private def orderWithin(room: Long, literals: Int, a: Long, b: Long): Int = literals match {
+    case 0 => Numbers.compareExact(room, a, b)
+    case 1 => compareText(lexical(room, a), lexical(room, b))
+    case 2 => 0
+    case 3 => java.lang.Boolean.compare(truth(room, a), truth(room, b))
+    case LastKnown => Durations.order(Durations.of(room, a), Durations.of(room, b))
+    case n if n < LastKnown => DateTimes.of(room, a).instant.compareTo(DateTimes.of(room, b).instant)
+    case _ => 0
+  }
 
   /** The lesser (or greater) of two terms in that order: what MIN and MAX keep. */
   def extreme(room: Long, greatest: Boolean, a: Long, b: Long): Long =
@@ -136,6 +195,12 @@ object TermValues {
       val value = truth(room, id)
       if (value == null && Numbers.illTyped(text(room, id))) false else value
     }
+
+  /** IF where the test must not be looked at twice; 0 stands for an error of the branch. */
+  def choose(test: Boolean, yes: Long, no: Long): java.lang.Long = {
+    val chosen = if (test) yes else no
+    if (chosen == 0) null else chosen
+  }
 
   def booleanTerm(b: Boolean): Long = TermCodec.booleanId(b)
   def isIri(id: Long): Boolean = TermCodec.isIri(id)
@@ -214,30 +279,5 @@ object TermValues {
     if (y.signum == 0) null
     else Numbers.decimalTerm(room, try x.divide(y) catch { case _: ArithmeticException => x.divide(y, 18, RoundingMode.HALF_EVEN) })
 
-  /** SUM over a group's values; an element 0 stands for an error or an unbound value, which makes the sum one. */
-  def sum(room: Long, values: ArrayData): java.lang.Long = {
-    var total: java.lang.Long = TermCodec.integerId(0)
-    var i = 0
-    val exact = new Numbers.Sum
-    while (i < values.numElements()) {
-      val id = values.getLong(i)
-      if (id == 0 || Numbers.rank(room, id) == 0) return null
-      exact.add(room, id)
-      i += 1
-    }
-    if (i > 0) total = exact.term(room)
-    total
-  }
-
-  def average(room: Long, values: ArrayData): java.lang.Long = {
-    val n = values.numElements()
-    if (n == 0) TermCodec.integerId(0)
-    else {
-      val total = sum(room, values)
-      if (total == null) null else divide(room, total, TermCodec.integerId(n))
-    }
-  }
-
-  private[cqels] val Precision = MathContext.DECIMAL128
   private[cqels] def encode(room: Long, canonicalText: String): Long = dictionary(room).encode(canonicalText)
 }

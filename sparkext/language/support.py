@@ -18,13 +18,11 @@ from sparkext.language.algebra import (
     Position,
     Service,
 )
+from sparkext.language.casts import cast_of
 from sparkext.language.expressions import (
-    Aggregate,
-    BuiltinCall,
     Exists,
     Expression,
     FunctionCall,
-    QuotedPatternExpression,
 )
 from sparkext.language.query import Query
 
@@ -38,12 +36,7 @@ REFUSED_NODES: Final[dict[type[Node], str]] = {
 }
 REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {
     Exists: "EXISTS",
-    FunctionCall: "functions named by an IRI",
-    QuotedPatternExpression: "quoted triples in expressions",
 }
-SUPPORTED_TERM_TESTS: Final = {"BOUND", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM"}
-SUPPORTED_FUNCTIONS: Final = {"STR", "LANG", "DATATYPE", "IF", "COALESCE", *SUPPORTED_TERM_TESTS}
-SUPPORTED_AGGREGATES: Final = {"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"}
 # ------------------------------------------------------------------------------------------
 
 _Finding = tuple[Position, str]
@@ -76,13 +69,14 @@ def _in_node(node: Node) -> Iterator[_Finding]:
     place = node.position or _NOWHERE
     if type(node) in REFUSED_NODES:
         yield place, REFUSED_NODES[type(node)]
-    for expression in _expressions(node):
+    for expression in expressions_of(node):
         yield from _in_expression(expression)
     for child in node.children:
         yield from _in_node(child)
 
 
-def _expressions(node: Node) -> tuple[Expression, ...]:
+def expressions_of(node: Node) -> tuple[Expression, ...]:
+    """The expressions that a node of the algebra computes itself."""
     match node:
         case Filter():
             return (node.condition,)
@@ -107,7 +101,7 @@ def _in_expression(expression: Expression) -> Iterator[_Finding]:
             negated = isinstance(part, Exists) and part.negated
             yield place, "NOT EXISTS" if negated else REFUSED_EXPRESSIONS[type(part)]
         match part:
-            case BuiltinCall(name, _) if name not in SUPPORTED_FUNCTIONS:
-                yield place, f"the function {name}"
-            case Aggregate() if part.name not in SUPPORTED_AGGREGATES:
-                yield place, f"the aggregate {part.name}"
+            case FunctionCall() if cast_of(part) is None:
+                yield place, f"the function <{part.function}>"
+            case FunctionCall() if part.distinct or len(part.arguments) != 1:
+                yield place, f"anything but one argument in the cast <{part.function}>"

@@ -222,7 +222,7 @@ class ClusterPlanner:
         for name in names:
             self._applied.add(name)
             condition = self._conditions[name]
-            test = self._compiler.expressions.condition(condition, solutions.columns)
+            test = self._compiler.condition(condition, solutions.columns)
             solutions = solutions.where(test)
         return solutions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -29,9 +29,12 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
+from sparkext.language.expressions import Expression
+from sparkext.language.support import expressions_of
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
-from sparkext.r2r.expressions import ExpressionCompiler, makes_terms
+from sparkext.r2r.expressions import ExpressionCompiler
 from sparkext.r2r.frames import Frames, StockFrames
+from sparkext.r2r.function_table import is_rowwise, is_volatile, makes_terms, reads_clock
 from sparkext.r2r.leaves import (
     DEFAULT_GRAPH,
     Cluster,
@@ -52,6 +55,8 @@ from sparkext.r2r.stage_rows import StageRows
 from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from sparkext.r2r.leaf_estimates import LeafEstimates
     from sparkext.runtime.engine_room import EngineRoom
 
@@ -78,6 +83,7 @@ class PatternCompiler:
     early_filters: bool = True
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
+    reads_clock: bool = False
 
     def compile(
         self, node: Node, scope: Scope = DEFAULT_GRAPH, needed: frozenset[Variable] | None = None
@@ -121,6 +127,16 @@ class PatternCompiler:
         """The natural join of a cluster's leaves under its conditions, in the chosen order."""
         if not cluster.leaves:
             return self._unit(cluster)
+        late = tuple(c for c in cluster.conditions if is_volatile(c))
+        if late:  # what differs between evaluations or solutions is asked once, of whole solutions
+            rest = tuple(c for c in cluster.conditions if c not in late)
+            read = {v for condition in late for v in condition.variables}
+            solutions = self.join(
+                replace(cluster, conditions=rest), None if needed is None else needed | read
+            )
+            for condition in late:
+                solutions = solutions.where(self.condition(condition, solutions.columns))
+            return solutions
         if self.rules and self.frames.prepared:
             cluster = self._share(cluster, needed)
             cluster = self._restrict(cluster)
@@ -135,8 +151,22 @@ class PatternCompiler:
         """The one empty solution, under conditions on nothing."""
         frame = self.room.inline_frame(["_present"], [[1]])
         unit = Solutions(frame, (), frozenset(), 1.0)
-        tests = [self.expressions.condition(c, {}) for c in cluster.conditions]
+        tests = [self.condition(c, {}) for c in cluster.conditions]
         return unit.where(reduce(lambda a, b: a & b, tests)) if tests else unit
+
+    def condition(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
+        """Whether a condition holds, null for an error; notes what evaluating it needs."""
+        self._note(expression)
+        return self.expressions.condition(expression, columns)
+
+    def value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
+        """The id of an expression's value, null for an error; notes what evaluating it needs."""
+        self._note(expression)
+        return self.expressions.term(expression, columns)
+
+    def _note(self, expression: Expression) -> None:
+        self.makes_terms |= makes_terms(expression)
+        self.reads_clock |= reads_clock(expression)
 
     def _share(self, cluster: Cluster, needed: frozenset[Variable] | None) -> Cluster:
         found = shared_cluster(cluster)
@@ -166,6 +196,8 @@ class PatternCompiler:
     def keeps(self, leaf: Leaf) -> bool:
         """Whether a static part that is no plain pattern is computed once and kept, by its estimated size."""
         if not (isinstance(leaf, DerivedLeaf) and leaf.static and self.frames.prepared):
+            return False
+        if any(is_volatile(e) for node in leaf.node.walk() for e in expressions_of(node)):
             return False
         if (
             not leaf.variables
@@ -226,7 +258,12 @@ class PatternCompiler:
                     columns[variable] = F.coalesce(
                         column(variable), F.col(f"{column_name(variable)}_right")
                     )
-            condition = self.expressions.condition(node.condition, columns)
+            if is_rowwise(node.condition):
+                raise UnsupportedFeatureError(
+                    "a FILTER of OPTIONAL that has another value for each solution is not supported",
+                    *(node.condition.position or (1, 1)),
+                )
+            condition = self.condition(node.condition, columns)
         rows = max(left.estimated_rows, 1.0)
         return left_join(left, right, condition, rows, broadcast=self.frames.prepared)
 
@@ -234,10 +271,7 @@ class PatternCompiler:
         if needed is not None:
             needed |= set(node.expression.variables)
         inner = self.compile(node.input, scope, needed)
-        self.makes_terms |= makes_terms(node.expression)
-        value = self.expressions.term(node.expression, inner.columns).alias(
-            column_name(node.variable)
-        )
+        value = self.value(node.expression, inner.columns).alias(column_name(node.variable))
         variables = (*inner.variables, node.variable)
         frame = inner.frame.select(*(column(v) for v in inner.variables), value)
         return Solutions(
@@ -277,7 +311,7 @@ class PatternCompiler:
         inner = self.compile(node.input, scope, None if counts_rows else read)
         columns = inner.columns
         for _, expression in (*node.keys, *node.aggregates):
-            self.makes_terms |= makes_terms(expression)
+            self._note(expression)
         keys = [
             self.expressions.term(expression, columns).alias(column_name(key))
             for key, expression in node.keys

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import Variable
+from sparkext.language.algebra import PatternTerm, QuotedPattern, Variable
+from sparkext.language.casts import cast_of
 from sparkext.language.expressions import (
     Aggregate,
     And,
@@ -17,32 +18,24 @@ from sparkext.language.expressions import (
     Comparison,
     Constant,
     Expression,
+    FunctionCall,
     In,
     Not,
     Or,
+    QuotedPatternExpression,
     UnaryMinus,
     UnaryPlus,
     VariableReference,
 )
+from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
 from sparkext.r2r.solutions import unbound
+from static_data.terms import Literal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _ARITHMETIC = {"+": "cqels_add", "-": "cqels_subtract", "*": "cqels_multiply", "/": "cqels_divide"}
-_TESTS = {"ISIRI": "cqels_is_iri", "ISBLANK": "cqels_is_blank", "ISLITERAL": "cqels_is_literal"}
-_STRINGS = {"STR": "cqels_str", "LANG": "cqels_lang", "DATATYPE": "cqels_datatype"}
-_MAKES_TERMS = (Arithmetic, UnaryMinus, UnaryPlus)
-
-
-def makes_terms(expression: Expression) -> bool:
-    """Whether the value may be a term that no data holds, so that it must be noted in the dictionary."""
-    return any(
-        isinstance(part, _MAKES_TERMS)
-        or (isinstance(part, BuiltinCall) and part.name in _STRINGS)
-        or (isinstance(part, Aggregate) and part.name in ("SUM", "AVG"))
-        for part in expression.walk()
-    )
+_NOTHING = Constant(Literal(""))
 
 
 class ExpressionCompiler:
@@ -61,7 +54,7 @@ class ExpressionCompiler:
             case VariableReference():
                 return columns.get(expression.variable, unbound())
             case Constant():
-                return F.call_function("cqels_term", F.lit(self._encode(expression.term.n3())))
+                return self._constant(expression.term.n3())
             case Arithmetic():
                 return self._call(
                     _ARITHMETIC[expression.operator],
@@ -71,22 +64,80 @@ class ExpressionCompiler:
             case UnaryMinus():
                 return self._call("cqels_negate", self.term(expression.operand, columns))
             case UnaryPlus():
-                # +x is x for numbers and an error for everything else.
-                operand = self.term(expression.operand, columns)
-                return F.when(self._call("cqels_is_numeric", operand), operand)
-            case BuiltinCall() if expression.name in _STRINGS:
-                return self._call(
-                    _STRINGS[expression.name], self.term(expression.arguments[0], columns)
-                )
-            case BuiltinCall(name="IF"):
-                condition, yes, no = expression.arguments
-                test = self.condition(condition, columns)
-                # An error in the test is an error of the whole: CASE would take the other branch.
-                return F.when(test, self.term(yes, columns)).when(~test, self.term(no, columns))
-            case BuiltinCall(name="COALESCE"):
-                return F.coalesce(*(self.term(part, columns) for part in expression.arguments))
+                return self._call("cqels_plus", self.term(expression.operand, columns))
+            case QuotedPatternExpression():
+                return self._quoted(expression.pattern, columns)
+            case FunctionCall() if (target := cast_of(expression)) is not None:
+                return self._on_terms(f"cast_{target.lower()}", expression.arguments, columns)
+            case BuiltinCall() if not _is_boolean(expression):
+                return self._builtin(expression, columns)
             case _:
                 return F.call_function("cqels_boolean", self._boolean(expression, columns))
+
+    def _builtin(self, call: BuiltinCall, columns: Mapping[Variable, Column]) -> Column:
+        arguments = call.arguments
+        match call.name:
+            case "IF":
+                return self._choice(call, columns)
+            case "COALESCE":
+                values = [self.term(part, columns) for part in arguments]
+                return F.coalesce(*values) if values else unbound()
+            case "CONCAT":
+                return self._call("cqels_concat", self._array(arguments, columns))
+            case "SUBSTR":
+                name = "substr" if len(arguments) == 2 else "substr_of"
+                return self._on_terms(name, arguments, columns)
+            case "REPLACE":
+                flags = (*arguments, _NOTHING)[:4]
+                fixed = _are_constant(flags[1], flags[3])
+                return self._on_terms("replace_constant" if fixed else "replace", flags, columns)
+            case "NOW":
+                # The argument keeps Spark from computing this once and for all.
+                return self._on_terms("now", (_NOTHING,), columns)
+            case "BNODE" if arguments:
+                row = (*arguments, BuiltinCall("ROW", ()))[:2]
+                return self._on_terms("bnode_of", row, columns)
+            case "RAND" | "UUID" | "STRUUID" | "BNODE" | "ROW":
+                return self._call(f"cqels_{call.name.lower()}")
+            case "IRI":
+                return self._on_terms("iri", (*arguments, _NOTHING)[:2], columns)
+            case name if name in TERM_FUNCTIONS:
+                return self._on_terms(name.lower(), arguments, columns)
+            case _:
+                raise _unsupported(call)
+
+    def _choice(self, call: BuiltinCall, columns: Mapping[Variable, Column]) -> Column:
+        condition, yes, no = call.arguments
+        test = self.condition(condition, columns)
+        either = self.term(yes, columns), self.term(no, columns)
+        if is_rowwise(condition):
+            given = [F.coalesce(value, F.lit(0).cast("bigint")) for value in either]
+            return F.call_function("cqels_choose", test, *given)
+        # An error in the test is an error of the whole: CASE would take the other branch.
+        return F.when(test, either[0]).when(~test, either[1])
+
+    def _quoted(self, pattern: QuotedPattern, columns: Mapping[Variable, Column]) -> Column:
+        def part(term: PatternTerm) -> Column:
+            match term:
+                case Variable():
+                    return columns.get(term, unbound())
+                case QuotedPattern():
+                    return self._quoted(term, columns)
+                case _:
+                    return self._constant(term.n3())
+
+        return self._call(
+            "cqels_triple", part(pattern.subject), part(pattern.predicate), part(pattern.object)
+        )
+
+    def _constant(self, text: str) -> Column:
+        return F.call_function("cqels_term", F.lit(self._encode(text)))
+
+    def _array(
+        self, expressions: tuple[Expression, ...], columns: Mapping[Variable, Column]
+    ) -> Column:
+        values = F.array(*(self.term(part, columns) for part in expressions))
+        return values.cast("array<bigint>")
 
     def condition(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """The expression's effective boolean value (SPARQL 1.1, section 17.2.2), null for an error."""
@@ -112,28 +163,34 @@ class ExpressionCompiler:
                     expression.operator, left, self.term(expression.right, columns)
                 )
             case In():
-                operand = self.term(expression.operand, columns)
-                found = F.lit(False)
-                for choice in expression.choices:
-                    found = found | self._compare("=", operand, self.term(choice, columns))
+                found = self._among(expression, columns)
                 return ~found if expression.negated else found
             case BuiltinCall(name="BOUND"):
                 return self.term(expression.arguments[0], columns).isNotNull()
             case BuiltinCall(name="SAMETERM"):
                 left, right = (self.term(part, columns) for part in expression.arguments)
                 return left == right
-            case BuiltinCall() if expression.name in _TESTS:
-                return F.call_function(
-                    _TESTS[expression.name], self.term(expression.arguments[0], columns)
-                )
-            case BuiltinCall(name="ISNUMERIC"):
-                return self._call("cqels_is_numeric", self.term(expression.arguments[0], columns))
+            case BuiltinCall(name="REGEX"):
+                flags = (*expression.arguments, _NOTHING)[:3]
+                fixed = _are_constant(*flags[1:])
+                return self._on_terms("regex_constant" if fixed else "regex", flags, columns)
+            case BuiltinCall(name=name) if name in TESTS_OF_IDS:
+                value = self.term(expression.arguments[0], columns)
+                return F.call_function(f"cqels_{name.lower()}", value)
+            case BuiltinCall(name=name) if name in TESTS:
+                return self._on_terms(name.lower(), expression.arguments, columns)
             case _:
-                place = expression.position
-                name = getattr(expression, "name", type(expression).__name__)
-                raise UnsupportedFeatureError(
-                    f"{name} is not supported", *(place if place is not None else (1, 1))
-                )
+                raise _unsupported(expression)
+
+    def _among(self, expression: In, columns: Mapping[Variable, Column]) -> Column:
+        operand = self.term(expression.operand, columns)
+        if not isinstance(expression.operand, VariableReference | Constant):
+            # To be computed once, not once for each choice.
+            return self._call("cqels_in", operand, self._array(expression.choices, columns))
+        found = F.lit(False)
+        for choice in expression.choices:
+            found = found | self._compare("=", operand, self.term(choice, columns))
+        return found
 
     def _compare(self, operator: str, left: Column, right: Column) -> Column:
         match operator:
@@ -176,6 +233,11 @@ class ExpressionCompiler:
                 return self._call(
                     "cqels_sum" if aggregate.name == "SUM" else "cqels_average", gathered
                 )
+            case "GROUP_CONCAT":
+                marked = F.coalesce(value, F.lit(0))
+                gathered = (F.collect_set if aggregate.distinct else F.collect_list)(marked)
+                between = self._constant(Literal(aggregate.separator or "").n3())
+                return self._call("cqels_group_concat", gathered, between)
             case "MIN":
                 return self._call("cqels_min", value)
             case "MAX":
@@ -186,12 +248,27 @@ class ExpressionCompiler:
     def _integer(self, count: Column) -> Column:
         return F.call_function("cqels_integer", count)
 
+    def _on_terms(
+        self, name: str, arguments: tuple[Expression, ...], columns: Mapping[Variable, Column]
+    ) -> Column:
+        return self._call(f"cqels_{name}", *(self.term(part, columns) for part in arguments))
+
     def _call(self, function: str, *arguments: Column) -> Column:
         return F.call_function(function, F.lit(self._room).cast("bigint"), *arguments)
 
 
+def _are_constant(*expressions: Expression) -> bool:
+    return all(isinstance(part, Constant) for part in expressions)
+
+
 def _is_boolean(expression: Expression) -> bool:
     return isinstance(expression, Or | And | Not | Comparison | In) or (
-        isinstance(expression, BuiltinCall)
-        and expression.name in ("BOUND", "SAMETERM", "ISNUMERIC", *_TESTS)
+        isinstance(expression, BuiltinCall) and expression.name in {"BOUND", "SAMETERM", *TESTS}
     )
+
+
+def _unsupported(expression: Expression) -> UnsupportedFeatureError:
+    name = getattr(expression, "name", type(expression).__name__)
+    if isinstance(expression, FunctionCall):
+        name = f"the function <{expression.function}>"
+    return UnsupportedFeatureError(f"{name} is not supported", *(expression.position or (1, 1)))

@@ -19,6 +19,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import Expression
+from sparkext.r2r.function_table import is_rowwise
 from sparkext.r2r.graph_variables import GraphUse, graph_use
 from sparkext.r2r.stage_rows import StageRows
 from sparkext.rewriting.bound_variables import certain_variables
@@ -232,7 +233,8 @@ def flatten(node: Node, scope: Scope) -> Cluster:
     Before: ``Filter(c, Join(Window(w, Bgp(t1)), Bgp(t2, t3)))``; after: leaves t1 in w, t2, t3, and condition c.
 
     A condition goes up to the cluster only if all its variables are bound in every solution of its group: then it
-    says the same after a join with more patterns (FPush in Table 1 of the uncertainty paper, read backwards).
+    says the same after a join with more patterns (FPush in Table 1 of the uncertainty paper, read backwards). One
+    that draws lots for each solution stays.
     """
     match node:
         case Bgp():
@@ -247,7 +249,8 @@ def flatten(node: Node, scope: Scope) -> Cluster:
         case Filter():
             inner = flatten(node.input, scope)
             parts = conjuncts(node.condition)
-            if all(set(part.variables) <= certain_variables(node.input) for part in parts):
+            bound = certain_variables(node.input)
+            if all(set(part.variables) <= bound and not is_rowwise(part) for part in parts):
                 return Cluster(inner.leaves, inner.conditions + parts)
             return Cluster((DerivedLeaf(node, scope),))
         case ToMultiset():

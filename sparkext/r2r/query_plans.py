@@ -19,10 +19,10 @@ from sparkext.language.algebra import (
     Variable,
 )
 from sparkext.language.expressions import VariableReference
-from sparkext.r2r.expressions import makes_terms
 from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
 from sparkext.r2r.local_names import number_hidden
+from sparkext.r2r.solution_functions import complete_calls
 from sparkext.r2r.solutions import Solutions
 from sparkext.r2r.window_graphs import bind_window_graphs
 from sparkext.rewriting.push_filters import push_filters
@@ -55,6 +55,7 @@ class QueryFrames:
     offset: int = 0
     limit: int | None = None
     makes_terms: bool = False
+    reads_clock: bool = False
     estimated_rows: float = field(default=0.0, compare=False)
 
 
@@ -63,9 +64,13 @@ def compile_query(
     pattern: Node,
     variables: tuple[Variable, ...],
     scope: Scope = DEFAULT_GRAPH,
+    base_iri: str | None = None,
 ) -> QueryFrames:
-    """Compile a query's algebra with all its solution modifiers; `scope` is that of its outermost patterns."""
-    pattern = bind_window_graphs(number_hidden(pattern))
+    """Compile a query's algebra with all its solution modifiers.
+
+    `scope` is that of its outermost patterns, `base_iri` what IRI() resolves against.
+    """
+    pattern = bind_window_graphs(number_hidden(complete_calls(pattern, base_iri)))
     pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
     if compiler.early_filters:
         pattern = push_filters(pattern)
@@ -128,8 +133,7 @@ def _ordered(
                     *(expression.position or (1, 1)),
                 )
             place = len(variables) + len(extra)
-            value = compiler.expressions.term(expression, readable.columns)
-            compiler.makes_terms |= makes_terms(expression)
+            value = compiler.value(expression, readable.columns)
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)
     frame = shown.frame
@@ -144,5 +148,6 @@ def _ordered(
         modifiers.offset,
         modifiers.limit,
         compiler.makes_terms,
+        compiler.reads_clock,
         shown.estimated_rows,
     )

@@ -33,7 +33,7 @@ from sparkext.language.expressions import (
 )
 
 # Called twice with the same arguments, they may give two values.
-_UNREPEATABLE: Final = {"RAND", "UUID", "STRUUID", "BNODE"}
+_UNREPEATABLE: Final = {"RAND", "UUID", "STRUUID", "BNODE", "ROW"}
 
 
 def certain_variables(node: Node) -> frozenset[Variable]:

@@ -83,7 +83,10 @@ class PreparedQuery:
         room, enabled = self._engine.room, self._engine.settings.enabled
         with self._engine.compiling:
             compiler = self._compiler(orders)
-            frames = compile_query(compiler, self._pattern, self.query.answered, self._scope)
+            query = self.query
+            frames = compile_query(
+                compiler, self._pattern, query.answered, self._scope, query.base_iri
+            )
             if not enabled:
                 plans = room.plans(room.stock(frames.frame, self.name))
             else:
@@ -217,6 +220,8 @@ class PreparedQuery:
 
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
         """Execute with the windows moved to `bounds`: the answers, and what is known of the evaluation's times."""
+        if self._plans.frames.reads_clock:
+            self._jvm.setInstant(instant if self.windows else clock.time_ns() // 1_000_000)
         if not self._engine.settings.enabled:
             self._jvm.moveWindows(bounds)
             self._plans = self.compile(())

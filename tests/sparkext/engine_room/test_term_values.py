@@ -165,10 +165,10 @@ def test_effective_boolean_values(terms: Terms) -> None:
 def test_tests_of_kinds(terms: Terms) -> None:
     rows = [(term,) for term in TERMS]
     kinds = {
-        "cqels_is_iri(a)": NO_LITERALS,
-        "cqels_is_blank(a)": [BLANK],
-        "cqels_is_literal(a)": [t for t in TERMS if t not in (*NO_LITERALS, BLANK, QUOTED)],
-        "cqels_is_numeric($room, a)": NUMBERS,
+        "cqels_isiri(a)": NO_LITERALS,
+        "cqels_isblank(a)": [BLANK],
+        "cqels_isliteral(a)": [t for t in TERMS if t not in (*NO_LITERALS, BLANK, QUOTED)],
+        "cqels_isnumeric($room, a)": NUMBERS,
     }
     for function, wanted in kinds.items():
         found = terms.evaluate(function, rows, True)

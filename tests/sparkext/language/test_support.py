@@ -5,6 +5,7 @@ import pytest
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
+from static_data.terms import XSD
 
 WINDOWS = "FROM NAMED WINDOW :w ON :s [RANGE PT30S] FROM NAMED WINDOW :n ON :s [NOW]"
 
@@ -37,6 +38,8 @@ def query(text: str) -> Query:
         "SELECT * { << << ?a :q ?b >> :p ?b >> :p ?b VALUES ?t { << :a :q :b >> } }",
         "SELECT * FROM WINDOW ON :s [NOW] { ?a :q ?b {| :p ?c |} }",
         f"SELECT * {WINDOWS} {{ WINDOW ?w {{ GRAPH ?g {{ ?a :q ?b }} }} GRAPH :g {{ WINDOW :w {{}} }} }}",
+        "SELECT (GROUP_CONCAT(STRLEN(?a); SEPARATOR=', ') AS ?c) { ?a :q ?b FILTER REGEX(?b, 'x') }",
+        f"SELECT * {{ ?a :p ?b BIND(<< ?a :p ?b >> AS ?t) BIND(<{XSD}integer>(?b) AS ?i) }}",
     ],
 )
 def test_supported(text: str) -> None:
@@ -49,14 +52,23 @@ def test_supported(text: str) -> None:
         ("SELECT * { ?a :p+ ?b }", "property paths are", 15),
         ("SELECT * { ?a :p ?b MINUS { ?a :q ?b } }", "MINUS is", 21),
         ("SELECT * { FILTER EXISTS { ?a :q ?b } }", "EXISTS is", 19),
-        ("SELECT * { BIND(1 + STRLEN('a') AS ?x) }", "the function STRLEN is", 21),
-        ("SELECT * { FILTER(:f(1)) }", "functions named by an IRI are", 19),
+        ("SELECT * { BIND(1 + :f('a') AS ?x) }", "the function <http://e/f> is", 21),
+        ("SELECT * { FILTER(:f(1)) }", "the function <http://e/f> is", 19),
+        (
+            f"SELECT * {{ FILTER(<{XSD}integer>(1, 2)) }}",
+            f"anything but one argument in the cast <{XSD}integer> is",
+            19,
+        ),
+        (f"SELECT * {{ FILTER(<{XSD}anyURI>(1)) }}", f"the function <{XSD}anyURI> is", 19),
         ("SELECT * { SERVICE :e { ?a :q ?b } }", "SERVICE is", 12),
-        ("SELECT (GROUP_CONCAT(?a) AS ?c) { ?a :q ?b }", "the aggregate GROUP_CONCAT is", 9),
-        ("SELECT * { OPTIONAL { ?a :p ?b FILTER(REGEX(?b, 'x')) } }", "the function REGEX is", 39),
-        ("SELECT (COUNT(STRLEN(?a)) AS ?n) { ?a :q ?b }", "the function STRLEN is", 15),
-        ("SELECT * { ?a :p ?b } ORDER BY STRLEN(?b)", "the function STRLEN is", 32),
-        ("SELECT ?b { ?a :p ?b } GROUP BY (STRLEN(?a) AS ?b2) ?b", "the function STRLEN is", 34),
+        (
+            "SELECT * { OPTIONAL { ?a :p ?b FILTER(:f(?b, 'x')) } }",
+            "the function <http://e/f> is",
+            39,
+        ),
+        ("SELECT (COUNT(:f(?a)) AS ?n) { ?a :q ?b }", "the function <http://e/f> is", 15),
+        ("SELECT * { ?a :p ?b } ORDER BY :f(?b)", "the function <http://e/f> is", 32),
+        ("SELECT ?b { ?a :p ?b } GROUP BY (:f(?a) AS ?b2) ?b", "the function <http://e/f> is", 34),
         ("SELECT * { ?a :p ?b { SELECT * { ?a :q* ?b } } }", "property paths are", 37),
     ],
 )
