@@ -137,6 +137,17 @@ def test_where_the_profile_leaves_the_policy_open_the_caller_may_choose(
                 engine.register_query(f"PREFIX : <{E}> {query}", report=wish)  # type: ignore[arg-type]
 
 
+def test_computed_every_beside_a_policy_both_must_hold(spark: SparkSession) -> None:
+    register = "REGISTER RSTREAM :q COMPUTED EVERY 4 AS"
+    with engine_with(spark) as engine:
+        query = readings_query("[RANGE 5 STEP 5 STARTING AT 1] REPORT ON NC", register)
+        # (1,6] (6,11] (11,16] (16,21]; t0 + 4k is 1, 5, 9, ...; nothing is shown at 1, 9, 13 and 17.
+        assert run(engine, query, READINGS) == {5: "E1", 21: "E4 E5"}
+        twice = readings_query("[RANGE 5] REPORT ON EVERY 2", register.replace(":q", ":r"))
+        with pytest.raises(ReportPolicyError, match="exclude each other"):
+            engine.register_query(f"PREFIX : <{E}> {twice}")
+
+
 def test_a_fixed_policy_is_not_to_be_chosen(spark: SparkSession) -> None:
     with engine_with(spark, semantics="cqels") as engine:
         engine.register_stream(f"{E}s")

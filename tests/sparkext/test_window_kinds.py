@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext.s2r.report import default_policy
+from sparkext.s2r.report import ReportPolicy
 from sparkext.s2r.windows import ElementsWindow, WindowSpec
 from tests.oracle.recorded import Element, element
 from tests.sparkext.replay import replay
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.runtime.registered_query import RegisteredQuery
 
 E = "http://example.org/"
 P = f"<{E}p>"
@@ -68,42 +70,70 @@ def shown_elements(window: WindowSpec, elements: list[Element], t: int) -> list[
     return [e for e in elements if e.time in times]
 
 
-def expected(window: WindowSpec, elements: list[Element]) -> dict[int, list[str]]:
-    """What `SELECT ?s ?o` over the window answers, by instant of the default policy."""
-    times = [e.time for e in elements]
-    instants = instants_by_definition([("s", window)], default_policy([window]), {"s": times})
+def expected(
+    window: WindowSpec, policy: ReportPolicy, elements: list[Element]
+) -> dict[int, list[str]]:
+    """What `SELECT ?s ?o` over the window answers, by instant."""
+    instants = instants_by_definition([("s", window)], policy, {"s": [e.time for e in elements]})
     return {
         t: sorted({line for e in shown_elements(window, elements, t) for line in e.triples})
         for t in instants
     }
 
 
-@pytest.mark.parametrize(("seed", "batch"), [(1, 1), (2, 4), (3, 100)])
-def test_windows_show_what_their_definitions_say(engine: Engine, seed: int, batch: int) -> None:
+def check_at_once(
+    engine: Engine, stream: str, windows: list[str], elements: list[Element], batch: int
+) -> None:
     """All windows over one stream at once, so that each keeps to itself what it has let go."""
-    random = Random(seed)
-    stream = f"{E}kinds/{seed}"
-    elements = random_elements(random, 25)
     texts = [
         f"SELECT ?s ?o FROM NAMED WINDOW <{E}w> ON <{stream}> {window} "
         f"{{ WINDOW <{E}w> {{ ?s {P} ?o }} }}"
-        for window in WINDOWS
+        for window in windows
     ]
-    specs: list[WindowSpec] = []
-    register = engine.register_query
-
-    def noting(text: str, name: str) -> object:
-        query = register(text, name)
-        specs.extend(window.spec for window in query.windows.values())
-        return query
-
-    engine.register_query = noting  # type: ignore[method-assign,assignment]
-    try:
+    with registering(engine) as queries:
         results = replay(engine, texts, {stream: elements}, batch)
-    finally:
-        engine.register_query = register  # type: ignore[method-assign]
-    for window, spec, (_, answered) in zip(WINDOWS, specs, results, strict=True):
+    for window, query, (_, answered) in zip(windows, queries, results, strict=True):
+        (shown,) = query.windows.values()
         found = {
             t: sorted(f"{s} {P} {o} ." for s, o in rows.elements()) for t, rows in answered.items()
         }
-        assert found == expected(spec, elements), window
+        assert found == expected(shown.spec, query.policy, elements), window
+
+
+@contextmanager
+def registering(engine: Engine) -> Iterator[list[RegisteredQuery]]:
+    """The queries that are registered meanwhile."""
+    register, queries = engine.register_query, []
+
+    def noting(*arguments: Any, **options: Any) -> RegisteredQuery:
+        queries.append(register(*arguments, **options))
+        return queries[-1]
+
+    engine.register_query = noting  # type: ignore[method-assign]
+    try:
+        yield queries
+    finally:
+        del engine.register_query  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("seed", "batch"), [(1, 1), (2, 4), (3, 100)])
+def test_windows_show_what_their_definitions_say(engine: Engine, seed: int, batch: int) -> None:
+    random = Random(seed)
+    check_at_once(engine, f"{E}kinds/{seed}", WINDOWS, random_elements(random, 25), batch)
+
+
+POLICIES = ["", "WC", "NC", "EVERY 3", "STRICT CC", "CC AND EVERY 2", "WC AND NC AND EVERY 4"]
+
+
+@pytest.mark.parametrize(("seed", "batch"), [(4, 1), (5, 6)])
+def test_queries_that_share_windows_do_not_hinder_each_other(
+    engine: Engine, seed: int, batch: int
+) -> None:
+    """Some policies wait in an empty stretch for the next element, others go on."""
+    random = Random(seed)
+    windows = [
+        f"{window} REPORT ON {policy}" if policy else window
+        for window in ("[RANGE 4 STEP 2]", "[ELEMENTS 2 STEP 2]", "[RANGE 3]", "[INTERVAL 3 22]")
+        for policy in POLICIES
+    ]
+    check_at_once(engine, f"{E}policies/{seed}", windows, random_elements(random, 9), batch)

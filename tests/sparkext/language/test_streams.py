@@ -4,7 +4,7 @@ import pytest
 
 from sparkext.errors import QuerySyntaxError, UnknownWindowError
 from sparkext.language import Registration, WindowDeclaration, format_algebra, parse_query
-from sparkext.language.query import Query
+from sparkext.language.query import Query, ReportRule, WindowReport
 from static_data.terms import Iri
 
 E = "http://e/"
@@ -47,6 +47,47 @@ def window(clause: str) -> WindowDeclaration:
             WindowDeclaration(W, S, "elements", width_elements=10, slide_elements=3),
         ),
         (":s [ELEMENTS 10]", WindowDeclaration(W, S, "elements", width_elements=10)),
+        (":s [LND 1]", WindowDeclaration(W, S, "landmark", start_ms=1)),  # as RSEP-QL writes it
+        (":s [landmark 1970-01-01T00:00:01Z]", WindowDeclaration(W, S, "landmark", start_ms=1_000)),
+        (":s [FROM 7]", WindowDeclaration(W, S, "landmark", start_ms=7)),
+        (":s [ALL]", WindowDeclaration(W, S, "landmark")),
+        (":s [INTERVAL 0 5]", WindowDeclaration(W, S, "interval", start_ms=0, end_ms=5)),
+        (":s [INTERVAL 0, 5]", WindowDeclaration(W, S, "interval", start_ms=0, end_ms=5)),
+        (
+            ':s [FROM "1970-01-01T00:00:01Z"^^xsd:dateTime TO 1001]',
+            WindowDeclaration(W, S, "interval", start_ms=1_000, end_ms=1_001),
+        ),
+        (
+            ":s [NOW-PT10S TO NOW-PT4S]",
+            WindowDeclaration(W, S, "range", 6_000, delay_ms=4_000),
+        ),
+        (
+            ":s [FROM NOW - 10 minutes TO NOW STEP 1 minute]",
+            WindowDeclaration(W, S, "range", 600_000, 60_000),
+        ),
+        (
+            ":s [RANGE 10 STEP 5 DELAY 2 STARTING AT 1]",
+            WindowDeclaration(W, S, "range", 10, 5, 1, delay_ms=2),
+        ),
+        (
+            ":s [INTERVAL 0 5] . [LND 1]",
+            WindowDeclaration(
+                W,
+                S,
+                "interval",
+                start_ms=0,
+                end_ms=5,
+                inner=WindowDeclaration(W, S, "landmark", start_ms=1),
+            ),
+        ),
+        (
+            ":s [NOW] REPORT ON Window Close AND non-empty content AND EVERY 2s",
+            WindowDeclaration(W, S, "now", report=WindowReport(("WC", "NC"), 2_000)),
+        ),
+        (
+            ":s [NOW] REPORT ON strict content change",
+            WindowDeclaration(W, S, "now", report=WindowReport(("strict CC",))),
+        ),
     ],
 )
 def test_windows(clause: str, expected: WindowDeclaration) -> None:
@@ -72,6 +113,16 @@ def test_unnamed_window() -> None:
 )
 def test_registration(clause: str, expected: Registration) -> None:
     assert query(f"REGISTER {clause} SELECT * {{}}").registration == expected
+
+
+def test_report_of_a_registration() -> None:
+    registered = query(
+        "REGISTER STREAM :q COMPUTED EVERY 5 REPORT ON WC OF :w AND NC OF :v OR CC OF :v AND EVERY 7 AS "
+        "SELECT * FROM NAMED WINDOW :w ON :s [NOW] FROM NAMED WINDOW :v ON :s [NOW] {}"
+    ).registration
+    v = Iri(E + "v")
+    rules = (ReportRule((("WC", W), ("NC", v))), ReportRule((("CC", v),), 7))
+    assert registered == Registration(None, Iri(E + "q"), 5, rules)
 
 
 def test_forms_and_prefixes_after_register() -> None:
@@ -110,6 +161,15 @@ Join
         parsed.window(S)
 
 
+def test_a_report_names_windows_that_are_declared() -> None:
+    with pytest.raises(UnknownWindowError) as caught:
+        query(
+            "REGISTER STREAM :q REPORT ON WC OF :v AS SELECT * FROM NAMED WINDOW :w ON :s [NOW] {}"
+        )
+    assert (caught.value.line, caught.value.column) == (1, 1)
+    assert caught.value.known == ("http://e/w",)
+
+
 def test_unknown_window_has_its_place_and_the_known_names() -> None:
     text = "SELECT *\nFROM NAMED WINDOW :w ON :s [NOW]\n{ WINDOW :v { ?a :p ?b } }"
     with pytest.raises(UnknownWindowError) as caught:
@@ -136,6 +196,20 @@ def test_unknown_window_has_its_place_and_the_known_names() -> None:
         ("SELECT * FROM NAMED WINDOW :w ON :s [RANGE 0 s] {}", "longer than nothing", 1, 44),
         ("SELECT * FROM NAMED WINDOW :w ON :s [RANGE P1M] {}", "have no fixed length", 1, 44),
         ("SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 0] {}", "at least one element", 1, 47),
+        ("SELECT * FROM NAMED WINDOW :w ON :s [INTERVAL 5 4] {}", "cannot end before", 1, 38),
+        ("SELECT * FROM NAMED WINDOW :w ON :s [NOW-5 TO NOW-5] {}", "cannot end before", 1, 38),
+        (
+            "SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 5] . [NOW] {}",
+            "cannot be composed",
+            1,
+            38,
+        ),
+        (
+            "SELECT * FROM NAMED WINDOW :w ON :s [NOW] REPORT ON WC AND EVERY 5 AND EVERY 6 {}",
+            "EVERY stands once",
+            1,
+            72,
+        ),
         (
             'SELECT * FROM NAMED WINDOW :w ON :s [RANGE "PT1S"^^xsd:string] {}',
             "expected a literal of xsd:duration",
