@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +14,9 @@ from sparkext.language import parse_query
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.s2r.profiles import PROFILES
 from sparkext.s2r.report import ReportPolicyError
-from tests.oracle.recorded import Element, element
+from tests.oracle.recorded import Element
 from tests.sparkext.replay import by_instant, stream_element
-from tests.sparkext.test_rspql_examples import NEARBY
+from tests.sparkext.test_rspql_examples import COUPON, NEARBY, SHOPS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 E = "http://example.org/"
 # RSP-QL*: E0 to E5 at these times.
 TIMES = (0, 5, 10, 15, 19, 20)
-READINGS = [element(t, f"<{E}o{n}> <{E}value> <{E}E{n}> .") for n, t in enumerate(TIMES)]
+READINGS = [
+    Element(
+        t, (f"<{E}o{n}> <{E}value> <{E}E{n}> .",), f"{E}g{n}", (f'<{E}g{n}> <{E}time> "{t}" .',)
+    )
+    for n, t in enumerate(TIMES)
+]
 
 
 @contextmanager
@@ -67,7 +73,8 @@ def run(
 
 
 def readings_query(window: str, register: str = "") -> str:
-    return f"{register} SELECT ?e FROM NAMED WINDOW :w ON :s {window} {{ WINDOW :w {{ ?o :value ?e }} }}"
+    pattern = "WINDOW :w { GRAPH ?g { ?o :value ?e } }"
+    return f"{register} SELECT ?e FROM NAMED WINDOW :w ON :s {window} {{ {pattern} }}"
 
 
 NEARBY_QUERY = (
@@ -109,6 +116,14 @@ def test_definition_15_reported_just_after_the_close(spark: SparkSession) -> Non
     with engine_with(spark, semantics="rspqlstar") as engine:
         told = run(engine, readings_query("[RANGE 10 STEP 5]"), READINGS)
     assert told == {10: "E0 E1", 15: "E1 E2", 20: "E2 E3 E4", 25: "E3 E4 E5", 30: "E5"}
+
+
+def test_definition_14_4_outside_graph_only_the_time_triples(spark: SparkSession) -> None:
+    query = "SELECT ?o FROM NAMED WINDOW :w ON :s [RANGE 10 STEP 10] { WINDOW :w { ?s ?p ?o } }"
+    with engine_with(spark, semantics="rspqlstar") as engine:
+        assert run(engine, query, READINGS)[20] == '"10" "15" "19"'
+    with engine_with(spark, windowBounds="closed-open") as engine:  # slip S-002-8
+        assert run(engine, query, READINGS)[20] == '"10" "15" "19" E2 E3 E4'
 
 
 def test_slip_s_002_7_closed_open_windows_by_a_switch(spark: SparkSession) -> None:
@@ -228,6 +243,54 @@ def test_what_a_profile_does_not_have(profile: str, text: str, message: str, col
         under_profile(parse_query(text, prefixes={"": E}), PROFILES[profile])
     assert message in caught.value.message
     assert (caught.value.line, caught.value.column) == (1, column)
+
+
+BOTH_WINDOWS = (
+    """?shopper :isNearby ?shop . ?shop_owner :offers ?coupon . ?shop_owner :owns ?shop"""
+)
+
+
+@pytest.mark.parametrize("profile", ["csparql", "sparqlstream"])
+def test_example_12_windows_merged_in_the_default_graph(
+    spark: SparkSession, tmp_path: Path, profile: str
+) -> None:
+    """Example 10 without WINDOW on dataset B: the same three rows, at the instants of both windows."""
+    with engine_with(spark, semantics=profile, startingAt="0") as engine:
+        path = tmp_path / "shops.nt"
+        path.write_text(SHOPS + "\n")
+        engine.load_static(path, progress=False)
+        nearby, coupon = engine.register_stream(f"{E}n"), engine.register_stream(f"{E}c")
+        answers: list[Answers] = []
+        query = engine.register_query(f"""PREFIX : <{E}> SELECT ?shopper
+          FROM NAMED WINDOW :w1 ON :n [RANGE 6 STEP 2] FROM NAMED WINDOW :w2 ON :c [RANGE 2 STEP 2]
+          {{ {BOTH_WINDOWS} }}""")
+        query.subscribe(answers.append)
+        nearby.push_elements([stream_element(e) for e in NEARBY])
+        coupon.push_elements([stream_element(e) for e in COUPON])
+        engine.finish()
+        told = {
+            t: sorted(str(row[0]) for row in rows.elements())
+            for t, rows in by_instant(answers).items()
+        }
+    carl, eve, diana = (f"<{E}{name}>" for name in ("carl", "eve", "diana"))
+    # (2,8] at 8 holds carl and eve; (10,16] at 16 diana.
+    assert {t: names for t, names in told.items() if names} == {8: [carl, eve], 16: [diana]}
+    assert list(told) == [6, 8, 10, 12, 14, 16]
+
+
+@pytest.mark.parametrize("profile", ["csparql", "sparqlstream"])
+def test_example_13_c_sparql_and_sparqlstream(spark: SparkSession, profile: str) -> None:
+    with engine_with(spark, semantics=profile, startingAt="1") as engine:
+        query = "SELECT ?p FROM WINDOW ON :s [RANGE 5 STEP 2] { ?p :isNearby ?shop }"
+        told = run(engine, query, NEARBY)
+    assert told == {
+        6: "carl diana eve",
+        8: "carl eve",
+        10: "eve",
+        12: "diana",
+        14: "diana",
+        16: "diana",
+    }
 
 
 def test_example_12_shapes_of_the_dataset() -> None:
