@@ -10,9 +10,11 @@ import pytest
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
     LOCALIZATION,
+    PREFIXES,
     QUERIES,
     ROOMS,
     STREAM,
+    expected_bag,
     shortened,
     sightings,
     table_of,
@@ -57,4 +59,42 @@ def test_answers(spark: SparkSession, tmp_path: Path, written: object) -> None:
     results = replay(engine, texts, {STREAM: sightings()})
     for name, (_, answered) in zip(NAMES, results, strict=True):
         assert shortened(answered) == table_of(name), name
+    engine.close()
+
+
+# Who was where in the windows (0, 30], (10, 40], (20, 50] and (30, 60], by name and room.
+IN_WINDOWS = {
+    30: "Bob r1, Cat r1, Cat r2, Ann r2, Dan r1",
+    40: "Cat r1, Cat r2, Ann r2, Dan r1, Ann r1",
+    50: "Cat r2, Ann r2, Dan r1, Ann r1",
+    60: "Ann r1",
+}
+WHERE = "WHERE { ?person loc:at ?loc . ?person foaf:name ?name }"
+MERGED = {
+    "csparql": (
+        f"{PREFIXES}REGISTER QUERY near AS SELECT ?name ?loc FROM STREAM <{STREAM}>"
+        f" [RANGE 30s STEP 10s] {WHERE}",
+        IN_WINDOWS,
+    ),
+    "sparqlstream": (
+        f"{PREFIXES}SELECT ISTREAM ?name ?loc FROM NAMED STREAM <{STREAM}>"
+        f" [NOW - 30 S TO NOW - 0 S STEP 10 S] {WHERE}",
+        {**dict.fromkeys(IN_WINDOWS, ""), 30: IN_WINDOWS[30], 40: "Ann r1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("profile", MERGED)
+def test_answers_of_merged_windows(spark: SparkSession, tmp_path: Path, profile: str) -> None:
+    from sparkext import Engine
+
+    text, expected = MERGED[profile]
+    spark.conf.set("spark.cqels.semantics", profile)
+    try:
+        engine = Engine(spark)
+    finally:
+        spark.conf.unset("spark.cqels.semantics")
+    engine.load_static(write_graphs(tmp_path, DEFAULT_GRAPH, {ROOMS: LOCALIZATION}), progress=False)
+    ((_, answered),) = replay(engine, [text], {STREAM: sightings()})
+    assert shortened(answered) == {t * 1000: expected_bag(rows) for t, rows in expected.items()}
     engine.close()

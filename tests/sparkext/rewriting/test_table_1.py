@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,3 +127,54 @@ def test_bind_of_an_optional_value_is_not_pushed() -> None:
 def test_every_printed_rule_has_its_row() -> None:
     printed = {rule.name for rule in RULES if rule.printed and "right to left" not in rule.name}
     assert printed == {*(set(ROWS) - {"FGPush", "FBPush"}), "FDecompII"}
+
+
+# -- the worked examples, by their names --------------------------------------------------------------
+
+EXAMPLES = [f"000-T1-{rule}" for rule in (*ROWS, "FDecompII") if rule not in ("FGPush", "FBPush")]
+
+
+def worked_example(shared: Path, name: str) -> dict[str, Any]:
+    cases = json.loads((shared / "papers" / "examples.json").read_text(encoding="utf-8"))["cases"]
+    (case,) = [case for case in cases if case["id"] == name]
+    assert isinstance(case, dict)
+    return case
+
+
+def written(rows: list[dict[str, Any]]) -> list[str]:
+    """Rows of a worked example in the form of `answers`."""
+    return sorted(
+        " ".join([row["o"], *(f"{k}{v}" for k, v in sorted(row.items()) if k != "o")])
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_worked_example(shared: Path, name: str) -> None:
+    case = worked_example(shared, name)
+    rule = name.removeprefix("000-T1-")
+    sets_only = rule == "FDecompII"
+    left = pattern(ROWS["FReordII" if sets_only else rule][0])
+    right = BY_NAME[rule](left)
+    assert right is not None and case["both_sides_equal"]
+    expected = written(case["expected"])
+    assert answers(left, bag=not sets_only) == answers(right, bag=not sets_only) == expected
+    if sets_only:
+        assert answers(right) == written(case["bag_right"])
+
+
+@pytest.mark.parametrize("name", ["000-T1-FJPush-violated", "000-T1-FLPush-violated"])
+def test_worked_example_of_a_broken_condition(shared: Path, name: str) -> None:
+    case = worked_example(shared, name)
+    optional = "OPTIONAL" if "FLPush" in name else ""
+    left = pattern(f"{{ {V} {optional} {T} FILTER(?t > 25) }}")
+    right = pattern(f"{{ {{ ?o :v ?v FILTER(?t > 25) }} {optional} {T} }}")
+    assert BY_NAME[name.split("-")[2]](left) is None
+    assert answers(left) == written(case["expected"]["left"])
+    assert answers(right) == written(case["expected"]["right"])
+
+
+def test_every_worked_example_of_the_table_is_here(shared: Path) -> None:
+    cases = json.loads((shared / "papers" / "examples.json").read_text(encoding="utf-8"))["cases"]
+    names = {case["id"] for case in cases if case["id"].startswith("000-T1-")}
+    assert names == {*EXAMPLES, "000-T1-FJPush-violated", "000-T1-FLPush-violated"}
