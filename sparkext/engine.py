@@ -36,6 +36,7 @@ from sparkext.sql.live_view import LiveView
 from sparkext.sql.order_choice import OrderPolicy
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
+from static_data.rdf_version import RdfVersion
 from static_data.store import StaticStore, StoreChange
 
 if TYPE_CHECKING:
@@ -68,7 +69,13 @@ class Engine:
         self.spark = spark
         self.settings = Settings.from_session(spark)
         self.lock = threading.RLock()
-        self.store = StaticStore(spark, work_dir=work_dir)
+        self.rdf = RdfVersion(self.settings.rdf)
+        self.store = StaticStore(
+            spark,
+            work_dir=work_dir,
+            driver_bytes=self.settings.load_driver_max_bytes,
+            version=self.rdf,
+        )
         self.store.dictionary.setHashBits(self.settings.dictionary_hash_bits)
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
@@ -241,7 +248,7 @@ class Engine:
         return registered
 
     def _read(self, text: str | Query) -> Query:
-        query = parse_query(text) if isinstance(text, str) else text
+        query = parse_query(text, rdf=self.rdf) if isinstance(text, str) else text
         return apply_filter_scope(query, self.settings.filter_scope)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -94,29 +94,32 @@ def _column(entry: Mapping[str, Any]) -> ColumnStatistics:
     return ColumnStatistics(entry["distinct"], entry["max_fan_out"], entry["literal_rows"], top)
 
 
-def describe(
-    spark: SparkSession,
-    quads: DataFrame,
-    rows: int,
-    graphs: Iterable[int],
-    previous: Catalogue | None,
-) -> Catalogue:
-    """Count the distinct `quads` (s, p, o, g) of some `graphs`, in one Spark job; other graphs as
-    in `previous`.
+def counts_of_quads(spark: SparkSession, quads: DataFrame, rows: int) -> list[list[int]]:
+    """Count distinct `quads` (s, p, o, g) in one Spark job; see CatalogueCounts.scala for the columns.
 
     `rows` is their number, as far as known; it decides the number of tasks.
     """
+    tasks = max(spark.sparkContext.defaultParallelism, rows // _ROWS_PER_TASK + 1)
+    return [list(r) for r in extension(spark).CatalogueCounts.count(quads._jdf, TOP_VALUES, tasks)]
+
+
+def counts_of_tables(spark: SparkSession, tables: Sequence[Any]) -> list[list[int]]:
+    """The same of tables in memory, without a Spark job."""
+    lines = extension(spark).MemoryTables.counts(list(tables), TOP_VALUES).split("\n")
+    return [[int(number) for number in line.split(",")] for line in lines if line]
+
+
+def describe(
+    counts: Iterable[Sequence[int]], graphs: Iterable[int], previous: Catalogue | None
+) -> Catalogue:
+    """The catalogue of some `graphs` from their counts; other graphs as in `previous`."""
     counted = set(graphs)
     relations: dict[tuple[int, int | None], RelationStatistics] = {}
     if previous is not None:
         relations = {key: r for key, r in previous.relations.items() if key[0] not in counted}
-    if not counted:
-        return Catalogue(relations)
-    tasks = max(spark.sparkContext.defaultParallelism, rows // _ROWS_PER_TASK + 1)
     columns: dict[tuple[int, int | None], dict[str, ColumnStatistics]] = {}
     sizes: dict[tuple[int, int | None], int] = {}
-    for row in extension(spark).CatalogueCounts.count(quads._jdf, TOP_VALUES, tasks):
-        column, graph, predicate, n, distinct, most, literals, *top = list(row)
+    for column, graph, predicate, n, distinct, most, literals, *top in counts:
         key = (graph, predicate or None)
         sizes[key] = n
         name = "subject" if column == 0 else "object"

@@ -20,6 +20,7 @@ from static_data.errors import MalformedRdfError
 from static_data.jvm import extension
 from static_data.rdf_formats import Compression, FileFormat, RdfFormat
 from static_data.rdf_reader import lines_of, open_unpacked, unpacked
+from static_data.rdf_version import RdfVersion
 from static_data.source_files import SourceFile
 
 _LINES_PER_BATCH = 8192
@@ -67,18 +68,19 @@ def encode_files(
     scopes: Sequence[str],
     graph: str | None,
     base_iri: str | None = None,
+    version: RdfVersion = RdfVersion.STAR,
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
     `layers` are the store's own layers of it, `scopes` holds a blank node prefix per file, `graph`
     the canonical text of the graph for triples without one, `base_iri` replaces the files' own
-    IRIs as the base of relative ones. Returns the extension's StaticLoad, to
-    be written and then closed. Raises MalformedRdfError for the first malformed file, with nothing
-    changed.
+    IRIs as the base of relative ones, `version` tells how quoted triples are read. Returns the
+    extension's StaticLoad, to be written and then closed. Raises MalformedRdfError for the first
+    malformed file, with nothing changed.
     """
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
-    parsed = _parsed_lines(spark, others, base_iri)
+    parsed = _parsed_lines(spark, others, base_iri, version)
     load = extension(spark).StaticLoader.load(
         spark._jsparkSession,
         dictionary,
@@ -87,6 +89,7 @@ def encode_files(
         list(scopes),
         # A line of N-Triples cannot name a graph; lines made of other formats can.
         [file.format.rdf is not RdfFormat.N_TRIPLES for file in files],
+        [_strict(file, version) for file in files],
         line_files,
         parsed._jdf if parsed is not None else None,
         graph,
@@ -100,6 +103,51 @@ def encode_files(
             problem.message(),
         )
     return load
+
+
+def encode_small_files(
+    spark: SparkSession,
+    dictionary: Any,
+    layers: Sequence[Any],
+    files: Sequence[SourceFile],
+    scopes: Sequence[str],
+    graph: str | None,
+    base_iri: str | None = None,
+    version: RdfVersion = RdfVersion.STAR,
+) -> Any:
+    """As `encode_files`, for a few local files that fit into memory, without a Spark job.
+
+    None when something is wrong with a file: `encode_files` says what, and where.
+    """
+    texts = []
+    for file in files:
+        path = file.local_path
+        assert path is not None
+
+        def opener(path: Path = path, packing: Compression = file.format.compression) -> Any:
+            return open_unpacked(path, packing)
+
+        try:
+            lines = lines_of(file.name, file.format, base_iri or file.uri, opener, version)
+            texts.append("\n".join(lines))
+        except MalformedRdfError:
+            return None
+    load = extension(spark).StaticLoader.loadHere(
+        spark._jsparkSession,
+        dictionary,
+        list(layers),
+        texts,
+        list(scopes),
+        [file.format.rdf is not RdfFormat.N_TRIPLES for file in files],
+        [_strict(file, version) for file in files],
+        graph,
+    )
+    return load if load.problem() is None else None
+
+
+def _strict(file: SourceFile, version: RdfVersion) -> bool:
+    """Whether lines hold triple terms in RDF 1.2's form only; ours of other formats are always RDF-star."""
+    return version is RdfVersion.RDF_1_2 and file.format.rdf.line_based
 
 
 def _read_by_spark(file: SourceFile) -> bool:
@@ -124,15 +172,19 @@ class _ParseTask:
     name: str
     base_iri: str
     format: FileFormat
+    version: RdfVersion
 
 
 def _parsed_lines(
-    spark: SparkSession, files: Sequence[tuple[int, SourceFile]], base_iri: str | None
+    spark: SparkSession,
+    files: Sequence[tuple[int, SourceFile]],
+    base_iri: str | None,
+    version: RdfVersion,
 ) -> DataFrame | None:
     """The lines of files that Python workers parse, in parallel over files."""
     frames = []
     local = [
-        _ParseTask(i, str(f.local_path.absolute()), base_iri or f.uri, f.format)
+        _ParseTask(i, str(f.local_path.absolute()), base_iri or f.uri, f.format, version)
         for i, f in files
         if f.local_path
     ]
@@ -143,7 +195,9 @@ def _parsed_lines(
         with _driver_python(spark):
             frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
     remote = [
-        _ParseTask(i, f.name, base_iri or f.uri, f.format) for i, f in files if not f.local_path
+        _ParseTask(i, f.name, base_iri or f.uri, f.format, version)
+        for i, f in files
+        if not f.local_path
     ]
     for task in remote:
         content = spark.read.format("binaryFile").load(task.name).select("content")
@@ -189,7 +243,7 @@ def _local_parser(
                     return open_unpacked(Path(path), packing)
 
                 yield from _line_batches(
-                    task, lines_of(task.name, task.format, task.base_iri, opener)
+                    task, lines_of(task.name, task.format, task.base_iri, opener, task.version)
                 )
 
     return parse
@@ -206,7 +260,7 @@ def _content_parser(
                     return unpacked(content, task.format.compression)
 
                 yield from _line_batches(
-                    task, lines_of(task.name, task.format, task.base_iri, opener)
+                    task, lines_of(task.name, task.format, task.base_iri, opener, task.version)
                 )
 
     return parse

@@ -18,15 +18,16 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from static_data.catalogue import Catalogue, describe
+from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables, describe
 from static_data.errors import StaticDataError, StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
 from static_data.jvm import extension
-from static_data.load import LoadReport, Stopwatch, encode_files
+from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_files
 from static_data.progress import progress_bar
 from static_data.rdf_formats import RdfFormat
+from static_data.rdf_version import RdfVersion
 from static_data.saved_store import SavedTable, read_saved, write_saved
-from static_data.source_files import find_files
+from static_data.source_files import SourceFile, find_files
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,24 @@ DEFAULT_GRAPH = 0
 
 TableKey = tuple[int, int]
 """Graph id and predicate id."""
+
+DRIVER_BYTES = 256 * 1024
+"""Local files of so many bytes together are read on the driver, unless said otherwise."""
+
+_ROWS_IN_MEMORY = 65_536
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """The table of one graph and predicate in the driver's memory; `content` is the JVM's."""
+
+    graph: int
+    predicate: int
+    rows: int
+    content: Any
+
+
+Table = SavedTable | MemoryTable
 
 
 @dataclass(frozen=True)
@@ -58,19 +77,27 @@ class StaticStore:
 
     `dictionary` is the extension's Dictionary of the session (made when not given); `work_dir` is
     where tables are kept, a temporary folder when not given. On a cluster it must be a place that
-    all executors reach. Loads and opening exclude each other; reading is free meanwhile and sees
-    the state before.
+    all executors reach. Local files of up to `driver_bytes` together are read on the driver and
+    stay in its memory. `version` tells how quoted triples in files are read. Loads and opening
+    exclude each other; reading is free meanwhile and sees the state before.
     """
 
     def __init__(
-        self, spark: SparkSession, dictionary: Any = None, work_dir: str | Path | None = None
+        self,
+        spark: SparkSession,
+        dictionary: Any = None,
+        work_dir: str | Path | None = None,
+        driver_bytes: int = DRIVER_BYTES,
+        version: RdfVersion = RdfVersion.STAR,
     ) -> None:
         self._spark = spark
         self._extension = extension(spark)
         self.dictionary: Any = self._extension.Dictionary() if dictionary is None else dictionary
         self._work = self._make_work_folder(work_dir)
         self._lock = threading.RLock()
-        self._tables: Mapping[TableKey, SavedTable] = MappingProxyType({})
+        self._driver_bytes = driver_bytes
+        self._rdf = version
+        self._tables: Mapping[TableKey, Table] = MappingProxyType({})
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._layers: list[Any] = []
         self._listeners: list[Callable[[StoreChange], None]] = []
@@ -116,11 +143,9 @@ class StaticStore:
         with self._lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            encoded = encode_files(
-                self._spark, self.dictionary, self._layers, sources, scopes, graph_text, base_iri
-            )
+            encoded = self._encode(sources, scopes, graph_text, base_iri)
             try:
-                written = self._write(encoded)
+                written = self._keep(encoded)
             finally:
                 encoded.close()
             self._scopes += len(sources)
@@ -141,11 +166,37 @@ class StaticStore:
         logger.info("loaded %s", report)
         return report
 
-    def _write(self, encoded: Any) -> dict[TableKey, SavedTable]:
-        """Write the load's tables, merged with those that are there; returns only these."""
-        pairs = [(int(pair[0]), int(pair[1])) for pair in encoded.pairs()]
+    def _encode(
+        self,
+        sources: Sequence[SourceFile],
+        scopes: Sequence[str],
+        graph: str | None,
+        base_iri: str | None,
+    ) -> Any:
+        inputs = (self._spark, self.dictionary, self._layers, sources, scopes, graph, base_iri)
+        small = sum(source.size for source in sources) <= self._driver_bytes
+        if small and all(source.local_path for source in sources):
+            encoded = encode_small_files(*inputs, self._rdf)
+            if encoded is not None:
+                return encoded
+        return encode_files(*inputs, self._rdf)
+
+    def _keep(self, encoded: Any) -> Mapping[TableKey, Table]:
+        """Store the load's tables, merged with those that are there; returns only these."""
+        numbers = [int(number) for number in encoded.pairs().split(",") if number]
+        pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
         if not pairs:
             return {}
+        there = [self._tables[pair] for pair in pairs if pair in self._tables]
+        known = [table for table in there if isinstance(table, MemoryTable)]
+        here = sum(table.rows for table in known) + encoded.statements()
+        if encoded.isHere() and len(known) == len(there) and here <= _ROWS_IN_MEMORY:
+            tables = encoded.tables([table.content for table in known])
+            made = (MemoryTable(t.graph(), t.predicate(), t.rows(), t) for t in tables)
+            return {(table.graph, table.predicate): table for table in made}
+        return self._write(encoded, pairs)
+
+    def _write(self, encoded: Any, pairs: Sequence[TableKey]) -> dict[TableKey, Table]:
         folder = self._work.child(f"load-{self._writes}")
         self._writes += 1
         there = [pair for pair in pairs if pair in self._tables]
@@ -156,7 +207,7 @@ class StaticStore:
             for g, p, n in ((row[0], row[1], row[2]) for row in rows)
         }
 
-    def _adopt(self, written: Mapping[TableKey, SavedTable]) -> None:
+    def _adopt(self, written: Mapping[TableKey, Table]) -> None:
         changed = {key for key, table in written.items() if table.rows != self._rows(key)}
         self._tables = MappingProxyType({**self._tables, **written})
         for graph_id, _ in written:
@@ -230,6 +281,8 @@ class StaticStore:
         table = self._tables.get((graph_id, predicate_id))
         if table is None:
             return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
+        if isinstance(table, MemoryTable):
+            return self._read_tables([(graph_id, predicate_id)]).select("s", "o")
         return self._spark.read.schema("s BIGINT, o BIGINT").parquet(table.path)
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
@@ -238,10 +291,17 @@ class StaticStore:
 
     def _read_tables(self, keys: Iterable[TableKey]) -> DataFrame:
         by_root: dict[str, list[SavedTable]] = {}
+        here = []
         for key in keys:
             table = self._tables[key]
-            by_root.setdefault(table.root, []).append(table)
+            if isinstance(table, MemoryTable):
+                here.append(table.content)
+            else:
+                by_root.setdefault(table.root, []).append(table)
         frames = []
+        if here:
+            rows = self._extension.MemoryTables.frame(self._spark._jsparkSession, here)
+            frames.append(DataFrame(rows, self._spark))
         for root, tables in by_root.items():
             reader = self._spark.read.schema("s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT")
             frame = reader.option("basePath", root).parquet(*[table.path for table in tables])
@@ -274,15 +334,18 @@ class StaticStore:
         with self._lock:
             if self._catalogue is None or self._uncounted:
                 keys = [key for key in self._tables if key[0] in self._uncounted]
-                self._catalogue = describe(
-                    self._spark,
-                    self._read_tables(keys),
-                    sum(self._tables[key].rows for key in keys),
-                    {graph for graph, _ in keys},
-                    self._catalogue,
-                )
+                graphs = {graph for graph, _ in keys}
+                self._catalogue = describe(self._counts(keys), graphs, self._catalogue)
                 self._uncounted.clear()
             return self._catalogue
+
+    def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
+        tables = [self._tables[key] for key in keys]
+        here = [table.content for table in tables if isinstance(table, MemoryTable)]
+        if len(here) == len(tables):
+            return counts_of_tables(self._spark, here)
+        rows = sum(table.rows for table in tables)
+        return counts_of_quads(self._spark, self._read_tables(keys), rows)
 
     # -- keeping ----------------------------------------------------------------------------------
 
@@ -299,11 +362,24 @@ class StaticStore:
                 overwrite,
                 self.dictionary,
                 self._layers,
-                list(self._tables.values()),
+                self._saved_tables(),
                 [text for text in self._graphs.values() if text is not None],
                 self._scopes,
                 self.catalogue(),
             )
+
+    def _saved_tables(self) -> list[SavedTable]:
+        """All tables in files; those in memory are written to some."""
+        here = [key for key, table in self._tables.items() if isinstance(table, MemoryTable)]
+        if here:
+            folder = self._work.child(f"load-{self._writes}")
+            self._writes += 1
+            rows = self._extension.QuadTables.writeFrame(
+                self._spark._jsparkSession, self._read_tables(here)._jdf, folder.path
+            )
+            written = {(row[0], row[1]): SavedTable(folder.path, *row) for row in map(list, rows)}
+            self._tables = MappingProxyType({**self._tables, **written})
+        return [table for table in self._tables.values() if isinstance(table, SavedTable)]
 
     def open(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over a saved store; this one must be empty. The folder must stay where it is.

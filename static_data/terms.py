@@ -65,6 +65,7 @@ XSD_FLOAT: Final = Iri(XSD + "float")
 XSD_DATETIME: Final = Iri(XSD + "dateTime")
 XSD_DURATION: Final = Iri(XSD + "duration")
 RDF_LANG_STRING: Final = Iri(RDF + "langString")
+RDF_DIR_LANG_STRING: Final = Iri(RDF + "dirLangString")
 RDF_TYPE: Final = Iri(RDF + "type")
 RDF_FIRST: Final = Iri(RDF + "first")
 RDF_REST: Final = Iri(RDF + "rest")
@@ -79,14 +80,16 @@ _UNESCAPES: Final = {'\\"': '"', "\\\\": "\\", "\\n": "\n", "\\r": "\r"}
 @dataclass(frozen=True, slots=True, init=False)
 class Literal:
     r"""A literal: lexical form, datatype IRI and, for rdf:langString only, a lower-cased language
-    tag.
+    tag, for rdf:dirLangString (RDF 1.2) also a base direction, "ltr" or "rtl".
 
-    A missing datatype means xsd:string, or rdf:langString when a language is given.
+    A missing datatype means xsd:string, or the one that language and direction ask for.
 
     >>> Literal("5", XSD_INTEGER).n3()
     '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'
     >>> Literal("chat", language="FR").n3()
     '"chat"@fr'
+    >>> Literal("chat", language="fr", direction="ltr").n3()
+    '"chat"@fr--ltr'
     >>> Literal("a") == Literal("a", XSD_STRING)
     True
     """
@@ -94,14 +97,23 @@ class Literal:
     lexical: str
     datatype: Iri
     language: str | None
+    direction: str | None
 
     def __init__(
-        self, lexical: str, datatype: Iri | None = None, language: str | None = None
+        self,
+        lexical: str,
+        datatype: Iri | None = None,
+        language: str | None = None,
+        direction: str | None = None,
     ) -> None:
+        if direction not in (None, "ltr", "rtl") or (direction and language is None):
+            raise ValueError(f"not a base direction of a language: {direction}")
         if language is not None:
-            if datatype is not None and datatype != RDF_LANG_STRING:
+            fitting = RDF_LANG_STRING if direction is None else RDF_DIR_LANG_STRING
+            if datatype is not None and datatype != fitting:
                 raise ValueError(f"a literal with a language has no datatype {datatype.n3()}")
-            datatype, language = RDF_LANG_STRING, language.lower()
+            datatype, language = fitting, language.lower()
+        object.__setattr__(self, "direction", direction)
         object.__setattr__(self, "lexical", lexical)
         object.__setattr__(self, "datatype", XSD_STRING if datatype is None else datatype)
         object.__setattr__(self, "language", language)
@@ -110,7 +122,8 @@ class Literal:
         """Return the canonical N-Triples text."""
         quoted = f'"{self.lexical.translate(_ESCAPES)}"'
         if self.language is not None:
-            return f"{quoted}@{self.language}"
+            direction = "" if self.direction is None else f"--{self.direction}"
+            return f"{quoted}@{self.language}{direction}"
         return quoted if self.datatype == XSD_STRING else f"{quoted}^^<{self.datatype.value}>"
 
 
@@ -140,7 +153,8 @@ _TOKEN: Final = re.compile(
     <(?P<iri>[^\x00-\x20<>"{}|^`\\]*)>
   | (?P<open><<)[ ]
   | "(?P<lexical>(?:[^"\\\n\r]|\\["\\nr])*)"
-    (?: @(?P<language>[a-z]+(?:-[a-z0-9]+)*) | \^\^<(?P<datatype>[^\x00-\x20<>"{}|^`\\]*)> )?
+    (?: @(?P<language>[a-z]+(?:-[a-z0-9]+)*)(?:--(?P<direction>ltr|rtl))?
+      | \^\^<(?P<datatype>[^\x00-\x20<>"{}|^`\\]*)> )?
   | _:(?P<label>[^\W][\w·‿⁀-]*(?:\.+[\w·‿⁀-]+)*)
     """,
     re.VERBOSE,
@@ -171,19 +185,19 @@ def _parse_at(text: str, start: int) -> tuple[Term, int]:
     match = _TOKEN.match(text, start)
     if match is None:
         raise TermSyntaxError("not an RDF term", text, start + 1)
-    iri, opening, lexical, language, datatype, label = match.groups()
+    iri, opening, lexical, language, direction, datatype, label = match.groups()
     if iri is not None:
         return Iri(iri), match.end()
     if lexical is not None:
         if "\\" in lexical:
             lexical = _ESCAPE.sub(lambda escape: _UNESCAPES[escape.group()], lexical)
         if datatype is not None:
-            if datatype in (XSD_STRING.value, RDF_LANG_STRING.value):
+            if datatype in (XSD_STRING.value, RDF_LANG_STRING.value, RDF_DIR_LANG_STRING.value):
                 raise TermSyntaxError(
                     f"the datatype <{datatype}> is not written out", text, start + 1
                 )
             return Literal(lexical, Iri(datatype)), match.end()
-        return Literal(lexical, None, language), match.end()
+        return Literal(lexical, None, language, direction), match.end()
     if opening is None:
         return BlankNode(label), match.end()
     subject, position = _parse_at(text, match.end())

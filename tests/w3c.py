@@ -50,7 +50,11 @@ def session() -> SparkSession:
 
 def evaluate(query: str, default_graphs: Files, named_graphs: Files) -> dict[str, Any]:
     """The answer of a query over files, each given as (base IRI, path)."""
-    engine = sparkext.Engine(session())
+    session().conf.set("spark.cqels.rdf", rdf_version(query).value)
+    try:
+        engine = sparkext.Engine(session())
+    finally:
+        session().conf.unset("spark.cqels.rdf")
     try:
         for iri, path in default_graphs:
             engine.load_static(path, base_iri=iri)
@@ -68,7 +72,7 @@ def evaluate(query: str, default_graphs: Files, named_graphs: Files) -> dict[str
 
 def check_syntax(query: str) -> None:
     """Raises what is wrong with a query's text."""
-    parse_query(query)
+    parse_query(query, rdf=rdf_version(query))
 
 
 def read_rdf(path: str, format: str, base_iri: str) -> str:

@@ -17,6 +17,7 @@ from sparkext.errors import CqelsError
 from static_data.terms import XSD_STRING, BlankNode, Iri, Literal, QuotedTriple, Term
 
 _XML_NAMESPACE = "http://www.w3.org/2005/sparql-results#"
+_ITS_NAMESPACE = "http://www.w3.org/2005/11/its"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TO_QUOTE = re.compile('[",\r\n]')
 
@@ -105,7 +106,9 @@ def _tsv(text: str | None) -> str:
 def _xml(variables: Sequence[str], body: str) -> str:
     names = "".join(f"    <variable name={quoteattr(name)}/>\n" for name in variables)
     head = f"  <head>\n{names}  </head>\n" if names else "  <head/>\n"
-    return f'<?xml version="1.0"?>\n<sparql xmlns="{_XML_NAMESPACE}">\n{head}{body}</sparql>\n'
+    # Base directions of RDF 1.2 are attributes of another vocabulary, named only where it is used.
+    its = f' xmlns:its="{_ITS_NAMESPACE}"' if " its:dir=" in body else ""
+    return f'<?xml version="1.0"?>\n<sparql xmlns="{_XML_NAMESPACE}"{its}>\n{head}{body}</sparql>\n'
 
 
 def _xml_results(variables: Sequence[str], rows: Iterable[Row]) -> Iterable[str]:
@@ -130,6 +133,8 @@ def _xml_term(value: Term) -> str:
             attribute = ""
             if value.language is not None:
                 attribute = f" xml:lang={quoteattr(value.language)}"
+                if value.direction is not None:
+                    attribute += f' its:dir="{value.direction}" its:version="2.0"'
             elif value.datatype != XSD_STRING:
                 attribute = f" datatype={quoteattr(value.datatype.value)}"
             return f"<literal{attribute}>{_xml_text(value.lexical)}</literal>"

@@ -48,6 +48,8 @@ def _json_form(value: Term) -> dict[str, object]:
             form: dict[str, object] = {"type": "literal", "value": value.lexical}
             if value.language is not None:
                 form["xml:lang"] = value.language
+                if value.direction is not None:
+                    form["its:dir"] = value.direction
             elif value.n3()[-1] != '"':  # xsd:string is not written out
                 form["datatype"] = value.datatype.value
             return form

@@ -35,7 +35,7 @@ _SHOWN_ROWS = 5
 def execute(arguments: Namespace) -> int:
     """Run the command; gives the exit status: 0 for right answers, 1 for wrong ones."""
     profile, settings = _settings(arguments)
-    query = read_query(arguments.query, settings.filter_scope, supported_only=False)
+    query = read_query(arguments.query, settings, supported_only=False)
     files = grouped(arguments.stream)
     check_windows(arguments.query, query, list(files))
     given = read_answers(arguments.answers, query)

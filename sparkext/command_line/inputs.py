@@ -105,7 +105,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     Without `streams_needed`, a query may also be prepared with no recording at all.
     """
     settings = checked_settings(arguments.settings, arguments.semantics)
-    query = read_query(arguments.query, Settings.from_mapping(settings).filter_scope)
+    query = read_query(arguments.query, Settings.from_mapping(settings))
     files = grouped(arguments.stream)
     named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
     known = files if files or streams_needed else named_in_query

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkext.command_line.messages import in_query_file
+from sparkext.config import Settings
 from sparkext.errors import (
     CqelsError,
     InputFileError,
@@ -20,16 +21,17 @@ from sparkext.errors import (
 from sparkext.language import check_supported, parse_query
 from sparkext.language.algebra import Graph, Node
 from sparkext.rewriting.lift_filters import apply_filter_scope
+from static_data.rdf_version import RdfVersion
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
 
 
-def read_query(file: str, filter_scope: str, *, supported_only: bool = True) -> Query:
+def read_query(file: str, settings: Settings, *, supported_only: bool = True) -> Query:
     """The query in a file, refused when it is malformed or not supported; warnings go to stderr.
 
-    `filter_scope` is that of the settings. Without `supported_only` it may hold what the engine does not run.
+    `settings` are those of the command. Without `supported_only` it may hold what the engine does not run.
 
     Raises InputFileError with file, line and column.
     """
@@ -42,7 +44,8 @@ def read_query(file: str, filter_scope: str, *, supported_only: bool = True) -> 
     except OSError as error:
         raise InputFileError(file, None, None, error.strerror or str(error)) from error
     try:
-        query = apply_filter_scope(parse_query(text), filter_scope)
+        parsed = parse_query(text, rdf=RdfVersion(settings.rdf))
+        query = apply_filter_scope(parsed, settings.filter_scope)
         if supported_only:
             check_supported(query)
     except (QuerySyntaxError, UnsupportedFeatureError, UnknownWindowError) as error:

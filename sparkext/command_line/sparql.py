@@ -18,7 +18,7 @@ def execute(arguments: Namespace) -> None:
     """Run the command; raises what `sparkext.command_line.messages` can put into words."""
     check_output(arguments.out)
     settings = checked_settings(arguments.settings, None)
-    query = read_query(arguments.query, Settings.from_mapping(settings).filter_scope)
+    query = read_query(arguments.query, Settings.from_mapping(settings))
     if query.windows or query.registration is not None:
         message = "a query with windows is continuous: use `cqels run`"
         position = query.windows[0].position if query.windows else None

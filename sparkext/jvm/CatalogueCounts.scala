@@ -23,6 +23,14 @@ object CatalogueCounts {
       .partitionBy(new HashPartitioner(tasks))
       .mapPartitions(blocks => countBlocks(blocks.map(_._2), top))
       .collect()
+    merged(partial, top)
+  }
+
+  /** The same for few quads, in this thread. */
+  private[cqels] def countHere(quads: QuadBlock, top: Int): Array[Array[Long]] =
+    merged(countBlocks(scatter(Iterator.single(quads), 1).map(_._2), top).toArray, top)
+
+  private def merged(partial: Array[Array[Long]], top: Int): Array[Array[Long]] = {
     val merged = new mutable.HashMap[(Long, Long, Long), ValueCounts]
     for (part <- partial) {
       val key = (part(0), part(1), part(2))

@@ -8,7 +8,10 @@ import java.util.concurrent.atomic.AtomicLong
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.LocalTableScanExec
 import org.apache.spark.sql.types.LongType
 
 /** The one object that Python calls: streams, windows, relations and prepared queries of one engine.
@@ -55,7 +58,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     val width = data.schema.size
     require(data.schema.forall(_.dataType == LongType), s"$name must hold ids only: ${data.schema.simpleString}")
     val arity = if (counted) width - 1 else width
-    val parts = session.withActive(data.queryExecution.toRdd.mapPartitions { rows =>
+    def collected(rows: Iterator[InternalRow]): Array[Long] = {
       val table = new LongTable(width, 1024)
       rows.foreach { r =>
         val at = table.appendRow()
@@ -66,8 +69,16 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
           c += 1
         }
       }
-      Iterator.single(table.toArray)
-    }.collect())
+      table.toArray
+    }
+    val parts = session.withActive(data.queryExecution.executedPlan match {
+      case rows: LocalTableScanExec => Array(collected(rows.executeCollect().iterator))
+      case _ if runsHere(data, name) =>
+        val rows = PreparedPlan(data, name, 1, sliceNanos, interpreted = true).runOnDriver().toArray
+        if (rows.contains(0L)) throw new IllegalArgumentException(s"$name has no id in a column of a row")
+        Array(rows)
+      case plan => data.queryExecution.toRdd.mapPartitions(rows => Iterator.single(collected(rows))).collect()
+    })
     val rows = parts.map(_.length.toLong).sum / math.max(1, width)
     if (rows * arity > Int.MaxValue - 8) throw new IllegalArgumentException(s"$name has $rows rows: too many for one in-memory relation")
     val table = new LongTable(arity, math.max(1, rows.toInt))
@@ -88,6 +99,11 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     }
     new StaticContent(name, table, if (counted && counts.forall(_ == 1)) null else counts)
   }
+
+  /** Whether all is computed from rows in this process, by operators that the driver can iterate. */
+  private def runsHere(data: Dataset[Row], name: String): Boolean =
+    data.queryExecution.analyzed.collectLeaves().forall(_.isInstanceOf[LocalRelation]) &&
+      PreparedPlan(data, name, 1, sliceNanos, interpreted = true).driverRefusal == null
 
   /** A static relation of few rows given by value: constants of a query travel as data, never as literals. */
   def smallContent(name: String, arity: Int, cells: String): StaticContent =
@@ -110,7 +126,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     session.createDataFrame(rows, schema)
   }
 
-  def prepare(data: Dataset[Row], label: String): PreparedPlan = PreparedPlan(data, label, threads, sliceNanos)
+  /** A plan that is made once; with `interpreted`, without generated code: sooner ready, slower over many rows. */
+  def prepare(data: Dataset[Row], label: String, interpreted: Boolean): PreparedPlan =
+    PreparedPlan(data, label, threads, sliceNanos, interpreted)
 
   def stock(data: Dataset[Row], label: String): StockPlan = new StockPlan(data, label)
 

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.CodegenObjectFactoryMode
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference, AttributeSet, BoundReference, Expression, NamedExpression, PlanExpression, PredicateHelper, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution
@@ -12,6 +13,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.LongType
 
 /** How a query's answers of now are computed. */
@@ -59,11 +61,12 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
  *  On the driver the plan's RDD is kept and iterated again; as a job the plan is bound anew (its live leaves are
  *  replaced) from the same template. Not thread-safe: one evaluation at a time.
  */
-final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String, threads: Int, sliceNanos: Long) extends ExecutablePlan {
+final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String, threads: Int, sliceNanos: Long,
+    interpreted: Boolean) extends ExecutablePlan {
   private val width = logical.output.size
   require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")
 
-  private lazy val driverPlan: SparkPlan = session.withActive {
+  private lazy val driverPlan: SparkPlan = active {
     val here = plan().transformUp { case s: RelationScanExec => s.copy(forTasks = false) }
     val sliced = SlicedExecution(IndexedBuildSides(here, forTasks = false), threads, sliceNanos)
     DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, sliced))
@@ -83,7 +86,21 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   // A fresh query execution each time: physical nodes hold state that must not be shared between templates.
   private def plan(): SparkPlan = session.withActive(new QueryExecution(session, logical).sparkPlan)
 
-  def warm(): Unit = session.withActive {
+  /** With the session's settings, but for code generation when this plan is interpreted; tasks read them as properties. */
+  private def active[T](body: => T): T = session.withActive {
+    if (!interpreted) body
+    else {
+      val conf = session.sessionState.conf.clone()
+      PreparedPlan.Interpreted.foreach { case (key, value) => conf.setConfString(key, value) }
+      val context = session.sparkContext
+      val before = PreparedPlan.Interpreted.map { case (key, _) => key -> context.getLocalProperty(key) }
+      PreparedPlan.Interpreted.foreach { case (key, value) => context.setLocalProperty(key, value) }
+      try SQLConf.withExistingConf(conf)(body)
+      finally before.foreach { case (key, value) => context.setLocalProperty(key, value) }
+    }
+  }
+
+  def warm(): Unit = active {
     if (driverRefusal == null) Preparing(keep())
   }
 
@@ -93,7 +110,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
   }
 
   /** All answers now, iterated in this thread. */
-  def runOnDriver(): LongTable = session.withActive {
+  def runOnDriver(): LongTable = active {
     if (driverRefusal != null) throw new IllegalStateException(s"$label: $driverRefusal")
     SQLExecution.withSQLConfPropagated(session) {
       val rdd = keep()
@@ -181,9 +198,13 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
 }
 
 object PreparedPlan {
+  private val Interpreted = Seq(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
+    SQLConf.CODEGEN_FACTORY_MODE.key -> CodegenObjectFactoryMode.NO_CODEGEN.toString)
+
   /** `threads` of the driver may work on one evaluation, each on `sliceNanos` of work at least. */
-  def apply(data: Dataset[_], label: String, threads: Int, sliceNanos: Long): PreparedPlan =
-    new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label, threads, sliceNanos)
+  def apply(data: Dataset[_], label: String, threads: Int, sliceNanos: Long, interpreted: Boolean = false): PreparedPlan =
+    new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label, threads, sliceNanos, interpreted)
 
   private[cqels] def append(out: LongTable, columns: Int, row: InternalRow): Unit = {
     val at = out.appendRow()

@@ -45,6 +45,17 @@ object QuadTables {
     rows.map { case ((g, p), n) => Array(g, p, n) }.toArray
   }
 
+  /** Writes the distinct quads (s, p, o, g) of a data frame of few rows. */
+  def writeFrame(spark: SparkSession, quads: DataFrame, folder: String): Array[Array[Long]] = {
+    val held = blocks(quads).collect()
+    val counts = new mutable.HashMap[(Long, Long), Long]
+    for (block <- held; i <- 0 until block.size) {
+      val key = (block.graph(i), block.predicate(i))
+      counts(key) = counts.getOrElse(key, 0L) + 1
+    }
+    write(spark, spark.sparkContext.parallelize(held.toSeq), counts, folder)
+  }
+
   /** Rows (s, p, o, g) of a data frame as blocks. */
   def blocks(frame: DataFrame): RDD[QuadBlock] =
     frame.select("s", "p", "o", "g").asInstanceOf[Dataset[_]].queryExecution.toRdd.mapPartitions { rows =>

@@ -48,8 +48,10 @@ private[cqels] final case class BlockSummary(
     partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
     counts: Array[((Long, Long), Long)], problem: LoadProblem)
 
-/** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs. */
-final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean) {
+/** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs, and whether
+ *  its quoted triples are RDF 1.2's.
+ */
+final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean, rdf12: Boolean) {
   def hadoopPath: Path = new Path(path)
 }
 
@@ -74,10 +76,11 @@ object StaticLoader {
    *  `dictionary`, or with a problem and nothing changed.
    */
   def load(spark: SparkSession, dictionary: Dictionary, layers: JList[CompactDictionary], paths: JList[String], scopes: JList[String],
-      allowGraph: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame, graph: String): StaticLoad = {
-    val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i))).toArray
+      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
+      graph: String): StaticLoad = {
+    val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
-    withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, Array.empty, p, null))
+    withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
     val held = new mutable.ArrayBuffer[Long]
     try {
       while (true) {
@@ -89,17 +92,45 @@ object StaticLoader {
           val problems = summaries.flatMap(s => Option(s.problem))
           if (problems.nonEmpty) {
             val first = problems.minBy(p => (p.file, p.position, p.line))
-            return new StaticLoad(spark, null, summaries, ProblemPlace.locate(spark, files(first.file), first), null)
+            return new StaticLoad(spark, null, null, summaries, ProblemPlace.locate(spark, files(first.file), first), null)
           }
           val colliding = new JTreeSet[String]
-          val added = addTerms(spark.sparkContext, encoded, summaries, dictionary, layers.asScala.toArray, colliding)
+          val noted = summaries.map(_.terms.toLong).sum
+          val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, layers.asScala.toArray, colliding)
           if (colliding.isEmpty) {
             kept = true
-            return new StaticLoad(spark, encoded, summaries, null, added)
+            return new StaticLoad(spark, encoded, null, summaries, null, added)
           }
           // In the order of their texts, so that the same files get the same ids wherever they are loaded first.
           colliding.forEach(text => held += dictionary.encodeRetained(text))
         } finally if (!kept) encoded.unpersist(blocking = false)
+      }
+      throw new IllegalStateException("unreachable")
+    } finally dictionary.release(held.toArray, held.length)
+  }
+
+  /** Encodes a few small files in this thread, without a Spark job: `texts` are the lines of each, `\n` between them.
+   *
+   *  As `load` otherwise, but a problem's line is not looked for.
+   */
+  def loadHere(spark: SparkSession, dictionary: Dictionary, layers: JList[CompactDictionary], texts: JList[String], scopes: JList[String],
+      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String): StaticLoad = {
+    val files = texts.asScala.indices.map(i => LoadFile(null, scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
+    val held = new mutable.ArrayBuffer[Long]
+    try {
+      while (true) {
+        val lines = texts.asScala.iterator.zipWithIndex.flatMap { case (text, file) =>
+          CanonicalLines.EndOfLine.split(text, -1).iterator.map(line => Right(TextLine(file, -1L, line)))
+        }
+        val blocks = new BlockEncoder(files, graph, dictionary.hasher()).blocks(lines).toArray
+        val summaries = blocks.zipWithIndex.map { case (block, i) => summary(0, i, block) }
+        val problems = summaries.flatMap(s => Option(s.problem))
+        if (problems.nonEmpty) return new StaticLoad(spark, null, blocks, summaries, problems.head, null)
+        val colliding = new JTreeSet[String]
+        val noted = summaries.map(_.terms.toLong).sum
+        val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, layers.asScala.toArray, colliding)
+        if (colliding.isEmpty) return new StaticLoad(spark, null, blocks, summaries, null, added)
+        colliding.forEach(text => held += dictionary.encodeRetained(text))
       }
       throw new IllegalStateException("unreachable")
     } finally dictionary.release(held.toArray, held.length)
@@ -239,7 +270,7 @@ object StaticLoader {
 
     private def read(line: TextLine, quads: QuadBlock): Unit = {
       if (line.file != readerFile) {
-        reader = new NQuadsReader(files(line.file).blankScope, files(line.file).allowGraph)
+        reader = new NQuadsReader(files(line.file).blankScope, files(line.file).allowGraph, files(line.file).rdf12)
         readerFile = line.file
       }
       try {
@@ -259,48 +290,40 @@ object StaticLoader {
 
   private def summarise(encoded: RDD[EncodedBlock]): Array[BlockSummary] =
     encoded.mapPartitionsWithIndex { (partition, blocks) =>
-      blocks.zipWithIndex.map { case (block, index) =>
-        val counts = new mutable.HashMap[(Long, Long), Long]
-        var i = 0
-        while (i < block.quads.size) {
-          val key = (block.quads.graph(i), block.quads.predicate(i))
-          val from = i
-          while (i < block.quads.size && block.quads.predicate(i) == key._2 && block.quads.graph(i) == key._1) i += 1
-          counts(key) = counts.getOrElse(key, 0L) + (i - from)
-        }
-        BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
-          counts.toArray, block.problem)
-      }
+      blocks.zipWithIndex.map { case (block, index) => summary(partition, index, block) }
     }.collect()
 
+  private def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
+    val counts = new mutable.HashMap[(Long, Long), Long]
+    var i = 0
+    while (i < block.quads.size) {
+      val key = (block.quads.graph(i), block.quads.predicate(i))
+      val from = i
+      while (i < block.quads.size && block.quads.predicate(i) == key._2 && block.quads.graph(i) == key._1) i += 1
+      counts(key) = counts.getOrElse(key, 0L) + (i - from)
+    }
+    BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
+      counts.toArray, block.problem)
+  }
+
   /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
-  private def addTerms(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary],
-      dictionary: Dictionary, layers: Array[CompactDictionary], colliding: JTreeSet[String]): CompactDictionary = {
-    val noted = summaries.map(_.terms.toLong).sum
+  private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
+      layers: Array[CompactDictionary], colliding: JTreeSet[String]): CompactDictionary = {
     val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())
     def collide(collision: IdCollision): Unit = {
       colliding.add(collision.knownText)
       colliding.add(collision.addedText)
     }
-    for (group <- fetchGroups(context, summaries)) {
-      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
-      val fetched = context.runJob(encoded,
-        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
-          val indexes = wanted(task.partitionId())
-          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
-        },
-        wanted.keys.toSeq.sorted)
-      for (blocks <- fetched; block <- blocks) {
-        var i = 0
-        while (i < block.count) {
-          val id = block.ids(i)
-          val utf8 = block.utf8(i)
-          // A quoted triple needs its parts in its own layer, so it is kept again.
-          if (id < 0 || !layers.exists(layer => { val slot = layer.find(id); slot >= 0 && layer.hasText(slot, utf8) }))
-            try builder.add(id, utf8)
-            catch { case e: IdCollision => collide(e) }
-          i += 1
-        }
+    for (block <- blocks) {
+      var i = 0
+      while (i < block.count) {
+        val id = block.ids(i)
+        val utf8 = block.utf8(i)
+        // A quoted triple needs its parts in its own layer, so it is kept again.
+        if (id < 0 || !layers.exists(layer => { val slot = layer.find(id); slot >= 0 && layer.hasText(slot, utf8) }))
+          try builder.add(id, utf8)
+          catch { case e: IdCollision => collide(e) }
+        i += 1
       }
     }
     if (!colliding.isEmpty) null
@@ -311,6 +334,18 @@ object StaticLoader {
       layer
     }
   }
+
+  /** The terms of all blocks, brought to the driver group by group. */
+  private def fetch(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary]): Iterator[TermBlock] =
+    fetchGroups(context, summaries).iterator.flatMap { group =>
+      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
+      context.runJob(encoded,
+        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
+          val indexes = wanted(task.partitionId())
+          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
+        },
+        wanted.keys.toSeq.sorted).iterator.flatMap(_.iterator)
+    }
 
   /** Blocks in groups whose terms are small enough to be sent to the driver together. */
   private def fetchGroups(context: SparkContext, summaries: Array[BlockSummary]): Seq[Seq[BlockSummary]] = {
@@ -330,8 +365,11 @@ object StaticLoader {
   }
 }
 
-/** Files that are encoded and whose terms are in the dictionary, not yet stored; or the problem that ended the load. */
-final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[EncodedBlock],
+/** Files that are encoded and whose terms are in the dictionary, not yet stored; or the problem that ended the load.
+ *
+ *  The encoded blocks are with Spark (`encoded`) or, of small files, here (`blocks`); the other is null.
+ */
+final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[EncodedBlock], blocks: Array[EncodedBlock],
     summaries: Array[BlockSummary], val problem: LoadProblem, val layer: CompactDictionary) {
 
   private val counts = new mutable.HashMap[(Long, Long), Long]
@@ -342,12 +380,18 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
 
   def statements: Long = summaries.map(_.statements.toLong).sum
 
-  /** Graph and predicate of all quads, one after the other. */
-  def pairs: Array[Array[Long]] = counts.keys.toArray.sorted.map { case (g, p) => Array(g, p) }
+  /** Whether the quads are in this process. */
+  def isHere: Boolean = blocks != null
+
+  /** Graph and predicate of all quads, "g,p,g,p". */
+  def pairs: String = counts.keys.toArray.sorted.map { case (g, p) => s"$g,$p" }.mkString(",")
+
+  /** The distinct quads of small files, merged with `existing` tables of the same pairs. */
+  def tables(existing: JList[MemoryTable]): Array[MemoryTable] = MemoryTables.of(blocks.map(_.quads), existing.asScala)
 
   /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, see QuadTables. */
   def write(folder: String, existing: DataFrame): Array[Array[Long]] = {
-    val fresh = encoded.map(_.quads)
+    val fresh = if (encoded != null) encoded.map(_.quads) else spark.sparkContext.parallelize(blocks.map(_.quads).toSeq)
     if (existing == null) QuadTables.write(spark, fresh, counts, folder)
     else {
       val all = fresh.union(QuadTables.blocks(existing))

@@ -14,16 +14,21 @@ from sparkext.errors import QuerySyntaxError
 from sparkext.language.query import Query
 from sparkext.language.syntax_errors import syntax_error
 from sparkext.language.translate_query import translate_query
+from static_data.rdf_version import RdfVersion
 
 _BUILDING = Lock()
 
 
 def parse_query(
-    text: str, base_iri: str | None = None, prefixes: Mapping[str, str] | None = None
+    text: str,
+    base_iri: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    rdf: RdfVersion = RdfVersion.STAR,
 ) -> Query:
     """Parse an RSP-QL* or SPARQL query and translate it to algebra.
 
-    `base_iri` and `prefixes` (without colons) hold where the text does not declare its own. Reads
+    `base_iri` and `prefixes` (without colons) hold where the text does not declare its own; `rdf` tells what
+    ``<< s p o >>`` means. Reads
     the whole language, also what the engine does not run (see `check_supported`). Raises
     `QuerySyntaxError` and `UnknownWindowError`.
 
@@ -37,7 +42,7 @@ def parse_query(
     except UnexpectedInput as error:
         raise syntax_error(error, text, parser) from None
     try:
-        return translate_query(tree, text, base_iri, prefixes)
+        return translate_query(tree, text, base_iri, prefixes, rdf)
     except RecursionError:
         raise QuerySyntaxError("the query is nested too deeply", 1, 1) from None
 

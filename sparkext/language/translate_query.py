@@ -21,6 +21,7 @@ from sparkext.language.translate_patterns import simplify
 from sparkext.language.translate_select import SelectTranslation, visible
 from sparkext.language.translate_streams import translate_registration, translate_windows
 from sparkext.language.translate_terms import kind_of, position_of, trees, variable
+from static_data.rdf_version import RdfVersion
 from static_data.terms import Iri
 
 _FORMS: dict[str, QueryForm] = {
@@ -140,9 +141,13 @@ class QueryTranslation(SelectTranslation):
 
 
 def translate_query(
-    tree: Tree[Token], text: str, base_iri: str | None, prefixes: Mapping[str, str] | None
+    tree: Tree[Token],
+    text: str,
+    base_iri: str | None,
+    prefixes: Mapping[str, str] | None,
+    rdf: RdfVersion,
 ) -> Query:
     """Translate a parse tree; errors are `QuerySyntaxError` and `UnknownWindowError` with their
     place.
     """
-    return QueryTranslation(Prologue(base_iri, prefixes)).query(tree, text)
+    return QueryTranslation(Prologue(base_iri, prefixes), rdf).query(tree, text)

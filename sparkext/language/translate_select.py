@@ -28,6 +28,7 @@ from sparkext.language.iris import Prologue
 from sparkext.language.query import QueryWarning
 from sparkext.language.translate_patterns import PatternTranslation, conjunction
 from sparkext.language.translate_terms import ParseNode, fail, kind_of, position_of, trees, variable
+from static_data.rdf_version import RdfVersion
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ def visible(variables: Sequence[Variable]) -> tuple[Variable, ...]:
 class SelectTranslation(PatternTranslation):
     """One SELECT level, or the same modifiers on ASK, CONSTRUCT and DESCRIBE."""
 
-    def __init__(self, prologue: Prologue) -> None:
-        super().__init__(prologue)
+    def __init__(self, prologue: Prologue, rdf: RdfVersion) -> None:
+        super().__init__(prologue, rdf)
         self.warnings: list[QueryWarning] = []
 
     def warn(self, message: str, position: Position | None) -> None:

@@ -13,6 +13,7 @@ from lark import Token, Tree
 from sparkext.errors import QuerySyntaxError
 from sparkext.language.algebra import PatternTerm, Position, QuotedPattern, Variable
 from sparkext.language.iris import Prologue, UndeclaredPrefixError
+from static_data.rdf_version import RdfVersion
 from static_data.terms import (
     RDF_TYPE,
     XSD_BOOLEAN,
@@ -109,8 +110,9 @@ class TermTranslation:
     (`basic_graph_pattern`); in a CONSTRUCT template (`in_template`) they stay blank nodes.
     """
 
-    def __init__(self, prologue: Prologue) -> None:
+    def __init__(self, prologue: Prologue, rdf: RdfVersion) -> None:
         self.prologue = prologue
+        self.reifies = rdf is RdfVersion.RDF_1_2  # whether << s p o >> is a node that reifies
         self.in_template = False
         self.basic_graph_pattern = 0
         self._basic_graph_patterns = count(1)
@@ -196,12 +198,10 @@ class TermTranslation:
             return Literal(lexical)
         qualifier = tree.children[1]
         if isinstance(qualifier, Token):
-            if "--" in qualifier:
-                fail(
-                    qualifier,
-                    "language tags with a base direction (RDF 1.2) are not part of this language",
-                )
-            return Literal(lexical, language=qualifier[1:])
+            language, mark, direction = qualifier[1:].partition("--")
+            if mark and direction not in ("ltr", "rtl"):
+                fail(qualifier, f"a base direction is ltr or rtl, not {direction}")
+            return Literal(lexical, language=language, direction=direction or None)
         return Literal(lexical, self.iri(qualifier))
 
     def constant(self, tree: Tree[Token]) -> Iri | Literal:

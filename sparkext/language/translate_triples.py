@@ -89,27 +89,31 @@ class TripleTranslation(TermTranslation):
         return head
 
     def _reified_triple(self, tree: Tree[Token], out: list[TripleOrPath]) -> PatternTerm:
-        """`<< s p o >>` is the quoted triple (RDF-star); `<< s p o ~ r >>` is its reifier r (RDF
-        1.2).
+        """`<< s p o >>` is the quoted triple (RDF-star), or a nameless reifier of it (RDF 1.2);
+        `<< s p o ~ r >>` is its reifier r in both.
         """
         subject, predicate, object_, *reifier = tree.children
         quoted = quote(self.node(subject, out), self.node(predicate, out), self.node(object_, out))
-        if not reifier:
+        if not reifier and not self.reifies:
             return quoted
-        return self._reify(quoted, reifier[0], position_of(tree), out)
+        return self._reify(quoted, reifier[0] if reifier else None, position_of(tree), out)
 
     def _bare_reified_triple(self, tree: ParseNode, out: list[TripleOrPath]) -> None:
         """A quoted triple that stands alone asks, as in RDF 1.2, whether something reifies it."""
         assert isinstance(tree, Tree)
         term = self._reified_triple(tree, out)
-        if len(tree.children) == 3:
+        if len(tree.children) == 3 and not self.reifies:
             out.append(TriplePattern(self.fresh_blank_node(), RDF_REIFIES, term, position_of(tree)))
 
     def _reify(
-        self, quoted: PatternTerm, reifier: ParseNode, position: Position, out: list[TripleOrPath]
+        self,
+        quoted: PatternTerm,
+        reifier: ParseNode | None,
+        position: Position,
+        out: list[TripleOrPath],
     ) -> PatternTerm:
-        assert isinstance(reifier, Tree)
-        name = self.node(reifier.children[0], out) if reifier.children else self.fresh_blank_node()
+        named = isinstance(reifier, Tree) and bool(reifier.children)
+        name = self.node(reifier.children[0], out) if named else self.fresh_blank_node()  # type: ignore[union-attr]
         out.append(TriplePattern(name, RDF_REIFIES, quoted, position))
         return name
 
@@ -139,17 +143,20 @@ class TripleTranslation(TermTranslation):
     def _annotate(
         self, quoted: PatternTerm, annotations: SequenceOf[ParseNode], out: list[TripleOrPath]
     ) -> None:
-        """`{| ... |}` speaks of the quoted triple (RDF-star), or of the reifier written just before
-        it (RDF 1.2).
+        """`{| ... |}` speaks of the reifier written just before it, else of the quoted triple
+        (RDF-star) or of a nameless reifier of it (RDF 1.2).
         """
-        about = quoted
+        about: PatternTerm | None = None
         for annotation in annotations:
             assert isinstance(annotation, Tree)
             if kind_of(annotation) == "reifier":
                 about = self._reify(quoted, annotation, position_of(annotation), out)
-            else:
-                self._properties(about, annotation.children[0], out)
-                about = quoted
+                continue
+            if about is None:
+                place = position_of(annotation)
+                about = self._reify(quoted, None, place, out) if self.reifies else quoted
+            self._properties(about, annotation.children[0], out)
+            about = None
 
     def path(self, tree: ParseNode) -> PathExpression:
         """Translate a property path expression (SPARQL 1.1, section 18.2.2.3)."""

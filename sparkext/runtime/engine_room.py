@@ -84,9 +84,12 @@ class EngineRoom:
         schema = ", ".join(f"`{name}` BIGINT" for name in names)
         return self.spark.createDataFrame([tuple(row) for row in rows], schema)
 
-    def prepare(self, frame: DataFrame, label: str) -> Any:
-        """A plan that is made once and executed again and again."""
-        return self.jvm.prepare(frame._jdf, label)
+    def prepare(self, frame: DataFrame, label: str, interpreted: bool = False) -> Any:
+        """A plan that is made once and executed again and again.
+
+        With `interpreted` no code is generated for it: sooner ready, slower over many rows.
+        """
+        return self.jvm.prepare(frame._jdf, label, interpreted)
 
     def stock(self, frame: DataFrame, label: str) -> Any:
         """A plan that stock Spark makes anew at each run."""

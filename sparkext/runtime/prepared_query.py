@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ROWS_INTERPRETED = 10_000
+
 
 class PreparedQuery:
     """A query's plans over the engine's relations; `windows` is empty for an ordinary SPARQL query."""
@@ -90,17 +92,25 @@ class PreparedQuery:
             if not enabled:
                 plans = room.plans(room.stock(frames.frame, self.name))
             else:
-                plans = room.plans(room.prepare(frames.frame, self.name))
+                once = self._little(compiler.choices)
+                plans = room.plans(room.prepare(frames.frame, self.name, once))
                 assert isinstance(compiler.frames, PreparedFrames)
                 for name, (content, solutions) in compiler.frames.stages.items():
                     columns = [column_name(v) for v in solutions.variables]
-                    plans.addStage(content, room.prepare(solutions.frame.select(*columns), name))
+                    plans.addStage(
+                        content, room.prepare(solutions.frame.select(*columns), name, once)
+                    )
                 plans.warm()
         choices = tuple(compiler.choices)
         slices = self._decide_slices(choices, plans)
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
         return CompiledPlans(orders, frames, choices, plans, seconds, slices)
+
+    def _little(self, choices: Sequence[ClusterChoice]) -> bool:
+        """Whether generated code would cost more than it saves: an ordinary query over few rows."""
+        steps = (largest_step(choice.plan) for choice in choices)
+        return not self.windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
 
     def _compiler(self, orders: Orders) -> PatternCompiler:
         engine, dataset = self._engine, self._dataset

@@ -53,7 +53,7 @@ def random_lines(seed: int, count: int) -> bytes:
 
 
 def test_counts_are_those_by_hand(spark: SparkSession, tmp_path: Path) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.load(write_as(tmp_path, "a.nq", random_lines(1, 700)))
     catalogue = store.catalogue()
     assert catalogue.relations == by_hand(store)
@@ -65,6 +65,6 @@ def test_counts_are_those_by_hand(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_has_no_rows(spark: SparkSession) -> None:
-    catalogue = StaticStore(spark).catalogue()
+    catalogue = StaticStore(spark, driver_bytes=0).catalogue()
     assert catalogue.relation(0, 17) == catalogue.relation(0, None) == RelationStatistics()
     assert catalogue.relation(0, None).average_fan_out("subject") == 0.0

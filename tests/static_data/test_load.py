@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(spark: SparkSession) -> Iterator[StaticStore]:
-    made = StaticStore(spark)
+    made = StaticStore(spark, driver_bytes=0)
     yield made
     made.close()
 
@@ -316,7 +316,7 @@ def test_colliding_ids_are_mended(spark: SparkSession, tmp_path: Path, bits: int
     )
     ids = []
     for order in (files, files[::-1]):
-        store = StaticStore(spark)
+        store = StaticStore(spark, driver_bytes=0)
         store.dictionary.setHashBits(bits)
         early = store.dictionary.encodeRetained(f"<{EX}s77>")
         store.load(order)
@@ -332,7 +332,7 @@ def test_colliding_ids_are_mended(spark: SparkSession, tmp_path: Path, bits: int
         assert store.load(files[0]).quads_added == 0
         assert {term: store.lookup(term) for term in sorted(terms)} == coded
         store.save(tmp_path / f"saved{len(ids)}")
-        reopened = StaticStore(spark)
+        reopened = StaticStore(spark, driver_bytes=0)
         reopened.dictionary.setHashBits(bits)
         reopened.open(tmp_path / f"saved{len(ids)}")
         assert store_quads(reopened) == expected

@@ -30,7 +30,7 @@ _:x <{EX}q> "chat"@fr <{EX}g> .
 def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with DATA saved in it; tests copy it before they change it."""
     folder = tmp_path_factory.mktemp("store")
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.load(write_as(folder, "a.nq", DATA.encode()))
     store.load(write_as(folder, "b.nt", b""), graph=EX + "empty")
     store.save(folder / "saved")
@@ -39,9 +39,9 @@ def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def test_opening_gives_what_was_saved(spark: SparkSession, saved: Path, tmp_path: Path) -> None:
-    loaded = StaticStore(spark)
+    loaded = StaticStore(spark, driver_bytes=0)
     loaded.load(write_as(tmp_path, "a.nq", DATA.encode()))
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.open(saved)
     assert store_quads(store) == store_quads(loaded)
     assert {g.text for g in store.graphs()} == {None, f"<{EX}g>", f"<{EX}empty>"}
@@ -70,7 +70,7 @@ def test_the_manifest_says_what_is_there(saved: Path) -> None:
 def test_saving_does_not_replace_by_accident(
     spark: SparkSession, saved: Path, tmp_path: Path
 ) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.open(saved)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -79,7 +79,7 @@ def test_saving_does_not_replace_by_accident(
         store.save(mine)
     store.load(write_as(tmp_path, "a.nt", f"<{EX}n> <{EX}p> <{EX}m> .".encode()))
     store.save(mine, overwrite=True)
-    again = StaticStore(spark)
+    again = StaticStore(spark, driver_bytes=0)
     again.open(mine)
     assert sum(store_quads(again).values()) == 5
     foreign = tmp_path / "foreign"
@@ -143,7 +143,7 @@ def test_damaged_folders_are_refused(
     folder = tmp_path / "copy"
     shutil.copytree(saved, folder)
     damage(folder)
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     with pytest.raises(StoreFormatError, match=words) as caught:
         store.open(folder)
     assert str(folder) in str(caught.value)
@@ -153,20 +153,20 @@ def test_damaged_folders_are_refused(
 
 def test_missing_folder_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(StoreFormatError, match="no such folder"):
-        StaticStore(spark).open(tmp_path / "nothing")
+        StaticStore(spark, driver_bytes=0).open(tmp_path / "nothing")
 
 
 def test_opening_over_other_data_is_refused(
     spark: SparkSession, saved: Path, tmp_path: Path
 ) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.load(write_as(tmp_path, "a.nt", f"<{EX}n> <{EX}p> <{EX}m> .".encode()))
     with pytest.raises(StoreConflictError, match="before anything is loaded"):
         store.open(saved)
 
 
 def test_ids_of_other_widths_are_refused(spark: SparkSession, saved: Path) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.dictionary.setHashBits(20)
     with pytest.raises(StoreConflictError, match="58"):
         store.open(saved)
@@ -176,11 +176,11 @@ def test_ids_that_contradict_those_given_out_are_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lines = "".join(f"<{EX}s{i}> <{EX}p> <{EX}o{i}> .\n" for i in range(60))
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     store.dictionary.setHashBits(8)
     store.load(write_as(tmp_path, "a.nt", lines.encode()))
     store.save(tmp_path / "saved")
-    other = StaticStore(spark)
+    other = StaticStore(spark, driver_bytes=0)
     other.dictionary.setHashBits(8)
     # Terms that came in another order took the ids that the saved ones have.
     for i in range(59, -1, -1):
@@ -191,7 +191,7 @@ def test_ids_that_contradict_those_given_out_are_refused(
 
 
 def test_versions_and_listeners_follow_changes(spark: SparkSession, tmp_path: Path) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     heard: list[StoreChange] = []
     stop = store.listen(heard.append)
     one = write_as(tmp_path, "a.nt", f"<{EX}a> <{EX}p> <{EX}b> .\n".encode())
@@ -219,7 +219,7 @@ def test_versions_and_listeners_follow_changes(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_failing_listener_keeps_none_from_hearing(spark: SparkSession, tmp_path: Path) -> None:
-    store = StaticStore(spark)
+    store = StaticStore(spark, driver_bytes=0)
     heard: list[StoreChange] = []
 
     def fail(change: StoreChange) -> None:
