@@ -39,6 +39,7 @@ from sparkext.language.translate_terms import (
     variable,
 )
 from sparkext.language.translate_triples import TripleTranslation
+from static_data.rdf_version import RdfVersion
 from static_data.terms import QuotedTriple
 
 _UNLIMITED: Final = 1_000_000
@@ -70,8 +71,8 @@ _AGGREGATES_ELSEWHERE: Final = "an aggregate is only allowed in SELECT, HAVING a
 class ExpressionTranslation(TripleTranslation):
     """Expressions; EXISTS calls back into the layer of graph patterns above."""
 
-    def __init__(self, prologue: Prologue) -> None:
-        super().__init__(prologue)
+    def __init__(self, prologue: Prologue, rdf: RdfVersion) -> None:
+        super().__init__(prologue, rdf)
         self._no_aggregates: str | None = _AGGREGATES_ELSEWHERE
 
     @abstractmethod

@@ -35,6 +35,7 @@ from sparkext.language.translate_expressions import ExpressionTranslation
 from sparkext.language.translate_streams import translate_stream_window
 from sparkext.language.translate_terms import ParseNode, fail, kind_of, position_of, trees, variable
 from sparkext.language.translate_triples import TripleOrPath
+from static_data.rdf_version import RdfVersion
 from static_data.terms import Iri, Term
 
 
@@ -67,9 +68,9 @@ def conjunction(conditions: Sequence[Expression]) -> Expression:
 class PatternTranslation(ExpressionTranslation):
     """Groups and everything that can stand in one; sub-selects call back into the layer above."""
 
-    def __init__(self, prologue: Prologue, window_names: Sequence[Iri] = ()) -> None:
-        super().__init__(prologue)
-        self.window_names = tuple(window_names)
+    def __init__(self, prologue: Prologue, rdf: RdfVersion) -> None:
+        super().__init__(prologue, rdf)
+        self.window_names: tuple[Iri, ...] = ()
         self._inside_window = False
         # Windows of other dialects: those that GRAPH reads, by graph name, and those within patterns.
         self.windows_as_graphs: dict[Iri | Variable, Iri] = {}
