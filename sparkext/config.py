@@ -221,7 +221,6 @@ class Settings:
         256 * 1024,
         "Static files that are no larger together are read on the driver, without a Spark job, and stay"
         " in its memory until they are saved; 0 gives all loading to Spark.",
-        since="0.2.0",
     )
     rdf: str = _key(
         "rdf",
@@ -229,7 +228,6 @@ class Settings:
         "star",
         "What `<< s p o >>` means, in queries and in files: the quoted triple itself (RDF-star), or a node"
         " that reifies it (RDF 1.2).",
-        since="0.2.0",
     )
     semantics: str = _key(
         "semantics",
