@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkext.errors import UnknownStreamError
 from sparkext.s2r.arrivals import arrivals_of
-from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule, Strategy
+from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule
 from sparkext.s2r.watermark import (
     NEVER,
     Arrivals,
@@ -71,11 +71,6 @@ class InstantScheduler:
         self._arrivals = [arrivals_of(window) for _, window in windows]
         self._first: int | None = None
         self._settled = NEVER
-        self._strict = any(
-            condition.strategy is Strategy.STRICT_CONTENT_CHANGE
-            for rule in policy.rules
-            for condition in rule.conditions
-        )
 
     # ---- what arrives
 
@@ -151,16 +146,20 @@ class InstantScheduler:
             yield instant
 
     def _next_due(self) -> int | None:
-        limit = min(complete_up_to(self.watermarks.values()), self._last_instant())
-        if self._first is None or limit <= self._settled:
+        complete = complete_up_to(self.watermarks.values())
+        last = self._last_instant()
+        if self._first is None:
             return None
         start = max(self._settled + 1, self._first)
         found: int | None = None
         for rule in self.policy.rules:
+            limit = min(complete, last + rule.tells_loss)
+            if limit < start:
+                continue
             instant = self._next_of(rule, start, limit if found is None else found - 1)
             found = found if instant is None else instant
-        if found is None:
-            self._settle(limit)
+        if found is None and min(complete, last) > self._settled:
+            self._settle(min(complete, last))
         return found
 
     def _next_of(self, rule: Rule, start: int, limit: int) -> int | None:
@@ -189,12 +188,10 @@ class InstantScheduler:
         return t + (rule.start - t) % rule.every
 
     def _last_instant(self) -> int:
-        """The last instant at which a window, by what arrived so far, still holds an element (or,
-        if strict, loses it)."""
+        """The last instant at which a window, by what arrived so far, still holds an element."""
         return max(
             (
                 arrivals.window.last_instant(arrivals.latest)
-                + (self._strict and arrivals.window.leaves_at(arrivals.latest) is not None)
                 for arrivals in self._arrivals
                 if arrivals.latest is not None
             ),

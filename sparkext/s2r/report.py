@@ -60,6 +60,11 @@ class Rule:
         if self.every is not None and self.every <= 0:
             raise ReportPolicyError(f"COMPUTED EVERY needs at least 1 ms, not {self.every}")
 
+    @property
+    def tells_loss(self) -> bool:
+        """Whether the rule may hold right after a window showed its last element."""
+        return any(c.strategy is Strategy.STRICT_CONTENT_CHANGE for c in self.conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class ReportPolicy:

@@ -91,8 +91,8 @@ class SlidingWindow(WindowSpec):
 
     >>> SlidingWindow(5, 2, 1).present_bounds(9)
     (5, 9)
-    >>> list(SlidingWindow(5, 2, 1).closing_instants(0, 10))
-    [6, 8, 10]
+    >>> [SlidingWindow(5, 2, 1).next_close(after) for after in (0, 6)]
+    [6, 8]
     """
 
     width: int

@@ -10,7 +10,7 @@ from sparkext.s2r.derived_windows import (
     DelayedWindow,
     LastClosedWindow,
 )
-from sparkext.s2r.report import Condition, ReportPolicy, Strategy
+from sparkext.s2r.report import Condition, ReportPolicy, Rule, Strategy
 from sparkext.s2r.windows import (
     ElementsWindow,
     IntervalWindow,
@@ -85,13 +85,13 @@ def intervals_end(window: WindowSpec) -> int:
     return -1
 
 
-def last_instant(window: WindowSpec, times: list[int], strict: bool) -> int:
-    """The last instant that a window is a reason to look at; -1 if there is none."""
+def last_instant(window: WindowSpec, times: list[int]) -> int | None:
+    """The last instant that a window is a reason to look at; None if there is none."""
     if final := content(window, times, FAR):
         complete = next(t for t in itertools.count() if content(window, times, t) == final)
         return max(complete, intervals_end(window))
     shown = [t for t in range(min(times, default=0), 200) if content(window, times, t)]
-    return max(shown, default=-1 - strict) + strict
+    return max(shown, default=None)
 
 
 def instants_by_definition(
@@ -117,19 +117,25 @@ def instants_by_definition(
         stream, window = query[condition.window]
         return closes(window, arrived.get(stream, []), t)
 
-    strict = any(
-        condition.strategy is Strategy.STRICT_CONTENT_CHANGE
-        for rule in policy.rules
-        for condition in rule.conditions
-    )
-    last = max(
-        last_instant(window, sorted(arrived.get(stream, [])), strict) for stream, window in query
-    )
+    ends = [
+        end
+        for stream, window in query
+        if (end := last_instant(window, sorted(arrived.get(stream, [])))) is not None
+    ]
+    if not ends:
+        return []
+
+    def reaches(rule: Rule, t: int) -> bool:
+        """A loss may be told right after the last instant at which a window shows an element."""
+        strict = any(c.strategy is Strategy.STRICT_CONTENT_CHANGE for c in rule.conditions)
+        return t <= max(ends) + strict
+
     return [
         t
-        for t in range(everything[0], last + 1)
+        for t in range(everything[0], max(ends) + 2)
         if any(
-            all(holds(condition, t) for condition in rule.conditions)
+            reaches(rule, t)
+            and all(holds(condition, t) for condition in rule.conditions)
             and (rule.every is None or (t - rule.start) % rule.every == 0)
             for rule in policy.rules
         )
