@@ -12,6 +12,8 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     // A strategy, since only our own leaf needs planning: Spark's strategies never see anything else of ours.
     extensions.injectPlannerStrategy(_ => IdRelationStrategy)
     extensions.injectPlannerStrategy(_ => RowRelationStrategy)
+    // Searches along property paths and slices of sub-selects, which Spark has no operators for.
+    extensions.injectPlannerStrategy(_ => PatternOperatorStrategy)
     // After Spark has pushed down filters and projections, and once: the rule asks Python.
     extensions.injectPreCBORule(session => ReorderLiveJoins(session))
     // Functions over term ids, by name, so that Python and SQL text can use them.

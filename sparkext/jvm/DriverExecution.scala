@@ -54,7 +54,7 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.sql.catalyst.InternalRow
   import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
   import org.apache.spark.sql.catalyst.plans._
-  import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
+  import org.apache.spark.sql.catalyst.plans.physical.{RangePartitioning, SinglePartition}
   import org.apache.spark.sql.execution._
   import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec}
   import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ENSURE_REQUIREMENTS, ShuffleExchangeExec}
@@ -89,7 +89,8 @@ package org.apache.spark.sql.cqels {
       case j: BroadcastNestedLoopJoinExec => streamsOneSide(j)
       case _: CoalesceExec | _: LocalLimitExec => true // both look at single partitions
       case _: WholeStageCodegenExec | _: InputAdapter => true
-      case _: OneRowRelationExec => true
+      case _: OneRowRelationExec | _: PathSearchExec => true
+      case s: OrderedSliceExec => s.child.outputPartitioning == SinglePartition
       case _ => false
     }
 

@@ -11,8 +11,12 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.LocalTableScanExec
-import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.execution.joins.PathReach
+import org.apache.spark.sql.types.{BooleanType, LongType}
 
 /** The one object that Python calls: streams, windows, relations and prepared queries of one engine.
  *
@@ -125,6 +129,39 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       columns.asScala.map(org.apache.spark.sql.types.StructField(_, LongType, nullable = false)).toArray)
     session.createDataFrame(rows, schema)
   }
+
+  /** Each row of `left` with each term that steps lead to from it; see [[PathSearch]]. `steps` must be a frame of its own. */
+  def pathSearch(
+      left: Dataset[Row], steps: Dataset[Row], starts: JList[String], froms: JList[String], to: String, reached: String,
+      zero: Boolean, many: Boolean): Dataset[Row] = {
+    val (from, along) = (left.queryExecution.analyzed, steps.queryExecution.analyzed)
+    val end = AttributeReference(reached, LongType, nullable = false)()
+    val search = PathSearch(from, along, starts.asScala.toSeq.map(named(from, _)), froms.asScala.toSeq.map(named(along, _)),
+      named(along, to), end, zero, many)
+    Dataset.ofRows(session, Project(from.output :+ Alias(end, reached)(), search))
+  }
+
+  /** How many pairs any number of steps (.., from, to) connects, `most` + 1 when there are more. */
+  def pathPairs(steps: Dataset[Row], most: Long): Long = PathReach.pairs(staticContent("steps", steps, counted = false).table, most)
+
+  /** Rows cut in order; see [[OrderedSlice]]. `order` holds column names, "-" before those that descend. */
+  def slice(data: Dataset[Row], order: JList[String], ties: JList[String], offset: Long, limit: Long): Dataset[Row] = {
+    val plan = data.queryExecution.analyzed
+    val keys = order.asScala.toSeq
+    Dataset.ofRows(session, OrderedSlice(keys.map(k => named(plan, k.stripPrefix("-"))), keys.map(_.startsWith("-")),
+      ties.asScala.toSeq.map(named(plan, _)), offset, limit, number, plan))
+  }
+
+  /** The left rows of a semi join, all of them, with a column that says which have a partner. */
+  def marked(semi: Dataset[Row], column: String): Dataset[Row] = semi.queryExecution.analyzed match {
+    case join @ Join(_, _, LeftSemi, _, _) =>
+      val mark = AttributeReference(column, BooleanType, nullable = false)()
+      Dataset.ofRows(session, Project(join.left.output :+ Alias(mark, column)(), join.copy(joinType = ExistenceJoin(mark))))
+    case other => throw new IllegalArgumentException(s"not a semi join: ${other.nodeName}")
+  }
+
+  private def named(plan: LogicalPlan, column: String): Attribute =
+    plan.output.find(_.name == column).getOrElse(throw new IllegalArgumentException(s"no column $column in ${plan.schema.simpleString}"))
 
   /** A plan that is made once; with `interpreted`, without generated code: sooner ready, slower over many rows. */
   def prepare(data: Dataset[Row], label: String, interpreted: Boolean): PreparedPlan =

@@ -87,6 +87,7 @@ private[cqels] object OperatorCounts {
     case r: RowLeafExec => r.content.name
     case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
     case f: FilterExec => f.condition.toString
+    case own @ (_: PathSearchExec | _: OrderedSliceExec) => own.simpleString(25).dropWhile(_ != ' ').trim
     case _ => ""
   }
 }

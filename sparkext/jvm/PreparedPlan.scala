@@ -234,7 +234,19 @@ private[cqels] object IndexedBuildSides extends PredicateHelper {
   def apply(plan: SparkPlan, forTasks: Boolean): SparkPlan = plan.transformUp {
     case join: BroadcastHashJoinExec if join.buildSide == BuildRight && !join.isNullAwareAntiJoin =>
       relationBelow(join.right).flatMap(replace(join, _, forTasks)).getOrElse(join)
+    case search: PathSearchExec =>
+      relationBelow(search.right).filter(_.condition.isEmpty).fold(search)(steps(search, _, forTasks))
   }
+
+  /** The steps of a path, looked up in an index of their relation. */
+  private def steps(search: PathSearchExec, below: Below, forTasks: Boolean): PathSearchExec =
+    search.requiredChildDistribution(1) match {
+      case BroadcastDistribution(mode @ HashedRelationBroadcastMode(k, _)) =>
+        val output = search.right.output
+        val keys = k.collect { case BoundReference(i, _, _) => i }
+        search.copy(right = IndexedRelationExec(below.scan.content, output.map(below.columns(_)), keys, output, mode, forTasks))
+      case _ => search
+    }
 
   /** A relation under projections and filters: its columns by attribute, and the filters' conjunction. */
   private final case class Below(scan: RelationScanExec, columns: AttributeMap[Int], condition: Option[Expression])

@@ -11,10 +11,8 @@ from sparkext.language.algebra import (
     Filter,
     Group,
     LeftJoin,
-    Minus,
     Node,
     OrderBy,
-    Path,
     Position,
     Service,
 )
@@ -30,13 +28,9 @@ from sparkext.language.query import Query
 # The table. To support something, take its line out (or put its name into one of the sets).
 
 REFUSED_NODES: Final[dict[type[Node], str]] = {
-    Path: "property paths",
-    Minus: "MINUS",
     Service: "SERVICE",
 }
-REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {
-    Exists: "EXISTS",
-}
+REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {}
 # ------------------------------------------------------------------------------------------
 
 _Finding = tuple[Position, str]
@@ -98,8 +92,9 @@ def _in_expression(expression: Expression) -> Iterator[_Finding]:
     for part in expression.walk():
         place = part.position or _NOWHERE
         if type(part) in REFUSED_EXPRESSIONS:
-            negated = isinstance(part, Exists) and part.negated
-            yield place, "NOT EXISTS" if negated else REFUSED_EXPRESSIONS[type(part)]
+            yield place, REFUSED_EXPRESSIONS[type(part)]
+        if isinstance(part, Exists):
+            yield from _in_node(part.pattern)
         match part:
             case FunctionCall() if cast_of(part) is None:
                 yield place, f"the function <{part.function}>"

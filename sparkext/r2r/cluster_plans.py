@@ -22,8 +22,9 @@ from adaptive import (
     optimize,
 )
 from adaptive.heuristics import apply_filters_last
-from sparkext.language.algebra import Variable
+from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Comparison, Expression
+from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaf_names import condition_name, leaf_name
 from sparkext.r2r.leaves import (
     Cluster,
@@ -34,6 +35,7 @@ from sparkext.r2r.leaves import (
     WindowLeaf,
 )
 from sparkext.r2r.part_keys import join_key
+from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.solutions import Solutions, join
 from sparkext.r2r.written_order import as_written
 
@@ -98,7 +100,9 @@ class ClusterPlanner:
         )
         leaves = dict(zip(self._names, cluster.leaves, strict=True))
         self._loose = {n: leaf for n, leaf in leaves.items() if self._is_loose(leaf)}
-        self._leaves = {n: leaf for n, leaf in leaves.items() if n not in self._loose}
+        strict = {n: leaf for n, leaf in leaves.items() if n not in self._loose}
+        self._late = self._searched_last(strict)
+        self._leaves = {n: leaf for n, leaf in strict.items() if n not in self._late}
         self._solutions: dict[str, Solutions] = {}
         self._applied: set[str] = set()
 
@@ -110,6 +114,34 @@ class ClusterPlanner:
             not leaf.variables
         )
 
+    def _searched_last(self, leaves: Mapping[str, Leaf]) -> dict[str, DerivedLeaf]:
+        """The paths that are searched from what the rest of the cluster binds, in the order in which they can be.
+
+        A path that is kept as a relation is none of them, nor is one from which others are searched.
+        """
+        paths: dict[str, DerivedLeaf] = {}
+        bound: set[Variable] = set()
+        for name, leaf in leaves.items():
+            is_path = isinstance(leaf, DerivedLeaf) and isinstance(leaf.node, Path)
+            if isinstance(leaf, DerivedLeaf) and is_path and not self._compiler.keeps(leaf):
+                paths[name] = leaf
+            else:
+                bound |= set(leaf.variables)
+        late: dict[str, DerivedLeaf] = {}
+        while paths:
+            ready = [n for n, leaf in paths.items() if self._can_search(leaf, bound)]
+            name = ready[0] if ready else next(iter(paths))
+            leaf = paths.pop(name)
+            if ready:
+                late[name] = leaf
+            bound |= set(leaf.variables)
+        return late
+
+    def _can_search(self, leaf: DerivedLeaf, bound: set[Variable]) -> bool:
+        node = leaf.node
+        assert isinstance(node, Path)
+        return PathSearches(self._compiler).can_extend(node, leaf.scope, frozenset(bound))
+
     def solutions(self) -> Solutions:
         """The cluster's solutions."""
         result: Solutions | None = None
@@ -119,6 +151,10 @@ class ClusterPlanner:
                 self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
             plan = self._choose()
             result = self._build(plan)
+        for late in self._late.values():
+            assert result is not None and isinstance(late.node, Path)
+            searches = PathSearches(self._compiler)
+            result = searches.extend(result, late.node, late.scope)
         for name, leaf in self._loose.items():
             part = self._compiler.leaf(leaf, name, 1.0)
             rows = part.estimated_rows
@@ -160,7 +196,10 @@ class ClusterPlanner:
         filters = tuple(
             JoinFilter(name, frozenset(v.name for v in condition.variables), kind=_kind(condition))
             for name, condition in self._conditions.items()
-            if condition.variables and {v.name for v in condition.variables} <= bound
+            # What EXISTS finds may change while the static data do not: it is asked for at the end.
+            if not has_exists(condition)
+            and condition.variables
+            and {v.name for v in condition.variables} <= bound
         )
         return QueryGraph(relations, filters, self._output(relations, filters))
 
@@ -171,7 +210,8 @@ class ClusterPlanner:
         if self._needed is None:
             return None
         read = {v.name for v in self._needed}
-        read |= {v.name for leaf in self._loose.values() for v in leaf.variables}
+        others = (*self._loose.values(), *self._late.values())
+        read |= {v.name for leaf in others for v in leaf.variables}
         for name, condition in self._conditions.items():
             if name not in {f.name for f in filters}:
                 read |= {v.name for v in condition.variables}
@@ -221,9 +261,7 @@ class ClusterPlanner:
     def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
         for name in names:
             self._applied.add(name)
-            condition = self._conditions[name]
-            test = self._compiler.condition(condition, solutions.columns)
-            solutions = solutions.where(test)
+            solutions = self._compiler.existence.where(solutions, self._conditions[name])
         return solutions
 
     def _prejoined(self, plan: Prejoined) -> Solutions:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
@@ -20,21 +20,27 @@ from sparkext.language.algebra import (
     Group,
     Join,
     LeftJoin,
+    Minus,
     Node,
+    OrderBy,
+    Path,
     Project,
     Reduced,
+    Slice,
     ToMultiset,
     Union,
     Values,
     Variable,
     Window,
 )
-from sparkext.language.expressions import Expression
+from sparkext.language.expressions import Aggregate, Expression
 from sparkext.language.support import expressions_of
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
+from sparkext.r2r.existence import Existence, optional_where_found
 from sparkext.r2r.expressions import ExpressionCompiler
 from sparkext.r2r.frames import Frames, StockFrames
 from sparkext.r2r.function_table import is_rowwise, is_volatile, makes_terms, reads_clock
+from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaves import (
     DEFAULT_GRAPH,
     Cluster,
@@ -46,12 +52,15 @@ from sparkext.r2r.leaves import (
     WindowLeaf,
     flatten,
     flatten_group,
+    scope_variables,
 )
 from sparkext.r2r.part_keys import leaf_key
+from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.restrict_groups import restrict_groups
 from sparkext.r2r.share_clusters import shared_cluster
-from sparkext.r2r.solutions import Solutions, column, column_name, left_join, union
-from sparkext.r2r.stage_rows import StageRows
+from sparkext.r2r.slices import sliced
+from sparkext.r2r.solutions import Solutions, column, column_name, left_join, minus, union
+from sparkext.r2r.stage_rows import Given, StageRows
 from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
@@ -84,6 +93,17 @@ class PatternCompiler:
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
     reads_clock: bool = False
+    givens: dict[int, Solutions] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def number(self) -> int:
+        """A number that this query has not used yet."""
+        return next(self._numbers)
+
+    @property
+    def existence(self) -> Existence:
+        """Where expressions with EXISTS are evaluated."""
+        return Existence(self)
 
     def compile(
         self, node: Node, scope: Scope = DEFAULT_GRAPH, needed: frozenset[Variable] | None = None
@@ -113,6 +133,17 @@ class PatternCompiler:
                 return self.compile(node.input, scope, needed)
             case StageRows():
                 return self.frames.staged(node.stage)
+            case Given():
+                given = self.givens[node.number]
+                return given.select(given.variables)
+            case Path():
+                return PathSearches(self).relation(node, scope)
+            case Minus():
+                return self._minus(node, scope, needed)
+            case Slice():
+                return sliced(self, node, scope)
+            case OrderBy():  # a bag has no order
+                return self.compile(node.input, scope, needed)
             case Bgp() | Join() | Window() | Graph() | Filter():
                 return self.join(flatten_group(node, scope), needed)
             case _:
@@ -135,7 +166,7 @@ class PatternCompiler:
                 replace(cluster, conditions=rest), None if needed is None else needed | read
             )
             for condition in late:
-                solutions = solutions.where(self.condition(condition, solutions.columns))
+                solutions = self.existence.where(solutions, condition)
             return solutions
         if self.rules and self.frames.prepared:
             cluster = self._share(cluster, needed)
@@ -151,8 +182,9 @@ class PatternCompiler:
         """The one empty solution, under conditions on nothing."""
         frame = self.room.inline_frame(["_present"], [[1]])
         unit = Solutions(frame, (), frozenset(), 1.0)
-        tests = [self.condition(c, {}) for c in cluster.conditions]
-        return unit.where(reduce(lambda a, b: a & b, tests)) if tests else unit
+        for condition in cluster.conditions:
+            unit = self.existence.where(unit, condition)
+        return unit
 
     def condition(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """Whether a condition holds, null for an error; notes what evaluating it needs."""
@@ -205,6 +237,8 @@ class PatternCompiler:
             or not self.policy.enabled
         ):
             return False
+        if isinstance(leaf.node, Path):
+            return PathSearches(self).keeps(leaf.node, leaf.scope)
         rows, inputs = self.estimates.largest_step(leaf.node, leaf.scope)
         return self.policy.refusal(rows, inputs) is None
 
@@ -248,6 +282,8 @@ class PatternCompiler:
         if needed is not None:
             needed |= set(node.left.variables) & set(node.right.variables)
             needed |= set(node.condition.variables if node.condition is not None else ())
+        if node.condition is not None and has_exists(node.condition):
+            return optional_where_found(self, node, scope, needed)
         left = self.compile(node.left, scope, needed)
         right = self.compile(node.right, scope, needed)
         condition = None
@@ -267,11 +303,23 @@ class PatternCompiler:
         rows = max(left.estimated_rows, 1.0)
         return left_join(left, right, condition, rows, broadcast=self.frames.prepared)
 
+    def _minus(self, node: Minus, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
+        shared = frozenset(node.left.variables) & frozenset(node.right.variables)
+        if not shared:
+            return self.compile(node.left, scope, needed)
+        if needed is not None:
+            needed |= shared
+        read = shared | set(scope_variables(scope))
+        left = self.compile(node.left, scope, needed)
+        right = self.compile(node.right, scope, read)
+        return minus(left, right, shared, broadcast=self.frames.prepared)
+
     def _extend(self, node: Extend, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
         if needed is not None:
             needed |= set(node.expression.variables)
         inner = self.compile(node.input, scope, needed)
-        value = self.value(node.expression, inner.columns).alias(column_name(node.variable))
+        inner, (expression,) = self.existence.marked(inner, (node.expression,))
+        value = self.value(expression, inner.columns).alias(column_name(node.variable))
         variables = (*inner.variables, node.variable)
         frame = inner.frame.select(*(column(v) for v in inner.variables), value)
         return Solutions(
@@ -309,18 +357,21 @@ class PatternCompiler:
         read = frozenset(v for _, e in (*node.keys, *node.aggregates) for v in e.variables)
         counts_rows = any(a.argument is None and a.distinct for _, a in node.aggregates)
         inner = self.compile(node.input, scope, None if counts_rows else read)
+        inner, marked = self.existence.marked(
+            inner, tuple(e for _, e in (*node.keys, *node.aggregates))
+        )
         columns = inner.columns
-        for _, expression in (*node.keys, *node.aggregates):
+        for expression in marked:
             self._note(expression)
         keys = [
             self.expressions.term(expression, columns).alias(column_name(key))
-            for key, expression in node.keys
+            for (key, _), expression in zip(node.keys, marked, strict=False)
         ]
         aggregates = [
-            self.expressions.aggregate(aggregate, columns, list(columns.values())).alias(
-                column_name(name)
-            )
-            for name, aggregate in node.aggregates
+            self.expressions.aggregate(
+                cast(Aggregate, aggregate), columns, list(columns.values())
+            ).alias(column_name(name))
+            for (name, _), aggregate in zip(node.aggregates, marked[len(node.keys) :], strict=True)
         ]
         grouped = inner.frame.groupBy(*keys)
         frame = grouped.agg(*aggregates) if aggregates else inner.frame.select(*keys).distinct()

@@ -28,6 +28,7 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
+from sparkext.r2r.scoped_exists import Found
 from sparkext.r2r.solutions import unbound
 from static_data.terms import Literal
 
@@ -165,6 +166,8 @@ class ExpressionCompiler:
             case In():
                 found = self._among(expression, columns)
                 return ~found if expression.negated else found
+            case Found():
+                return F.col(expression.name)
             case BuiltinCall(name="BOUND"):
                 return self.term(expression.arguments[0], columns).isNotNull()
             case BuiltinCall(name="SAMETERM"):
@@ -262,7 +265,7 @@ def _are_constant(*expressions: Expression) -> bool:
 
 
 def _is_boolean(expression: Expression) -> bool:
-    return isinstance(expression, Or | And | Not | Comparison | In) or (
+    return isinstance(expression, Or | And | Not | Comparison | In | Found) or (
         isinstance(expression, BuiltinCall) and expression.name in {"BOUND", "SAMETERM", *TESTS}
     )
 

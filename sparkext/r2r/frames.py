@@ -82,6 +82,10 @@ class PreparedFrames:
         rows = float(content.rowCount())
         return self._solutions(content, tuple(variables), _names(variables), rows)
 
+    def measured(self, key: object, measure: Callable[[], int]) -> int:
+        """A number that tells of static data, found once."""
+        return self._relations.measured(key, measure)
+
     def stage(self, name: str, solutions: Solutions) -> Solutions:
         content = self._room.stage_content(name, len(solutions.variables))
         self.stages[name] = (content, solutions)

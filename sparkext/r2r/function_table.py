@@ -8,11 +8,13 @@ from sparkext.language.expressions import (
     Aggregate,
     Arithmetic,
     BuiltinCall,
+    Exists,
     Expression,
     FunctionCall,
     QuotedPatternExpression,
     UnaryMinus,
 )
+from sparkext.language.support import expressions_of
 from sparkext.rewriting.bound_variables import is_repeatable
 
 TESTS_OF_IDS: Final = {"ISIRI", "ISBLANK", "ISLITERAL", "ISTRIPLE", "HASLANG"}
@@ -53,7 +55,14 @@ def reads_clock(expression: Expression) -> bool:
 
 
 def _calls(expression: Expression, names: set[str]) -> bool:
-    return any(isinstance(part, BuiltinCall) and part.name in names for part in expression.walk())
+    for part in expression.walk():
+        if isinstance(part, BuiltinCall) and part.name in names:
+            return True
+        if isinstance(part, Exists):
+            inner = (e for node in part.pattern.walk() for e in expressions_of(node))
+            if any(_calls(e, names) for e in inner):
+                return True
+    return False
 
 
 def makes_terms(expression: Expression) -> bool:

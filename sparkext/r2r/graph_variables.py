@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from functools import reduce
 
@@ -13,8 +14,10 @@ from sparkext.language.algebra import (
     Graph,
     Join,
     LeftJoin,
+    Minus,
     Node,
     OrderBy,
+    Path,
     Project,
     Reduced,
     Slice,
@@ -24,6 +27,8 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
+from sparkext.language.expressions import Exists, Expression
+from sparkext.r2r.inner_patterns import exists_of, map_expressions
 from static_data.terms import Iri
 
 
@@ -45,9 +50,20 @@ def graph_use(node: Node) -> GraphUse:
     >>> graph_use(Bgp(())), graph_use(Union(Bgp(()), Bgp(())))
     (<GraphUse.NONE: 'none'>, <GraphUse.NONE: 'none'>)
     """
+    asked = {graph_use(exists.pattern) for exists in exists_of(node)}
+    if asked - {GraphUse.NONE}:
+        # What an EXISTS finds depends on the graph, which must then be a column of the solutions it is asked for.
+        own = _own_use(node)
+        return own if own is GraphUse.EVERY and GraphUse.OTHER not in asked else GraphUse.OTHER
+    return _own_use(node)
+
+
+def _own_use(node: Node) -> GraphUse:
     match node:
         case Bgp():
             return GraphUse.EVERY if node.patterns else GraphUse.NONE
+        case Path():
+            return GraphUse.EVERY
         case Values() | Graph() | Window():
             return GraphUse.NONE
         case Filter() | Extend() | ToMultiset():
@@ -57,7 +73,7 @@ def graph_use(node: Node) -> GraphUse:
             if GraphUse.OTHER in uses:
                 return GraphUse.OTHER
             return GraphUse.EVERY if GraphUse.EVERY in uses else GraphUse.NONE
-        case LeftJoin():
+        case LeftJoin() | Minus():
             left, right = graph_use(node.left), graph_use(node.right)
             return left if left is GraphUse.EVERY and right is not GraphUse.OTHER else _same(node)
         case Union() | Project() | Distinct() | Reduced() | OrderBy() | Slice():
@@ -85,8 +101,15 @@ def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
     """
     if isinstance(node, Window):
         return node  # its graphs are its elements', seen to by bind_window_graphs
+
+    def in_exists(part: Expression) -> Expression:
+        if not isinstance(part, Exists):
+            return part
+        return replace(part, pattern=bind_graph_variables(part.pattern, graphs))
+
     children = tuple(bind_graph_variables(child, graphs) for child in node.children)
     node = node.replace_children(children) if children else node
+    node = map_expressions(node, lambda expression: expression.transform(in_exists))
     if not isinstance(node, Graph) or not isinstance(node.name, Variable):
         return node
     use = graph_use(node.input)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from adaptive import Catalogue, QueryGraph, Relation, RelationKind, RelationStatistics
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.query_graph import ColumnStatistics
-from sparkext.language.algebra import Node, Union, Values, Variable
+from sparkext.language.algebra import Node, Path, Union, Values, Variable
+from sparkext.language.paths import OneOrMore, ZeroOrMore, ZeroOrOne
 from sparkext.r2r.datasets import Dataset
+from sparkext.r2r.expand_paths import numbered, path_pattern
 from sparkext.r2r.leaf_statistics import (
     guessed_window_rows,
     heuristic_statistics,
@@ -30,6 +33,10 @@ from sparkext.r2r.leaves import (
 
 if TYPE_CHECKING:
     from static_data.catalogue import Catalogue as StaticCatalogue
+
+
+# How many ends a search is taken to find from each start.
+REACHED = 32.0
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,8 @@ class LeafEstimates:
 
     def largest_step(self, node: Node, scope: Scope) -> tuple[float, float]:
         """Rows of the largest join below a pattern, and of all tables it reads: what keeping it would cost to make."""
+        if isinstance(node, Path):
+            return self._path_size(node, scope)
         if isinstance(node, Values):
             return float(len(node.rows)), float(len(node.rows))
         if isinstance(node, Union):
@@ -137,6 +146,18 @@ class LeafEstimates:
             parts = [self.largest_step(child, scope) for child in node.children]
             return max((p[0] for p in parts), default=1.0), sum(p[1] for p in parts)
         return self._join_size(cluster)
+
+    def _path_size(self, node: Path, scope: Scope) -> tuple[float, float]:
+        """A guess: from a given end a search finds no more than all ends, from every start at most a few of them."""
+        assert isinstance(node.path, ZeroOrOne | ZeroOrMore | OneOrMore)
+        begin, end = Variable("_:from"), Variable("_:to")
+        steps = path_pattern(begin, node.path.path, end, numbered(count()), node)
+        rows, inputs = self.largest_step(steps, scope)
+        if not (isinstance(node.subject, Variable) and isinstance(node.object, Variable)):
+            return max(1.0, rows), inputs
+        if isinstance(node.path, ZeroOrOne):
+            return 3.0 * rows, inputs
+        return rows * min(rows + 1.0, REACHED), inputs
 
     def _join_size(self, cluster: Cluster) -> tuple[float, float]:
         if not cluster.leaves:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 
-from sparkext.language.algebra import PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.algebra import Path, PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.algebra_text import format_path
 from sparkext.language.expressions import (
     And,
     Arithmetic,
     BuiltinCall,
     Comparison,
     Constant,
+    Exists,
     Expression,
     Not,
     Or,
     VariableReference,
 )
-from sparkext.r2r.leaves import DerivedLeaf, Leaf, MergedLeaf, NamedGraph, StaticLeaf, WindowLeaf
+from sparkext.language.paths import PathExpression
+from sparkext.r2r.leaves import (
+    DefaultGraph,
+    DerivedLeaf,
+    Leaf,
+    MergedLeaf,
+    NamedGraph,
+    StaticLeaf,
+    WindowLeaf,
+)
 from static_data.terms import Iri
 
+_IRI = re.compile(r"<([^>]*)>")
 _LAST_PART = re.compile(r"[^/#]+(?=[/#]?$)")
 
 
@@ -46,6 +58,12 @@ def leaf_name(leaf: Leaf) -> str:
                 if isinstance(leaf.graph, NamedGraph)
                 else text
             )
+        case DerivedLeaf(node=Path() as path):
+            around = (
+                f"{_short(leaf.scope.name)}" if not isinstance(leaf.scope, DefaultGraph) else ""
+            )
+            text = f"{_short(path.subject)} {path_name(path.path)} {_short(path.object)}"
+            return f"{around}{{{text}}}" if around else text
         case DerivedLeaf():
             kind = type(leaf.node).__name__.lower()
             return f"{kind}({' '.join(map(str, leaf.variables))})"
@@ -73,8 +91,21 @@ def condition_name(condition: Expression) -> str:
             return f"!({condition_name(condition.operand)})"
         case BuiltinCall():
             return f"{condition.name}({', '.join(map(condition_name, condition.arguments))})"
+        case Exists():
+            word = "NOT EXISTS" if condition.negated else "EXISTS"
+            return f"{word}({' '.join(map(str, condition.variables))})"
         case _:
             return f"{type(condition).__name__.lower()}({' '.join(map(str, condition.variables))})"
+
+
+def path_name(path: PathExpression) -> str:
+    """A property path with short names.
+
+    >>> from sparkext.language.paths import Link, OneOrMore
+    >>> path_name(OneOrMore(Link(Iri("http://e/knows"))))
+    'knows+'
+    """
+    return _IRI.sub(lambda found: _short(Iri(found.group(1))), format_path(path))
 
 
 def _pattern(pattern: TriplePattern) -> str:

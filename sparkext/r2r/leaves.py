@@ -13,6 +13,7 @@ from sparkext.language.algebra import (
     Graph,
     Join,
     Node,
+    Path,
     ToMultiset,
     TriplePattern,
     Variable,
@@ -21,7 +22,8 @@ from sparkext.language.algebra import (
 from sparkext.language.expressions import Expression
 from sparkext.r2r.function_table import is_rowwise
 from sparkext.r2r.graph_variables import GraphUse, graph_use
-from sparkext.r2r.stage_rows import StageRows
+from sparkext.r2r.inner_patterns import exists_of
+from sparkext.r2r.stage_rows import Given, StageRows
 from sparkext.rewriting.bound_variables import certain_variables
 from sparkext.rewriting.filters import conjuncts
 from static_data.terms import Iri
@@ -215,12 +217,30 @@ class Cluster:
 
 def reads_no_window(node: Node, scope: Scope) -> bool:
     """Whether the pattern, in that scope, gives the same solutions at every instant."""
-    if isinstance(node, Window | StageRows):
+    if isinstance(node, Window | StageRows | Given):
         return False
     if isinstance(node, Bgp):
         return not (_reads_windows(scope) and node.patterns)
-    inner = inside_graph(scope, node.name) if isinstance(node, Graph) else scope
-    return all(reads_no_window(child, inner) for child in node.children)
+    if isinstance(node, Path):
+        return not _reads_windows(scope)
+    inner = inner_scope(node, scope) if isinstance(node, Graph) else scope
+    asked = ((e.pattern, getattr(e, "scope", scope)) for e in exists_of(node))
+    return all(reads_no_window(child, inner) for child in node.children) and all(
+        reads_no_window(pattern, around) for pattern, around in asked
+    )
+
+
+def inner_scope(node: Graph | Window, scope: Scope) -> Scope:
+    """The scope of what stands inside a GRAPH or WINDOW that stands in `scope`."""
+    if isinstance(node, Graph):
+        return inside_graph(scope, node.name)
+    return inside_window(node)
+
+
+def scope_variables(scope: Scope) -> tuple[Variable, ...]:
+    """The variable of GRAPH ?g, which every pattern in it binds."""
+    name = graph_of(scope)
+    return (name,) if isinstance(name, Variable) else ()
 
 
 def _reads_windows(scope: Scope) -> bool:
@@ -242,14 +262,12 @@ def flatten(node: Node, scope: Scope) -> Cluster:
         case Join():
             left, right = flatten(node.left, scope), flatten(node.right, scope)
             return Cluster(left.leaves + right.leaves, left.conditions + right.conditions)
-        case Window():
-            return flatten(node.input, inside_window(node))
-        case Graph():
-            return flatten(node.input, inside_graph(scope, node.name))
+        case Window() | Graph():
+            return flatten(node.input, inner_scope(node, scope))
         case Filter():
             inner = flatten(node.input, scope)
             parts = conjuncts(node.condition)
-            bound = certain_variables(node.input)
+            bound = certain_variables(node.input) | set(scope_variables(scope))
             if all(set(part.variables) <= bound and not is_rowwise(part) for part in parts):
                 return Cluster(inner.leaves, inner.conditions + parts)
             return Cluster((DerivedLeaf(node, scope),))

@@ -19,9 +19,11 @@ from sparkext.language.algebra import (
     Variable,
 )
 from sparkext.language.expressions import VariableReference
+from sparkext.r2r.expand_paths import expand_paths
 from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
 from sparkext.r2r.local_names import number_hidden
+from sparkext.r2r.scoped_exists import scope_exists
 from sparkext.r2r.solution_functions import complete_calls
 from sparkext.r2r.solutions import Solutions
 from sparkext.r2r.window_graphs import bind_window_graphs
@@ -70,18 +72,11 @@ def compile_query(
 
     `scope` is that of its outermost patterns, `base_iri` what IRI() resolves against.
     """
-    pattern = bind_window_graphs(number_hidden(complete_calls(pattern, base_iri)))
+    pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
     pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
     if compiler.early_filters:
         pattern = push_filters(pattern)
-    pattern, modifiers, project = _peel(pattern)
-    for node in pattern.walk():
-        if isinstance(node, OrderBy | Slice):
-            # A bag has no order, so only a sub-select that is cut would notice.
-            raise UnsupportedFeatureError(
-                "ORDER BY and LIMIT inside a sub-select are not supported",
-                *(node.position or (1, 1)),
-            )
+    pattern, modifiers, project = _peel(scope_exists(pattern, scope))
     sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):
         solutions = compiler.compile(project, scope)
@@ -133,6 +128,7 @@ def _ordered(
                     *(expression.position or (1, 1)),
                 )
             place = len(variables) + len(extra)
+            readable, (expression,) = compiler.existence.marked(readable, (expression,))
             value = compiler.value(expression, readable.columns)
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)

@@ -77,13 +77,16 @@ def unbound() -> Column:
     return F.lit(None).cast("bigint")
 
 
-def join(left: Solutions, right: Solutions, rows: float, broadcast: bool) -> Solutions:
+def join(
+    left: Solutions, right: Solutions, rows: float, broadcast: bool, also: Iterable[str] = ()
+) -> Solutions:
     """Compatible mappings joined (SPARQL 1.1, section 18.5, Join).
 
     With `broadcast` the right side is the build side. A variable that may be unbound on either side joins with
-    anything where it is: such columns are compared only where both are bound, and the bound one is kept.
+    anything where it is: such columns are compared only where both are bound, and the bound one is kept. `also` are
+    columns of the left frame that are kept beside the variables'.
     """
-    return _combine(left, right, rows, broadcast, "inner", None)
+    return _combine(left, right, rows, broadcast, "inner", None, also)
 
 
 def left_join(
@@ -96,6 +99,33 @@ def left_join(
     return _combine(left, right, rows, broadcast, "left", condition)
 
 
+def minus(
+    left: Solutions, right: Solutions, shared: Iterable[Variable], broadcast: bool
+) -> Solutions:
+    """The left mappings that no right one is compatible with and shares a bound variable with (section 18.5, Minus).
+
+    `shared` are the variables of both patterns; inside GRAPH ?g, whose variable both sides may have beside, only
+    mappings of one graph are compared.
+    """
+    theirs = {v: f"{column_name(v)}_right" for v in left.variables if v in right.variables}
+    build = right.frame.select(*(column(v).alias(name) for v, name in theirs.items()))
+    tests = [_compatible(left, right, v, name) for v, name in theirs.items()]
+    shared = set(shared)
+    if not shared & left.certain & right.certain:
+        both = [
+            column(v).isNotNull() & F.col(theirs[v]).isNotNull() for v in sorted_by_name(shared)
+        ]
+        tests.append(reduce(lambda a, b: a | b, both))
+    build = F.broadcast(build) if broadcast else build
+    frame = left.frame.join(build, reduce(lambda a, b: a & b, tests), "left_anti")
+    return Solutions(frame, left.variables, left.certain, left.estimated_rows)
+
+
+def sorted_by_name(variables: Iterable[Variable]) -> list[Variable]:
+    """Variables in an order that is the same on every run."""
+    return sorted(variables, key=lambda v: v.name)
+
+
 def _combine(
     left: Solutions,
     right: Solutions,
@@ -103,6 +133,7 @@ def _combine(
     broadcast: bool,
     how: str,
     condition: Column | None,
+    also: Iterable[str] = (),
 ) -> Solutions:
     shared = [v for v in left.variables if v in right.variables]
     theirs = {v: f"{column_name(v)}_right" for v in shared}
@@ -120,6 +151,7 @@ def _combine(
     output = [_kept(left, v, theirs) for v in left.variables]
     added = tuple(v for v in right.variables if v not in left.variables)
     output.extend(column(v) for v in added)
+    output.extend(F.col(name) for name in also)
     certain = left.certain | right.certain if how == "inner" else left.certain
     return Solutions(joined.select(*output), left.variables + added, certain, rows)
 

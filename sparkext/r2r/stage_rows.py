@@ -1,4 +1,4 @@
-"""A leaf of the algebra for rows that an earlier stage of the same evaluation has computed."""
+"""Leaves of the algebra for rows that come from elsewhere in the same evaluation."""
 
 from __future__ import annotations
 
@@ -17,4 +17,18 @@ class StageRows(Node):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The stage's columns."""
+        return self.names
+
+
+@dataclass(frozen=True)
+class Given(Node):
+    """The distinct outer solutions that an EXISTS is asked for, as a pattern; `sure` are never unbound."""
+
+    number: int
+    names: tuple[Variable, ...]
+    sure: frozenset[Variable]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the solutions."""
         return self.names

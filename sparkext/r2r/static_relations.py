@@ -31,6 +31,7 @@ class StaticRelations:
         self._room = room
         self._sharing = sharing
         self._contents: dict[object, Any] = {}
+        self._measures: dict[object, int] = {}
         self._making = threading.RLock()  # plans are prepared in the background, too
         self.made = 0
 
@@ -69,6 +70,13 @@ class StaticRelations:
                 self._contents[key] = content
             return content
 
+    def measured(self, key: object, measure: Callable[[], int]) -> int:
+        """A number that tells of the static data, found once and kept until they change."""
+        with self._making:
+            if key not in self._measures:
+                self._measures[key] = measure()
+            return self._measures[key]
+
     def memory_bytes(self) -> int:
         """Bytes of all relations and their indexes."""
         return sum(int(content.memoryBytes()) for content in self._contents.values())
@@ -79,3 +87,4 @@ class StaticRelations:
     def clear(self) -> None:
         """Forget everything: the static data have changed, queries are compiled anew."""
         self._contents.clear()
+        self._measures.clear()

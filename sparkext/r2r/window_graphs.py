@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -18,6 +18,7 @@ from sparkext.language.algebra import (
     LeftJoin,
     Node,
     OrderBy,
+    Path,
     Project,
     Reduced,
     ToMultiset,
@@ -29,6 +30,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
 from sparkext.r2r.graph_variables import GraphUse, graph_use
+from sparkext.r2r.inner_patterns import map_expressions, transform_everywhere
 from sparkext.rewriting.bound_variables import certain_variables
 from static_data.terms import Iri
 
@@ -58,7 +60,7 @@ def spell_out_windows(
         ]
         return reduce(Union, parts) if parts else Join(inner.input, Values((inner.name,), ()))
 
-    return node.transform(spell_out)
+    return transform_everywhere(node, spell_out)
 
 
 def bind_window_graphs(node: Node) -> Node:
@@ -69,13 +71,22 @@ def bind_window_graphs(node: Node) -> Node:
     """
     if isinstance(node, Window):
         return replace(node, input=_in_window(node.input))
-    children = tuple(bind_window_graphs(child) for child in node.children)
-    return node.replace_children(children) if children else node
+    return _with_inputs(node, bind_window_graphs)
+
+
+def _with_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with its inputs changed, and the patterns of EXISTS in its expressions."""
+
+    def in_exists(part: Expression) -> Expression:
+        return replace(part, pattern=change(part.pattern)) if isinstance(part, Exists) else part
+
+    children = tuple(change(child) for child in node.children)
+    node = node.replace_children(children) if children else node
+    return map_expressions(node, lambda expression: expression.transform(in_exists))
 
 
 def _in_window(node: Node) -> Node:
-    children = tuple(_in_window(child) for child in node.children)
-    node = node.replace_children(children) if children else node
+    node = _with_inputs(node, _in_window)
     if not isinstance(node, Graph) or not isinstance(node.name, Variable):
         return node
     use = graph_use(node.input)
@@ -97,6 +108,8 @@ def _carrying(node: Node, graph: Variable) -> Node:
     """The pattern evaluated in each element's graph, with the graph's name as one more variable of its solutions."""
     match node:
         case Bgp() if node.patterns:
+            return Graph(graph, node)
+        case Path():
             return Graph(graph, node)
         case Bgp() | Values() | Graph() | Window():
             return Join(node, _element_names(graph))

@@ -83,7 +83,8 @@ def certain_variables(node: Node) -> frozenset[Variable]:
         case Service():
             return frozenset()  # with SILENT, a failing endpoint gives one empty solution
         case _ if not node.children:
-            return frozenset(node.variables)  # triple patterns and paths bind all of theirs
+            # Triple patterns and paths bind all of theirs; rows made elsewhere tell which ones.
+            return frozenset(getattr(node, "sure", node.variables))
         case _:
             # Filter, Distinct, Reduced, OrderBy, Slice, ToMultiset, and Minus by its left side.
             return certain_variables(node.children[0])

@@ -84,6 +84,51 @@ class EngineRoom:
         schema = ", ".join(f"`{name}` BIGINT" for name in names)
         return self.spark.createDataFrame([tuple(row) for row in rows], schema)
 
+    def constant_frame(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> DataFrame:
+        """A few rows of ids given by value, as a relation of ours."""
+        content = self.jvm.smallContent(
+            "constants", len(names), _numbers([c for r in rows for c in r])
+        )
+        return self.frame(content, names, len(rows))
+
+    def path_search(
+        self,
+        left: DataFrame,
+        steps: DataFrame,
+        starts: Sequence[str],
+        froms: Sequence[str],
+        to: str,
+        reached: str,
+        zero: bool,
+        many: bool,
+    ) -> DataFrame:
+        """Each row of `left` with each end of a property path from it; see PathSearch.scala."""
+        found = self.jvm.pathSearch(
+            left._jdf, steps._jdf, list(starts), list(froms), to, reached, zero, many
+        )
+        return DataFrame(found, self.spark)
+
+    def path_pairs(self, steps: DataFrame, most: int) -> int:
+        """How many pairs any number of steps connects, `most` + 1 when there are more."""
+        return int(self.jvm.pathPairs(steps._jdf, most))
+
+    def slice(
+        self,
+        frame: DataFrame,
+        order: Sequence[str],
+        ties: Sequence[str],
+        offset: int,
+        limit: int | None,
+    ) -> DataFrame:
+        """Rows cut in SPARQL's order of columns, "-" before those that descend."""
+        most = -1 if limit is None else limit
+        found = self.jvm.slice(frame._jdf, list(order), list(ties), offset, most)
+        return DataFrame(found, self.spark)
+
+    def marked(self, semi: DataFrame, column: str) -> DataFrame:
+        """All left rows of a semi join, with a column that says which have a partner."""
+        return DataFrame(self.jvm.marked(semi._jdf, column), self.spark)
+
     def prepare(self, frame: DataFrame, label: str, interpreted: bool = False) -> Any:
         """A plan that is made once and executed again and again.
 
