@@ -282,7 +282,8 @@ class PatternCompiler:
         if needed is not None:
             needed |= set(node.left.variables) & set(node.right.variables)
             needed |= set(node.condition.variables if node.condition is not None else ())
-        if node.condition is not None and has_exists(node.condition):
+        unrepeatable = node.condition is not None and is_rowwise(node.condition)
+        if node.condition is not None and has_exists(node.condition) and not unrepeatable:
             return optional_where_found(self, node, scope, needed)
         left = self.compile(node.left, scope, needed)
         right = self.compile(node.right, scope, needed)

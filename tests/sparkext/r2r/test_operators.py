@@ -13,8 +13,6 @@ from tests.oracle.recorded import element
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
@@ -184,7 +182,8 @@ STATIC = {
     # sub-selects that are cut
     "a sub-select with a limit": "* { { SELECT ?x ?n { ?x :v ?n } ORDER BY DESC(?n) ?x LIMIT 2 } ?x :p ?y }",
     "a sub-select with an offset": "* { { SELECT ?x { ?x :v ?n } ORDER BY ?n DESC(?x) OFFSET 3 } ?x :p ?y }",
-    "a distinct sub-select with a limit": "* { { SELECT DISTINCT ?n { ?x :v ?n } ORDER BY DESC(?n) LIMIT 1 } ?x :v ?n }",
+    "a distinct sub-select with a limit": """* { ?x :v ?n
+        { SELECT DISTINCT ?n { ?x :v ?n } ORDER BY DESC(?n) LIMIT 1 } }""",
     "a sub-select with an order alone": "* { { SELECT ?x { ?x :v ?n } ORDER BY ?n } ?x :p ?y }",
     "a sub-select of groups with a limit": """* { { SELECT ?n (COUNT(*) AS ?k) { ?x :v ?n } GROUP BY ?n
         ORDER BY DESC(?k) DESC(?n) LIMIT 1 } ?x :v ?n }""",
@@ -223,7 +222,8 @@ WINDOWS = {
     "exists in a window": "* { WINDOW :w { ?x :at ?y FILTER EXISTS { ?y :at ?z } } ?x :p ?k }",
     "not exists a window": f"* {{ ?x :p ?k FILTER NOT EXISTS {{ {AT} }} }}",
     "a window and not exists": f"* {{ {AT} ?x :v ?n FILTER NOT EXISTS {{ ?y :v ?m FILTER(?m > ?n) }} }}",
-    "a window and exists in or": f"* {{ {AT} FILTER(EXISTS {{ ?x :q ?z }} || EXISTS {{ WINDOW :w {{ ?y :at ?x }} }}) }}",
+    "a window and exists in or": f"""* {{ {AT}
+        FILTER(EXISTS {{ ?x :q ?z }} || EXISTS {{ WINDOW :w {{ ?y :at ?x }} }}) }}""",
     "exists in exists in a window": f"""* {{ {AT}
         FILTER NOT EXISTS {{ ?y :p ?z FILTER NOT EXISTS {{ WINDOW :w {{ ?x :at ?z }} }} }} }}""",
     "a path in a window": "* { WINDOW :w { ?x :at+ ?y } }",
@@ -234,40 +234,35 @@ WINDOWS = {
     "a static path from a window": f"* {{ {AT} ?y :p+ ?z }}",
     "a static path with none from a window": f"* {{ {AT} ?y :p* ?z . ?z :v ?n }}",
     "a limit in a window": "* { WINDOW :w { { SELECT ?x ?y { ?x :at ?y } ORDER BY ?x ?y LIMIT 2 } } ?x :v ?n }",
-    "a window in a sub-select with a limit": f"* {{ {{ SELECT ?x ?y {{ {AT} }} ORDER BY DESC(?y) LIMIT 1 }} ?x :v ?n }}",
+    "a window in a sub-select with a limit": f"""* {{ ?x :v ?n
+        {{ SELECT ?x ?y {{ {AT} }} ORDER BY DESC(?y) LIMIT 1 }} }}""",
     "a window in an optional part": f"* {{ ?x :v ?n OPTIONAL {{ {AT} FILTER EXISTS {{ ?y :v ?n }} }} }}",
 }
 
 
-def wanted_path(where: Path) -> Path:
-    return write_graphs(where, DEFAULT, NAMED)
-
-
-@pytest.fixture(scope="module", params=["prepared", "no statistics", "stock"])
+@pytest.fixture(scope="module")
 def world(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Engine, ox.Store, str]]:
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, Engine], ox.Store]]:
     """The static graphs in engines with different settings."""
     from sparkext import Engine
 
-    off = {"no statistics": "spark.cqels.adaptive.enabled", "stock": "spark.cqels.enabled"}
-    if request.param in off:
-        spark.conf.set(off[request.param], "false")
-    try:
-        engine = Engine(spark)
-    finally:
-        for key in off.values():
+    data = write_graphs(tmp_path_factory.mktemp("operators"), DEFAULT, NAMED)
+    engines = {}
+    for mode, off in {"prepared": "", "written order": "adaptive.", "stock": ""}.items():
+        key = f"spark.cqels.{off}enabled"
+        spark.conf.set(key, str(mode == "prepared").lower())
+        try:
+            engines[mode] = Engine(spark)
+        finally:
             spark.conf.unset(key)
-    engine.load_static(wanted_path(tmp_path_factory.mktemp("operators")), progress=False)
-    yield engine, static_store(DEFAULT, NAMED), request.param
-    engine.close()
+        engines[mode].load_static(data, progress=False)
+    yield engines, static_store(DEFAULT, NAMED)
+    for engine in engines.values():
+        engine.close()
 
 
-@pytest.mark.parametrize("name", STATIC)
-def test_over_static_graphs(world: tuple[Engine, ox.Store, str], name: str) -> None:
-    engine, store, mode = world
-    if mode != "prepared" and list(STATIC).index(name) % 5:
-        pytest.skip("a fifth of the queries runs in the other modes")
+def over_static_graphs(engine: Engine, store: ox.Store, name: str) -> None:
     text = f"{PREFIX}SELECT {STATIC[name]}"
     query = engine.select(text)
     answers = query.answer()
@@ -278,13 +273,28 @@ def test_over_static_graphs(world: tuple[Engine, ox.Store, str], name: str) -> N
     query.close()
 
 
-@pytest.mark.parametrize("name", WINDOWS)
-def test_over_windows(world: tuple[Engine, ox.Store, str], name: str) -> None:
-    engine, store, mode = world
-    if mode != "prepared" and list(WINDOWS).index(name) % 5:
-        pytest.skip("a fifth of the queries runs in the other modes")
+def over_windows(engine: Engine, store: ox.Store, name: str, mode: str) -> None:
     select_, _, pattern = WINDOWS[name].partition("{")
     stream = f"{E}{mode.replace(' ', '-')}{list(WINDOWS).index(name)}"
     text = f"{PREFIX}REGISTER RSTREAM :q AS SELECT {select_}\n"
     text += f"FROM NAMED WINDOW :w ON <{stream}> [RANGE 4]\nWHERE {{{pattern}"
     check(engine, [text], {stream: STREAM}, store)
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_over_static_graphs(world: tuple[dict[str, Engine], ox.Store], name: str) -> None:
+    over_static_graphs(world[0]["prepared"], world[1], name)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_over_windows(world: tuple[dict[str, Engine], ox.Store], name: str) -> None:
+    over_windows(world[0]["prepared"], world[1], name, "prepared")
+
+
+@pytest.mark.parametrize("mode", ["written order", "stock"])
+def test_in_other_modes(world: tuple[dict[str, Engine], ox.Store], mode: str) -> None:
+    engine = world[0][mode]
+    for name in [*STATIC][:: 9 if mode == "stock" else 5]:
+        over_static_graphs(engine, world[1], name)
+    for name in [*WINDOWS][:: 6 if mode == "stock" else 3]:
+        over_windows(engine, world[1], name, mode)
