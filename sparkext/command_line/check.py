@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from sparkext.command_line.inputs import grouped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
-from sparkext.config import PREFIX, Settings
-from sparkext.errors import CheckError, ConfigurationError, UnknownGraphError
+from sparkext.command_line.spark_start import checked_settings
+from sparkext.config import Settings
+from sparkext.errors import CheckError, UnknownGraphError
 from sparkext.oracle import (
     ContinuousEvaluation,
     judge,
-    profile_of,
     read_answers,
     read_static_graphs,
 )
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sparkext.oracle.evaluation import Answer, Row
 
 CORRECT, WRONG = 0, 1
-_SEMANTICS = f"{PREFIX}semantics"
 _SHOWN_ROWS = 5
 
 
@@ -46,7 +45,15 @@ def execute(arguments: Namespace) -> int:
     streams = {iri: recording.elements for iri, recording in recordings.items()}
     bags = getattr(settings, "duplicates", "set") == "bag"
     try:
-        evaluation = ContinuousEvaluation(query, streams, static, profile, bags=bags)
+        evaluation = ContinuousEvaluation(
+            query,
+            streams,
+            static,
+            profile,
+            bags=bags,
+            starting_at=settings.starting_at,
+            closed_open=settings.window_bounds == "closed-open",
+        )
         verdict = judge(evaluation, given, arguments.skip_empty or None, arguments.registered_at)
     except UnknownGraphError as error:
         raise locate_graph(arguments.query, query, error) from error
@@ -58,15 +65,9 @@ def execute(arguments: Namespace) -> int:
 
 
 def _settings(arguments: Namespace) -> tuple[str, Settings]:
-    """The profile, and the other settings."""
-    settings = dict(arguments.settings)
-    written = settings.pop(_SEMANTICS, None)
-    if None not in (written, arguments.semantics) and written != arguments.semantics:
-        message = f"{written!r} by --set, {arguments.semantics!r} by --semantics"
-        raise ConfigurationError(_SEMANTICS, message)
-    name = arguments.semantics or written or "rspql"
-    profile_of(name)
-    return name, Settings.from_mapping(settings)
+    """The profile, and all settings."""
+    settings = Settings.from_mapping(checked_settings(arguments.settings, arguments.semantics))
+    return settings.semantics, settings
 
 
 def _recordings(

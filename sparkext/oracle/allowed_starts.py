@@ -17,6 +17,7 @@ from itertools import product
 from sparkext.errors import CheckError
 from sparkext.oracle.evaluation import Answer, ContinuousEvaluation
 from sparkext.oracle.profiles import operator_of
+from sparkext.oracle.report_definitions import sliding_part
 from sparkext.oracle.verdict import (
     InstantDifference,
     Verdict,
@@ -84,7 +85,7 @@ def allowed_starts(
 
 
 def _sliding(evaluation: ContinuousEvaluation) -> list[Sliding | None]:
-    return [w if isinstance(w, Sliding) else None for w in evaluation.windows()]
+    return [sliding_part(window) for window in evaluation.windows()]
 
 
 def _product(numbers: Iterator[int]) -> int:
@@ -114,6 +115,10 @@ def _classes(
     periodic = registration is not None and registration.every_ms is not None
     if not own:
         return [a]
+    if not isinstance(evaluation.windows()[place], Sliding):
+        raise CheckError(
+            f"a step of {window.step} ms in a composed or past window has too many choices of a hidden t0"
+        )
     alone = len(evaluation.query.windows) == 1
     reports = not (periodic or evaluation.profile.arrivals or window.step > window.width)
     if reports and (alone or not skip_empty):
@@ -146,7 +151,8 @@ def _nearest_first(
 
 
 def _since(windows: Sequence[Window]) -> int:
-    return max(w.start + w.width for w in windows if isinstance(w, Sliding))
+    slides = (part for window in windows if (part := sliding_part(window)) is not None)
+    return max(part.start + part.width for part in slides)
 
 
 def _judged(

@@ -14,7 +14,7 @@ from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.oracle.instant_dataset import InstantDataset
 from sparkext.oracle.pattern_text import select_text
-from sparkext.oracle.profiles import operator_of, profile_of, rules_of, windows_of
+from sparkext.oracle.profiles import Reading, operator_of, profile_of, rules_of, windows_of
 from sparkext.oracle.quoted_triples import decode
 from sparkext.oracle.report_definitions import evaluation_instants
 from sparkext.oracle.sparql_functions import FUNCTIONS
@@ -47,8 +47,9 @@ class Answer:
 class ContinuousEvaluation:
     """A query over recorded streams and static graphs under a profile.
 
-    Evaluations over equal window contents are done once. Raises CheckError for what the oracle cannot judge,
-    UnknownStreamError for a stream that was not given.
+    The streaming operator compares the solution mappings that the answer is made of: the projected variables, or those
+    of CONSTRUCT's template. Evaluations over equal window contents are done once. Raises CheckError for what the oracle
+    cannot judge, UnknownStreamError for a stream that was not given.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class ContinuousEvaluation:
         profile: str = "rspql",
         *,
         bags: bool = False,
+        starting_at: int = 0,
+        closed_open: bool = False,
     ) -> None:
         if query.form == "DESCRIBE":
             raise CheckError("DESCRIBE has no answer that is fixed by a standard")
@@ -67,23 +70,21 @@ class ContinuousEvaluation:
                 raise UnknownStreamError(window.stream.value, sorted(streams))
         self.query = query
         self.profile = profile_of(profile)
+        self.reading = Reading(self.profile, starting_at, closed_open, bags)
         self.streams = {iri: in_order(elements) for iri, elements in streams.items()}
-        self._bags = bags
-        shown = query.variables if query.form == "SELECT" else query.pattern.variables
-        self._columns: tuple[Variable, ...] = tuple(v for v in shown if not v.hidden)
-        self._dataset = InstantDataset(
-            query, self.streams, static or StaticGraphs(), self.profile, bags
-        )
+        self._operator = operator_of(query, self.profile)
+        self._columns: tuple[Variable, ...] = query.answered
+        self._dataset = InstantDataset(query, self.streams, static or StaticGraphs(), self.reading)
         self._known: dict[tuple[tuple[int, ...], ...], list[Row]] = {}
 
     def windows(self, starts: Sequence[int | None] | None = None) -> list[Window]:
         """The windows in the order of their clauses; `starts` puts other t0 in the place of those written."""
-        return windows_of(self.query, self.profile, starts)
+        return windows_of(self.query, self.reading, starts)
 
     def instants(self, windows: Sequence[Window]) -> list[int]:
         """The instants at which the query is evaluated, with these windows."""
         places = [(d.stream.value, w) for d, w in zip(self.query.windows, windows, strict=True)]
-        rules = rules_of(self.query, self.profile, windows)
+        rules = rules_of(self.query, self.reading, windows)
         return evaluation_instants(places, rules, self.streams)
 
     def contents(self, windows: Sequence[Window], t: int) -> list[list[StreamElement]]:
@@ -96,12 +97,11 @@ class ContinuousEvaluation:
     def answers(self, starts: Sequence[int | None] | None = None) -> dict[int, Answer]:
         """The answers by instant, in order of time, the streaming operator applied."""
         windows = self.windows(starts)
-        operator = operator_of(self.query, self.profile)
         found: dict[int, Answer] = {}
         before: list[Row] = []
         for t in self.instants(windows):
             now = self.solutions(self.contents(windows, t))
-            found[t] = self._formed(_streamed(operator, now, before, self._bags))
+            found[t] = self._formed(_streamed(self._operator, now, before, self.reading.bags))
             before = now
         return found
 

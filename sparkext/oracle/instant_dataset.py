@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from sparkext.errors import UnknownGraphError
 from sparkext.language.query import Query
 from sparkext.oracle.pattern_text import IS_NAMED, NAMES_GRAPH, Graphs, GraphSet, window_iri
-from sparkext.oracle.profiles import Profile
+from sparkext.oracle.profiles import Reading
 from sparkext.oracle.quoted_triples import OWN, encode, helper_quads
 from sparkext.oracle.streams import StaticGraphs, Streams, Triple, scoped, triples_of
 from sparkext.recorded_streams import StreamElement
@@ -26,16 +26,16 @@ _StoredTriple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode]
 class InstantDataset:
     """Holds static data and all elements, and shows what the windows show.
 
-    With `bags`, a triple that two elements of a window hold is there twice (the counters of RSP-QL).
+    Read as bags, a triple that two elements of a window hold is there twice (the counters of RSP-QL).
     """
 
     def __init__(
-        self, query: Query, streams: Streams, static: StaticGraphs, profile: Profile, bags: bool
+        self, query: Query, streams: Streams, static: StaticGraphs, reading: Reading
     ) -> None:
         self.store = ox.Store()
         self._query = query
-        self._profile = profile
-        self._bags = bags
+        self._profile = reading.profile
+        self._bags = reading.bags
         self._shown: dict[str, set[_StoredTriple]] = {}
         self._default, self._named = self._load_static(static)
         self._content: dict[int, str] = {}

@@ -9,13 +9,13 @@
 - `cqels`: named windows; arrivals; IStream; t0 hidden.
 - `sparqlstream`: all windows merged in the default graph; WC and NC; any streaming operator; t0 hidden.
 
-COMPUTED EVERY replaces the instants in every profile.
+COMPUTED EVERY replaces the instants in every profile, REPORT in those that fix none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sparkext.errors import CheckError, ConfigurationError
@@ -23,7 +23,11 @@ from sparkext.language.query import Query, WindowDeclaration
 from sparkext.oracle.report_definitions import Condition, Rule, Strategy, first_start
 from sparkext.oracle.window_definitions import (
     ClosedOpen,
+    Composed,
+    Delayed,
     Elements,
+    Interval,
+    Landmark,
     LastClosed,
     Now,
     Range,
@@ -36,14 +40,13 @@ from sparkext.oracle.window_definitions import (
 class Profile:
     """What a profile fixes.
 
-    `merged`: all windows' content is in the default graph, and none can be read by its name. `only_times`: outside
-    GRAPH a window shows only its time triples. `operator`: the only streaming operator there is.
-    """
+        `merged`: all windows' content is in the default graph, and none can be read by its name. `only_times`: outside
+    XX"""
 
     name: str
     merged: bool = False
     only_times: bool = False
-    closed_open: bool = False
+    last_closed: bool = False
     arrivals: bool = False
     operator: str | None = None
     hidden_start: bool = False
@@ -53,7 +56,7 @@ PROFILES: Final = {
     profile.name: profile
     for profile in (
         Profile("rspql"),
-        Profile("rspqlstar", only_times=True, closed_open=True),
+        Profile("rspqlstar", only_times=True, last_closed=True),
         Profile("csparql", merged=True, operator="RSTREAM", hidden_start=True),
         Profile("cqels", arrivals=True, operator="ISTREAM", hidden_start=True),
         Profile("sparqlstream", merged=True, hidden_start=True),
@@ -69,16 +72,27 @@ def profile_of(name: str) -> Profile:
     return PROFILES[name]
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a query's clauses are read: `starting_at` is t0 where none is written, `closed_open` makes windows with STEP
+    [open, close) in every profile, `bags` counts what several elements of a window hold."""
+
+    profile: Profile = PROFILES["rspql"]
+    starting_at: int = 0
+    closed_open: bool = False
+    bags: bool = False
+
+
 def windows_of(
-    query: Query, profile: Profile, starts: Sequence[int | None] | None = None
+    query: Query, reading: Reading, starts: Sequence[int | None] | None = None
 ) -> list[Window]:
     """The windows of a query in the order of their clauses; `starts` puts other t0 in the place of those written."""
-    every = _every(query)
-    found = []
-    for place, declared in enumerate(query.windows):
-        start = None if starts is None else starts[place]
-        found.append(_window(declared, profile, every is not None, start))
-    return found
+    return [
+        _window(
+            declared, reading, _every(query) is not None, None if starts is None else starts[place]
+        )
+        for place, declared in enumerate(query.windows)
+    ]
 
 
 def _every(query: Query) -> int | None:
@@ -86,39 +100,60 @@ def _every(query: Query) -> int | None:
 
 
 def _window(
-    declared: WindowDeclaration, profile: Profile, from_outside: bool, start: int | None
+    declared: WindowDeclaration, reading: Reading, from_outside: bool, start: int | None
 ) -> Window:
-    window = _plain_window(declared, start)
-    if not profile.closed_open or isinstance(window, Now | Elements):
-        return window
-    if isinstance(window, Sliding):
-        # An instant given from outside sees what closed before it, a report of a close what closes.
-        return ClosedOpen(LastClosed(window, before=from_outside))
-    return ClosedOpen(window)
+    window = _alone(declared, reading, from_outside, start)
+    if declared.delay_ms is not None:
+        window = Delayed(window, declared.delay_ms)
+    if declared.inner is not None:
+        window = Composed(window, _window(declared.inner, reading, from_outside, start))
+    return window
 
 
-def _plain_window(declared: WindowDeclaration, start: int | None) -> Window:
+def _alone(
+    declared: WindowDeclaration, reading: Reading, from_outside: bool, start: int | None
+) -> Window:
+    """The window of a clause without its delay and what it is applied to."""
+    begin = declared.start_ms
     match declared.kind:
         case "now":
             return Now()
         case "elements" if declared.width_elements is not None:
             return Elements(declared.width_elements, declared.slide_elements)
-        case "range" if declared.width_ms is not None:
-            if declared.slide_ms is None:
-                return Range(declared.width_ms)
-            written = declared.start_ms if start is None else start
-            return Sliding(declared.width_ms, declared.slide_ms, written or 0)
+        case "landmark":
+            return Landmark(begin)
+        case "interval" if begin is not None and declared.end_ms is not None:
+            return Interval(begin, declared.end_ms)
+        case "range" if declared.width_ms is not None and declared.slide_ms is None:
+            window = Range(declared.width_ms)
+            # Nothing up to t0 is in a window, with a step or without.
+            return window if begin is None else Composed(window, Landmark(begin + 1))
+        case "range" if declared.width_ms is not None and declared.slide_ms is not None:
+            if start is None:
+                start = reading.starting_at if begin is None else begin
+            sliding = Sliding(declared.width_ms, declared.slide_ms, start)
+            if reading.profile.last_closed:
+                # An instant given from outside sees what closed before it, a report of a close what closes.
+                return ClosedOpen(LastClosed(sliding, before=from_outside))
+            return ClosedOpen(sliding) if reading.closed_open else sliding
     raise CheckError(f"the oracle does not know windows of the kind {declared.kind!r}")
 
 
-def rules_of(query: Query, profile: Profile, windows: Sequence[Window]) -> list[Rule]:
-    """The report policy of a query over these windows."""
-    every = _every(query)
+def rules_of(query: Query, reading: Reading, windows: Sequence[Window]) -> list[Rule]:
+    """The report policy of a query over these windows.
+
+    What REPORT says comes before the profile's policy; with REPORT on some windows, the others decide nothing.
+    COMPUTED EVERY joins every rule that is written, and is the policy where none is.
+    """
+    every, begin = _every(query), first_start(windows, reading.starting_at)
+    written = _written_rules(query, windows, reading.starting_at)
     if every is not None:
-        return [Rule(every=every, start=first_start(windows))]
+        return [replace(rule, every=every, start=begin) for rule in written or [Rule()]]
+    if written:
+        return written
     rules = []
     for place, window in enumerate(windows):
-        if window.closes_apart and not profile.arrivals:
+        if window.closes_apart and not reading.profile.arrivals:
             strategies: tuple[Strategy, ...] = (Strategy.WINDOW_CLOSE, Strategy.NON_EMPTY)
         else:
             strategies = (Strategy.CONTENT_CHANGE,)
@@ -126,6 +161,26 @@ def rules_of(query: Query, profile: Profile, windows: Sequence[Window]) -> list[
     return rules
 
 
+def _written_rules(query: Query, windows: Sequence[Window], starting_at: int) -> list[Rule]:
+    """The conjunctions of the REPORT clauses, of REGISTER and of the windows."""
+    rules = []
+    places = {declared.name: place for place, declared in enumerate(query.windows)}
+    for written in () if query.registration is None else query.registration.report:
+        conditions = tuple(Condition(Strategy(s), places[w]) for s, w in written.conditions)
+        rules.append(Rule(conditions, written.every_ms, first_start(windows, starting_at)))
+    for place, declared in enumerate(query.windows):
+        if declared.report is not None:
+            conditions = tuple(Condition(Strategy(s), place) for s in declared.report.strategies)
+            start = first_start([windows[place]], starting_at)
+            rules.append(Rule(conditions, declared.report.every_ms, start))
+    return rules
+
+
 def operator_of(query: Query, profile: Profile) -> str:
-    """RSTREAM, ISTREAM or DSTREAM: the profile's own where it has only one."""
-    return profile.operator or query.stream_operator
+    """RSTREAM, ISTREAM or DSTREAM; raises CheckError for one that the profile does not have."""
+    written = None if query.registration is None else query.registration.operator
+    if profile.operator is None:
+        return written or "RSTREAM"
+    if written not in (None, profile.operator):
+        raise CheckError(f"profile {profile.name} has only {profile.operator}, not {written}")
+    return profile.operator

@@ -19,10 +19,10 @@ _MOST_INSTANTS = 5_000_000
 class Strategy(Enum):
     """A condition on one window at one instant."""
 
-    CONTENT_CHANGE = "an element enters"
-    STRICT_CONTENT_CHANGE = "an element enters or leaves"
-    WINDOW_CLOSE = "a window closes"
-    NON_EMPTY = "the content is not empty"
+    CONTENT_CHANGE = "CC"  # an element enters
+    STRICT_CONTENT_CHANGE = "strict CC"  # an element enters or leaves
+    WINDOW_CLOSE = "WC"
+    NON_EMPTY = "NC"
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,18 @@ def _holds(condition: Condition, windows: Windows, streams: Streams, t: int, fir
     return now != before
 
 
-def first_start(windows: Iterable[Window]) -> int:
-    """t0 of `COMPUTED EVERY`: the start of the first sliding window, the epoch where none slides."""
-    for window in windows:
-        while not isinstance(window, Sliding) and (inner := _inside(window)) is not None:
-            window = inner
-        if isinstance(window, Sliding):
-            return window.start
-    return 0
+def first_start(windows: Iterable[Window], otherwise: int = 0) -> int:
+    """t0 of `COMPUTED EVERY`: the start of the first window with STEP, `otherwise` where there is none."""
+    slides = (part for window in windows if (part := sliding_part(window)) is not None)
+    return next((part.start for part in slides), otherwise)
+
+
+def sliding_part(window: Window) -> Sliding | None:
+    """The window with STEP that a window is made from; None without one."""
+    inner: Window | None = window
+    while inner is not None and not isinstance(inner, Sliding):
+        inner = _inside(inner)
+    return inner
 
 
 def _inside(window: Window) -> Window | None:

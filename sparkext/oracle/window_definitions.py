@@ -328,10 +328,16 @@ class Composed(Window):
         return self.outer.closings(stream, first, last)
 
     def last_instant(self, stream: Sequence[Timed]) -> int | None:
-        ends = [
-            end for w in (self.outer, self.inner) if (end := w.last_instant(stream)) is not None
-        ]
-        return min(ends) if len(ends) == 2 else None
+        changes = sorted(self.changes(stream))
+        for place in range(len(changes) - 1, -1, -1):
+            held = self.content(stream, changes[place])
+            if held and place + 1 < len(changes):
+                return changes[place + 1] - 1
+            if held:
+                # They stay for good.
+                ends = [w.last_instant(held) for w in (self.outer, self.inner)]
+                return max(end for end in ends if end is not None)
+        return None
 
 
 @dataclass(frozen=True)

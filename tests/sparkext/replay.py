@@ -6,25 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkext.recorded_streams import StreamElement
-from tests.oracle.evaluation import Bag, answers_by_instant, bag
-from tests.oracle.query_text import read_query
+from sparkext.language import parse_query
+from tests.oracle.evaluation import Bag, answers_by_instant, bag, stream_element
 from tests.oracle.recorded import Element, Streams
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
-
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
     from sparkext.runtime.answers import Answers
 
 Answered = dict[int, Bag]
-
-
-def stream_element(element: Element) -> StreamElement:
-    """An oracle's element as the engine takes it."""
-    graph = None if element.graph is None else f"<{element.graph}>"
-    dated, *about = element.about or (None,)
-    return StreamElement(element.time, graph, element.triples, dated, tuple(about))
 
 
 def in_batches(streams: Streams, size: int) -> Iterator[tuple[str, list[Element]]]:
@@ -77,12 +68,12 @@ def by_instant(answers: Sequence[Answers]) -> Answered:
 
 
 def check(
-    engine: Engine, texts: Sequence[str], streams: Streams, static: ox.Store, batch: int = 1
+    engine: Engine, texts: Sequence[str], streams: Streams, static: StaticGraphs, batch: int = 1
 ) -> list[Answered]:
     """Assert that the engine answers as the oracle, at every instant; gives back the answers."""
     results = replay(engine, texts, streams, batch)
     for text, (variables, answered) in zip(texts, results, strict=True):
-        names, expected = answers_by_instant(read_query(text), streams, static)
+        names, expected = answers_by_instant(parse_query(text), streams, static)
         assert_same(text, variables, answered, names or variables, expected)
     return [answered for _, answered in results]
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.oracle.evaluation import load_file, static_store
+from tests.oracle.evaluation import static_store
 from tests.oracle.recorded import Element
 from tests.sparkext.real_world import RealWorld
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from bench.data.world import World
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
 
 SCALE, RATE, SECONDS = 0.005, 25, 40
 STREAM = "http://deri.org/locstreams"
@@ -45,24 +45,22 @@ def sightings_of(world: World, rate: int, seconds: int) -> list[Element]:
 @pytest.fixture(scope="module")
 def generated(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Engine, ox.Store, list[Element]]]:
+) -> Iterator[tuple[Engine, StaticGraphs, list[Element]]]:
     """A small generated world in an engine and in the oracle's store, and its sightings."""
     from bench.data.rdf_files import write_localization, write_static
     from bench.data.world import generate_world
     from sparkext import Engine
+    from sparkext.oracle import read_static_graphs
 
     folder = tmp_path_factory.mktemp("generated")
     world = generate_world(SCALE)
     write_static(world, folder)
     write_localization(world, folder / "localization.ttl")
-    store = static_store()
     engine = Engine(spark)
     papers = sorted(folder.glob("dblp*.nt.gz"))
     engine.load_static(papers, progress=False)
-    for path in papers:
-        load_file(store, path)
     engine.load_static(folder / "localization.ttl", graph=ROOMS, progress=False)
-    load_file(store, folder / "localization.ttl", ROOMS)
+    store = read_static_graphs(papers, {ROOMS: [folder / "localization.ttl"]})
     yield engine, store, sightings_of(world, RATE, SECONDS)
     engine.close()
 
@@ -72,7 +70,7 @@ def test_there_are_four_queries() -> None:
 
 
 def test_cqels_queries_on_generated_data(
-    generated: tuple[Engine, ox.Store, list[Element]],
+    generated: tuple[Engine, StaticGraphs, list[Element]],
 ) -> None:
     engine, store, elements = generated
     texts = [path.read_text() for path in QUERY_FILES]
@@ -110,15 +108,15 @@ def test_cqels_queries_on_more_generated_data(spark: SparkSession, tmp_path: Pat
     from bench.data.rdf_files import write_localization, write_static
     from bench.data.world import generate_world
     from sparkext import Engine
+    from sparkext.oracle import read_static_graphs
 
     world = generate_world(0.02, seed=11)
-    engine, store = Engine(spark), static_store()
-    for path in write_static(world, tmp_path):
-        load_file(store, path)
-        engine.load_static(path, progress=False)
+    engine = Engine(spark)
+    papers = list(write_static(world, tmp_path))
+    engine.load_static(papers, progress=False)
     write_localization(world, tmp_path / "localization.ttl")
     engine.load_static(tmp_path / "localization.ttl", graph=ROOMS, progress=False)
-    load_file(store, tmp_path / "localization.ttl", ROOMS)
+    store = read_static_graphs(papers, {ROOMS: [tmp_path / "localization.ttl"]})
     texts = [path.read_text() for path in QUERY_FILES]
     elements = sightings_of(world, 100, SECONDS)
     for answered in check(engine, texts, {STREAM: elements}, store, batch=50):

@@ -99,9 +99,11 @@ def test_an_empty_instant_among_others_must_be_there(check: Check) -> None:
 def test_another_profile(check: Check) -> None:
     """CQELS tells only what is new."""
     answers = [RIGHT[0], line("10:00:10", CAT, BOB), RIGHT[2]]
-    assert check(answers).status == 1
-    assert check(answers, QUERY, "--semantics", "cqels").status == 0
-    assert check(answers, QUERY, "--set", "spark.cqels.semantics=cqels").status == 0
+    query = QUERY.replace("RSTREAM", "STREAM")
+    assert check(answers, query).status == 1
+    assert check(answers, query, "--semantics", "cqels").status == 0
+    assert check(answers, query, "--set", "spark.cqels.semantics=cqels").status == 0
+    assert "has only ISTREAM, not RSTREAM" in check(answers, QUERY, "--semantics", "cqels").err
 
 
 def test_ask(check: Check) -> None:

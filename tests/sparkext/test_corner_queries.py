@@ -12,10 +12,10 @@ from tests.oracle.recorded import element
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
 
 E = "http://e/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -123,7 +123,7 @@ CORNERS = {
 @pytest.fixture(scope="module")
 def corner(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Engine, ox.Store]]:
+) -> Iterator[tuple[Engine, StaticGraphs]]:
     """The static graphs."""
     from sparkext import Engine
 
@@ -136,7 +136,7 @@ def corner(
 
 
 @pytest.mark.parametrize("name", CORNERS)
-def test_corner(corner: tuple[Engine, ox.Store], name: str) -> None:
+def test_corner(corner: tuple[Engine, StaticGraphs], name: str) -> None:
     engine, store = corner
     select, _, pattern = CORNERS[name].partition("{")
     stream = f"{E}{list(CORNERS).index(name)}"
@@ -145,7 +145,7 @@ def test_corner(corner: tuple[Engine, ox.Store], name: str) -> None:
     check(engine, [text], {stream: STREAM}, store)
 
 
-def test_istream_of_mappings_that_bind_nothing(corner: tuple[Engine, ox.Store]) -> None:
+def test_istream_of_mappings_that_bind_nothing(corner: tuple[Engine, StaticGraphs]) -> None:
     engine, store = corner
     stream = f"{E}unit"
     text = f"""PREFIX : <{E}> REGISTER ISTREAM :q AS SELECT *

@@ -23,12 +23,12 @@ from tests.sparkext.random_queries import (
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
 
-World = tuple["Engine", "ox.Store"]
+World = tuple["Engine", "StaticGraphs"]
 _numbers = itertools.count()
 
 

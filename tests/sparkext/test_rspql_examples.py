@@ -13,10 +13,10 @@ from tests.oracle.recorded import element
 from tests.sparkext.replay import check, replay
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
 
 E = "http://example.org/"
 
@@ -56,7 +56,7 @@ EXAMPLE_10 = """WINDOW :w1 { ?shopper :isNearby ?shop }
 @pytest.fixture(scope="module")
 def shops(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Engine, ox.Store]]:
+) -> Iterator[tuple[Engine, StaticGraphs]]:
     """The shops and who owns them."""
     from sparkext import Engine
 
@@ -69,7 +69,11 @@ def shops(
 
 
 def run(
-    shops: tuple[Engine, ox.Store], name: str, pattern: str, windows: str, operator: str = "RSTREAM"
+    shops: tuple[Engine, StaticGraphs],
+    name: str,
+    pattern: str,
+    windows: str,
+    operator: str = "RSTREAM",
 ) -> dict[int, list[str]]:
     """Answers by instant, each a line of local names; checked against the oracle on the way.
 
@@ -98,12 +102,12 @@ def _local(term: str | None) -> str:
     return str(term).removeprefix(f"<{E}").rstrip(">").strip('"')
 
 
-def test_example_6_content_of_one_window(shops: tuple[Engine, ox.Store]) -> None:
+def test_example_6_content_of_one_window(shops: tuple[Engine, StaticGraphs]) -> None:
     answered = run(shops, "ex6", "WINDOW :w1 { ?p :isNearby ?s }", "[RANGE 4 STEP 4]")
     assert answered[8] == ["carl a", "eve a"]
 
 
-def test_example_7_present_window(shops: tuple[Engine, ox.Store]) -> None:
+def test_example_7_present_window(shops: tuple[Engine, StaticGraphs]) -> None:
     """At 9 the windows (5, 10] and (7, 12] are open; the one that opened first is present, up to 9."""
     engine, store = shops
     nearby, clock = f"{E}ex7/nearby", f"{E}ex7/clock"
@@ -115,7 +119,7 @@ def test_example_7_present_window(shops: tuple[Engine, ox.Store]) -> None:
     assert [_local(term) for row in answered[9] for term in row] == ["eve", "a"]
 
 
-def test_example_9_instants(shops: tuple[Engine, ox.Store]) -> None:
+def test_example_9_instants(shops: tuple[Engine, StaticGraphs]) -> None:
     pattern = "WINDOW :w2 { ?who :offers ?what }"
     assert list(run(shops, "ex9", pattern, "- and [RANGE 2 STEP 2]")) == [8, 16]
 
@@ -130,7 +134,7 @@ def test_example_9_instants(shops: tuple[Engine, ox.Store]) -> None:
     ],
 )
 def test_example_10(
-    shops: tuple[Engine, ox.Store], operator: str, told: dict[int, list[str]]
+    shops: tuple[Engine, StaticGraphs], operator: str, told: dict[int, list[str]]
 ) -> None:
     windows = f"{W1} and [RANGE 2 STEP 2]"
     answered = run(shops, f"ex10-{operator}", EXAMPLE_10, windows, operator)
@@ -149,7 +153,7 @@ def test_example_10(
         ("DSTREAM", ["", "diana a, eve b", "carl a", "eve a", "", ""]),
     ],
 )
-def test_example_13(shops: tuple[Engine, ox.Store], operator: str, told: list[str]) -> None:
+def test_example_13(shops: tuple[Engine, StaticGraphs], operator: str, told: list[str]) -> None:
     pattern = "WINDOW :w1 { ?p :isNearby ?shop }"
     answered = run(shops, f"ex13-{operator}", pattern, W1, operator)
     assert {t: ", ".join(rows) for t, rows in answered.items()} == dict(
