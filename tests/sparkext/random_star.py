@@ -1,12 +1,10 @@
-"""Random RDF-star data and patterns, written for the engine and, quoted triples encoded, for SPARQL 1.1."""
+"""Random RDF-star data and patterns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
 from static_data.terms import Iri, Literal, QuotedTriple, Term
-from tests.oracle.quoted_encoding import HELPERS, PARTS, encode_term
 
 E = "http://e/"
 NODES = [Iri(E + name) for name in ("a", "b", "g1")]
@@ -31,63 +29,29 @@ def random_triple(random: Random, depth: int = 2) -> QuotedTriple:
     return QuotedTriple(subject, random.choice(PREDICATES), random_term(random, depth))
 
 
-@dataclass(frozen=True)
-class Texts:
-    """One group's content: for the engine, and for SPARQL 1.1 over encoded data."""
-
-    star: str
-    plain: str
-
-    def __add__(self, other: Texts) -> Texts:
-        return Texts(f"{self.star} {other.star}", f"{self.plain} {other.plain}")
-
-
 class PatternWriter:
-    """Writes groups; variables inside quoted triples are found through the helper graph."""
+    """Writes groups of triple patterns, quoted ones among them."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._helpers = 0
 
-    def triples(self, count: int) -> Texts:
-        """A basic graph pattern: its triples and, apart from them, what their quoted triples are made of."""
-        result, apart = Texts("", ""), ""
-        for _ in range(count):
-            found: list[str] = []
-            parts = [
-                self._term(2, found),
-                self._predicate(),
-                self._term(2, found),
-            ]
-            star = " ".join(star for star, _ in parts)
-            plain = " ".join(plain for _, plain in parts)
-            result += Texts(f"{star} .", f"{plain} .")
-            apart += " ".join(found)
-        return Texts(result.star, f"{result.plain} GRAPH <{HELPERS}> {{ {apart} }}")
+    def triples(self, count: int) -> str:
+        """A basic graph pattern."""
+        patterns = (f"{self._term(2)} {self._predicate()} {self._term(2)} ." for _ in range(count))
+        return " ".join(patterns)
 
-    def _predicate(self) -> tuple[str, str]:
+    def _predicate(self) -> str:
         random = self._random
         text = f"?{random.choice(VARIABLES)}" if random.random() < 0.1 else None
-        text = text or random.choice(PREDICATES).n3()
-        return text, text
+        return text or random.choice(PREDICATES).n3()
 
-    def _term(self, depth: int, helpers: list[str]) -> tuple[str, str]:
+    def _term(self, depth: int) -> str:
         random = self._random
         if depth and random.random() < 0.4:
-            parts = [
-                self._term(depth - 1, helpers),
-                self._predicate(),
-                self._term(depth - 1, helpers),
-            ]
-            self._helpers += 1
-            name = f"?quoted{self._helpers}"
-            for part, (_, plain) in zip(PARTS, parts, strict=True):
-                helpers.append(f"{name} <{part}> {plain} .")
-            return "<< " + " ".join(star for star, _ in parts) + " >>", name
+            return f"<< {self._term(depth - 1)} {self._predicate()} {self._term(depth - 1)} >>"
         if random.random() < 0.8:
-            variable = f"?{random.choice(VARIABLES)}"
-            return variable, variable
+            return f"?{random.choice(VARIABLES)}"
         term = random_term(random, 1)
         while isinstance(term, Literal):
             term = random_term(random, 1)
-        return term.n3(), encode_term(term, set())
+        return term.n3()

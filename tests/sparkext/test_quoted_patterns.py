@@ -1,4 +1,4 @@
-"""Patterns of quoted triples, element graphs and unnamed windows, held to Oxigraph over encoded data."""
+"""Patterns of quoted triples, element graphs and unnamed windows, held to the oracle."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-import pyoxigraph as ox
 import pytest
 
+from sparkext.language import parse_query
+from sparkext.oracle import ContinuousEvaluation
+from sparkext.oracle.streams import StaticGraphs, triples_of
 from sparkext.recorded_streams import StreamElement
 from static_data.terms import QuotedTriple
-from tests.oracle.evaluation import Bag, bag, select
-from tests.oracle.evaluation_instants import instants, shown
-from tests.oracle.quoted_encoding import HELPERS, decode_term, encode_triples
-from tests.oracle.recorded import Element
-from tests.oracle.window_definitions import Range, Sliding, Window
-from tests.sparkext.random_star import PatternWriter, Texts, random_triple
+from tests.oracle.evaluation import Bag, bag
+from tests.sparkext.random_star import PatternWriter, random_triple
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,9 +25,8 @@ if TYPE_CHECKING:
     from sparkext import Engine
 
 E = "http://e/"
-MERGED = "urn:window"
 ELEMENT = "urn:element:"
-WINDOWS: dict[str, Window] = {"[RANGE 4]": Range(4), "[RANGE 6 STEP 2]": Sliding(6, 2)}
+WINDOWS = ("[RANGE 4]", "[RANGE 6 STEP 2]")
 _numbers = itertools.count()
 
 
@@ -53,12 +50,10 @@ class StarElement:
 
 @dataclass(frozen=True)
 class StarWorld:
-    """An engine with static data, and the same encoded."""
+    """An engine with static data, and the same for the oracle."""
 
     engine: Engine
-    default: list[str]
-    named: list[str]
-    helpers: set[str]
+    static: StaticGraphs
 
 
 GRAPH = f"{E}static"
@@ -86,10 +81,9 @@ def make_world(
         for key in settings or {}:
             spark.conf.unset(key)
     engine.load_static(path, progress=False)
-    helpers: set[str] = set()
-    return StarWorld(
-        engine, encode_triples(default, helpers), encode_triples(named, helpers), helpers
-    )
+    lines = [[t.n3()[3:-3] + " ." for t in triples] for triples in (default, named)]
+    static = StaticGraphs(triples_of(lines[0]), {f"<{GRAPH}>": triples_of(lines[1])})
+    return StarWorld(engine, static)
 
 
 @pytest.fixture(scope="module")
@@ -112,80 +106,32 @@ def random_elements(random: Random, size: int) -> list[StarElement]:
     ]
 
 
-def window_group(random: Random, writer: PatternWriter, names: Sequence[str]) -> Texts:
+def window_group(random: Random, writer: PatternWriter, names: Sequence[str]) -> str:
     """WINDOW :w { .. } with patterns in one element's graph or over their merge."""
     inner = writer.triples(random.choice((1, 1, 2)))
     kind = random.choice(("merge", "variable", "variable", "iri", "both"))
-    merged = Texts(f"WINDOW :w {{ {inner.star} }}", f"GRAPH <{MERGED}> {{ {inner.plain} }}")
     if kind == "merge":
-        return merged
+        return f"WINDOW :w {{ {inner} }}"
     name = random.choice(names) if names else f"{ELEMENT}none"
     inside = writer.triples(random.choice((1, 1, 2)))
     if kind == "iri":
-        return Texts(
-            f"WINDOW :w {{ GRAPH <{name}> {{ {inside.star} }} }}",
-            f"GRAPH <{name}> {{ {inside.plain} }}",
-        )
+        return f"WINDOW :w {{ GRAPH <{name}> {{ {inside} }} }}"
     variable = random.choice(("g", "g", "x"))
-    optional = writer.triples(1) if random.random() < 0.3 else None
-    star, plain = inside.star, inside.plain
-    if optional is not None:
-        star += f" OPTIONAL {{ {optional.star} }}"
-        plain += f" OPTIONAL {{ {optional.plain} }}"
+    if random.random() < 0.3:
+        inside += f" OPTIONAL {{ {writer.triples(1)} }}"
     if random.random() < 0.25:
-        star = f"{{ SELECT DISTINCT ?x ?y {{ {star} }} }}"
-        plain = f"{{ SELECT DISTINCT ?x ?y {{ {plain} }} }}"
+        inside = f"{{ SELECT DISTINCT ?x ?y {{ {inside} }} }}"
         variable = "g"
-    parts = [f"{{ GRAPH <{n}> {{ {plain} }} VALUES ?{variable} {{ <{n}> }} }}" for n in names]
-    graphs = Texts(
-        f"GRAPH ?{variable} {{ {star} }}",
-        f"{{ {' UNION '.join(parts) or f'VALUES ?{variable} {{}}'} }}",
-    )
-    if kind == "variable":
-        return Texts(f"WINDOW :w {{ {graphs.star} }}", graphs.plain)
-    return Texts(
-        f"WINDOW :w {{ {graphs.star} {inner.star} }}",
-        f"{graphs.plain} GRAPH <{MERGED}> {{ {inner.plain} }}",
-    )
+    graphs = f"GRAPH ?{variable} {{ {inside} }}"
+    return f"WINDOW :w {{ {graphs} {inner if kind == 'both' else ''} }}"
 
 
-def static_group(random: Random, writer: PatternWriter) -> Texts:
+def static_group(random: Random, writer: PatternWriter) -> str:
     """A pattern over the default graph, or a named one."""
     inner = writer.triples(random.choice((1, 2)))
     if random.random() < 0.4:
-        graph = f"GRAPH <{GRAPH}>"
-        inner = Texts(f"{graph} {{ {inner.star} }}", f"{graph} {{ {inner.plain} }}")
-    how = random.choice(("{}", "{}", "OPTIONAL {{ {} }}"))
-    return Texts(how.format(inner.star), how.format(inner.plain))
-
-
-def expected(
-    world: StarWorld, elements: Sequence[StarElement], window: Window, sparql: str, unnamed: bool
-) -> dict[int, Bag]:
-    """The answers of each instant; with `unnamed` the window is part of the default graph."""
-    helpers = set(world.helpers)
-    encoded = [encode_triples(e.triples, helpers) for e in elements]
-    timed = [Element(e.time, (str(n),)) for n, e in enumerate(elements)]
-    windows = {"w": ("s", window)}
-    found = {}
-    for t in instants(windows, {"s": timed}):
-        store = ox.Store()
-
-        def load(lines: Sequence[str], graph: str | None, store: ox.Store = store) -> None:
-            to_graph = None if graph is None else ox.NamedNode(graph)
-            store.load("\n".join(lines).encode(), ox.RdfFormat.N_TRIPLES, to_graph=to_graph)
-
-        load(world.default, None)
-        load(world.named, GRAPH)
-        load(sorted(helpers), HELPERS)
-        for element in shown(windows, {"s": timed}, t)["w"]:
-            number = int(element.triples[0])
-            load(encoded[number], None if unnamed else MERGED)
-            if elements[number].graph is not None:
-                load(encoded[number], elements[number].graph)
-        rows = select(store, sparql)[1]
-        found[t] = bag(tuple(decode_term(cell) for cell in row) for row in rows.elements())
-    return found
+        inner = f"GRAPH <{GRAPH}> {{ {inner} }}"
+    return random.choice(("{}", "{}", "OPTIONAL {{ {} }}")).format(inner)
 
 
 def answered(
@@ -208,20 +154,21 @@ def check_random(world: StarWorld, random: Random, unnamed: bool) -> None:
     writer = PatternWriter(random)
     elements = random_elements(random, 12)
     names = [e.graph for e in elements if e.graph is not None]
-    shape, window = random.choice(list(WINDOWS.items()))
-    group = Texts("", "") if unnamed else window_group(random, writer, names)
+    shape = random.choice(WINDOWS)
+    group = "" if unnamed else window_group(random, writer, names)
     for _ in range(random.choice((0, 1, 1)) + unnamed):
-        group += static_group(random, writer)
+        group += f" {static_group(random, writer)}"
     stream = f"{E}stream-{next(_numbers)}"
     head = f"PREFIX : <{E}> SELECT ?x ?y ?z" + ("" if unnamed else " ?g")
     clause = f"FROM WINDOW ON <{stream}>" if unnamed else f"FROM NAMED WINDOW :w ON <{stream}>"
-    text = f"{head} {clause} {shape} {{ {group.star} }}"
-    sparql = f"{head} {{ {group.plain} }}"
+    text = f"{head} {clause} {shape} {{ {group} }}"
     told = answered(world.engine, text, stream, elements, random.choice((1, 4, 12)))
-    wanted = expected(world, elements, window, sparql, unnamed)
+    recorded = {stream: [e.pushed() for e in elements]}
+    answers = ContinuousEvaluation(parse_query(text), recorded, world.static).answers()
+    wanted = {t: bag(answer.rows) for t, answer in answers.items()}
     assert list(told) == list(wanted), text
     for t, rows in wanted.items():
-        assert told[t] == rows, f"at {t}: {text}\n{sparql}"
+        assert told[t] == rows, f"at {t}: {text}"
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -165,7 +165,7 @@ NEARBY_PATTERN = "WINDOW :w1 { ?p :isNearby ?shop }"
 
 
 def answered_under(
-    shops: tuple[Engine, ox.Store], name: str, pattern: str, windows: str, operator: str = ""
+    shops: tuple[Engine, StaticGraphs], name: str, pattern: str, windows: str, operator: str = ""
 ) -> dict[int, list[str]]:
     """Answers by instant of a query whose windows may have REPORT; no oracle beside it.
 
@@ -186,7 +186,7 @@ def answered_under(
     }
 
 
-def test_example_2_a_query_over_one_graph(shops: tuple[Engine, ox.Store]) -> None:
+def test_example_2_a_query_over_one_graph(shops: tuple[Engine, StaticGraphs]) -> None:
     answers = shops[0].select(f"PREFIX : <{E}> SELECT ?person {{ ?person :owns :a }}").answer()
     assert [[_local(term) for term in row] for row in answers.rows()] == [["alice"]]
 
@@ -200,7 +200,7 @@ def test_example_2_a_query_over_one_graph(shops: tuple[Engine, ox.Store]) -> Non
     ],
 )
 def test_example_10_with_the_policy_on_the_second_window(
-    shops: tuple[Engine, ox.Store], operator: str, told: dict[int, list[str]]
+    shops: tuple[Engine, StaticGraphs], operator: str, told: dict[int, list[str]]
 ) -> None:
     """Slip S-001-2: the paper prints :adam, whom no data know, for :alice."""
     windows = f"{W1} and [RANGE 2 STEP 2] REPORT ON WINDOW CLOSE AND NON-EMPTY CONTENT"
@@ -218,7 +218,7 @@ def test_example_10_with_the_policy_on_the_second_window(
     ],
 )
 def test_definition_25_the_four_candidates_of_example_10(
-    shops: tuple[Engine, ox.Store], starts: tuple[int, int], told: dict[int, list[str]]
+    shops: tuple[Engine, StaticGraphs], starts: tuple[int, int], told: dict[int, list[str]]
 ) -> None:
     first, second = starts
     windows = (
@@ -241,14 +241,14 @@ def test_definition_25_the_four_candidates_of_example_10(
     ],
 )
 def test_definition_23_strategies_of_one_window(
-    shops: tuple[Engine, ox.Store], report: str, instants: list[int]
+    shops: tuple[Engine, StaticGraphs], report: str, instants: list[int]
 ) -> None:
     name = f"def23-{report.replace(' ', '-')}"
     answered = answered_under(shops, name, NEARBY_PATTERN, f"{W1} REPORT ON {report}")
     assert list(answered) == instants
 
 
-def test_definition_23_a_conjunction_over_two_windows(shops: tuple[Engine, ox.Store]) -> None:
+def test_definition_23_a_conjunction_over_two_windows(shops: tuple[Engine, StaticGraphs]) -> None:
     engine, _ = shops
     nearby, coupon = f"{E}def23-two/nearby", f"{E}def23-two/coupon"
     rules = "NC OF :w1 AND WC OF :w2 AND NC OF :w2 OR STRICT CC OF :w1 AND EVERY 4"
