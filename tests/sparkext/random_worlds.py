@@ -11,8 +11,8 @@ from sparkext.recorded_streams import StreamElement
 E = "http://e/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 TIME = "http://www.w3.org/ns/prov#generatedAtTime"
-NODES = ("a", "b", "c", "g1")
-PREDICATES = ("p", "q", "r")
+NODES = ("a", "b", "g1")
+PREDICATES = ("p", "p", "q", "q", "r")
 NUMBERS = (1, 2, 5)
 GRAPHS = ("g1", "g2")
 LATEST = 16
