@@ -79,7 +79,8 @@ class InstantDataset:
         """The graphs whose merge is the default graph of a window with these elements."""
         parts = []
         for element in elements:
-            if not self._profile.only_times:
+            # An element without a name has its triples in its default graph, beside no time triple.
+            if not self._profile.only_times or element.graph is None:
                 parts.append(self._content[id(element)])
             parts.append(self._about[id(element)])
         return parts

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.oracle.query_text import spell_out_graphs
 
 from tests.oracle.evaluation import bag, select, static_store
-from tests.oracle.query_text import spell_out_graphs
 from tests.oracle.recorded import element
 from tests.sparkext.replay import check, write_graphs
 
