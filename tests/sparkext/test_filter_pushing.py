@@ -42,6 +42,10 @@ TEXTS = [
         f" OPTIONAL {{ ?paper dc:creator ?person }} }} }}"
         f" {{ SELECT ?person (COUNT(?p) AS ?n) WHERE {{ ?p dc:creator ?person }} GROUP BY ?person }}"
         f" FILTER({NOT_ANN} && ?n > 0)",
+        "?person ?name": f"{SEEN} {{ ?person foaf:name ?name MINUS {{ :pD dc:creator ?person }} }}"
+        f" FILTER({NOT_ANN})",
+        "?person ?name ?paper": f"{SEEN} ?person foaf:name ?name OPTIONAL {{ ?paper dc:creator ?person }}"
+        f" FILTER({NOT_ANN} && EXISTS {{ ?any dc:creator ?person FILTER(?any != :pA) }})",
     }.items()
 ]
 
