@@ -49,6 +49,13 @@ def answers_by_instant(
     return variables, {t: bag(answer.rows) for t, answer in answers.items()}
 
 
+def select(text: str, static: StaticGraphs) -> tuple[tuple[str, ...], Bag]:
+    """The variables and the bag of answers of an ordinary query over static graphs."""
+    query = parse_query(text)
+    rows = ContinuousEvaluation(query, {}, static).solutions([])
+    return tuple(v.name for v in query.answered), bag(rows)
+
+
 def bag(rows: Iterable[Row]) -> Bag:
     """Answers as a multiset of N-Triples texts, written so that equal answers are equal texts.
 

@@ -68,7 +68,7 @@ class _Writer:
         self._dialect = dialect
         self._fresh = 0
         self._names = ["w1", "w2"] if not dialect.merged else []
-        self._in_window = False
+        self._in_exists = False
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability
@@ -233,7 +233,9 @@ class _Writer:
         return self._sub_select(depth)
 
     def _exists(self) -> str:
+        self._in_exists = True
         content = self._block()
+        self._in_exists = False
         return f"{content} FILTER({self._condition(0)})" if self._chance(0.3) else content
 
     def _sub_select(self, depth: int) -> str:
@@ -263,7 +265,6 @@ class _Writer:
         name = (
             f":{self._random.choice(self._names)}" if self._chance(0.93) else self._one("?w", "?x")
         )
-        self._in_window = True
         content = self._content()
         if self._chance(0.35):
             graph = self._one(
@@ -275,7 +276,6 @@ class _Writer:
             )
             inner = f"GRAPH {graph} {{ {self._content()} }}"
             content = inner if self._chance(0.7) else f"{inner} {content}"
-        self._in_window = False
         return f"WINDOW {name} {{ {content} }}"
 
     def _block(self) -> str:
@@ -347,6 +347,9 @@ class _Writer:
         return f"<< {subject} {predicate} {object_} >>"
 
     def _path(self) -> str:
+        if self._in_exists:
+            # What EXISTS substitutes may be outside the graph, and Oxigraph then walks no zero steps from it.
+            return self._one(":p/:q", ":q+", "^:p", ":p|:q", "!:p")
         return self._one(
             ":p/:q",
             ":p*",

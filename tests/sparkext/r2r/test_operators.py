@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.oracle.query_text import spell_out_graphs
 
 from tests.oracle.evaluation import bag, select, static_store
 from tests.oracle.recorded import element
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.oracle import StaticGraphs
 
 E = "http://e/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -243,7 +242,7 @@ WINDOWS = {
 @pytest.fixture(scope="module")
 def world(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[dict[str, Engine], ox.Store]]:
+) -> Iterator[tuple[dict[str, Engine], StaticGraphs]]:
     """The static graphs in engines with different settings."""
     from sparkext import Engine
 
@@ -262,18 +261,18 @@ def world(
         engine.close()
 
 
-def over_static_graphs(engine: Engine, store: ox.Store, name: str) -> None:
+def over_static_graphs(engine: Engine, store: StaticGraphs, name: str) -> None:
     text = f"{PREFIX}SELECT {STATIC[name]}"
     query = engine.select(text)
     answers = query.answer()
     asked = f"{PREFIX}SELECT {IN_OTHER_WORDS.get(name, STATIC[name])}"
-    names, expected = select(store, spell_out_graphs(asked, sorted(NAMED)))
+    names, expected = select(asked, store)
     order = [list(answers.variables).index(variable) for variable in names]
     assert bag(tuple(row[place] for place in order) for row in answers.rows()) == expected
     query.close()
 
 
-def over_windows(engine: Engine, store: ox.Store, name: str, mode: str) -> None:
+def over_windows(engine: Engine, store: StaticGraphs, name: str, mode: str) -> None:
     select_, _, pattern = WINDOWS[name].partition("{")
     stream = f"{E}{mode.replace(' ', '-')}{list(WINDOWS).index(name)}"
     text = f"{PREFIX}REGISTER RSTREAM :q AS SELECT {select_}\n"
@@ -282,17 +281,17 @@ def over_windows(engine: Engine, store: ox.Store, name: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", STATIC)
-def test_over_static_graphs(world: tuple[dict[str, Engine], ox.Store], name: str) -> None:
+def test_over_static_graphs(world: tuple[dict[str, Engine], StaticGraphs], name: str) -> None:
     over_static_graphs(world[0]["prepared"], world[1], name)
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_over_windows(world: tuple[dict[str, Engine], ox.Store], name: str) -> None:
+def test_over_windows(world: tuple[dict[str, Engine], StaticGraphs], name: str) -> None:
     over_windows(world[0]["prepared"], world[1], name, "prepared")
 
 
 @pytest.mark.parametrize("mode", ["written order", "stock"])
-def test_in_other_modes(world: tuple[dict[str, Engine], ox.Store], mode: str) -> None:
+def test_in_other_modes(world: tuple[dict[str, Engine], StaticGraphs], mode: str) -> None:
     engine = world[0][mode]
     for name in [*STATIC][:: 9 if mode == "stock" else 5]:
         over_static_graphs(engine, world[1], name)
