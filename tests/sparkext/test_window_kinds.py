@@ -137,3 +137,32 @@ def test_queries_that_share_windows_do_not_hinder_each_other(
         for policy in POLICIES
     ]
     check_at_once(engine, f"{E}policies/{seed}", windows, random_elements(random, 9), batch)
+
+
+@pytest.mark.parametrize(("window", "kept"), [("[ELEMENTS 3]", 4), ("[LANDMARK 150]", 50)])
+def test_panes_stay_as_long_as_a_window_needs_them(engine: Engine, window: str, kept: int) -> None:
+    """The last element of a stream is always kept: others of its time may come."""
+    stream = engine.register_stream(f"{E}panes/{kept}")
+    query = engine.register_query(
+        f"SELECT ?o FROM NAMED WINDOW <{E}w> ON <{stream.iri}> {window} "
+        f"{{ WINDOW <{E}w> {{ <{E}s> {P} ?o }} }}"
+    )
+    for t in range(200):
+        stream.push(f'<{E}s> {P} "{t}" .', t)
+    assert stream.log.paneCount() == kept
+    assert query.last_answers is not None
+    assert len(query.last_answers.rows()) == (3 if "ELEMENTS" in window else 49)
+    query.stop()
+
+
+def test_stock_plans_show_the_same(spark: SparkSession) -> None:
+    from sparkext import Engine
+
+    spark.conf.set("spark.cqels.enabled", "false")
+    try:
+        stock = Engine(spark)
+    finally:
+        spark.conf.unset("spark.cqels.enabled")
+    windows = ["[ELEMENTS 3 STEP 2]", "[LANDMARK 9]"]
+    check_at_once(stock, f"{E}stock", windows, random_elements(Random(6), 8), 3)
+    stock.close()
