@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import logging
@@ -10,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.engine_room import EngineRoom
+from sparkext.runtime.graph_versions import GraphVersions, Source
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -36,6 +39,7 @@ from sparkext.sql.live_view import LiveView
 from sparkext.sql.order_choice import OrderPolicy
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
+from static_data.graph_changes import ChangeKind
 from static_data.rdf_version import RdfVersion
 from static_data.store import StaticStore, StoreChange
 
@@ -114,6 +118,8 @@ class Engine:
         self._now: int | None = None
         self._registrations = itertools.count()
         self._failures: list[str] = []
+        self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
+        self.graph_versions = GraphVersions(self)
         self.store.listen(self._static_data_changed)
 
     @property
@@ -153,11 +159,41 @@ class Engine:
         """Take over static data that `save_static` wrote."""
         self.store.open(path, progress=progress)
 
+    def replace_graph(
+        self, graph: str | None, source: Source, at: int | datetime | None = None
+    ) -> None:
+        """Have a graph (None: the default graph) consist of these triples: N-Triples text, files, triples as
+        `Stream.push` takes them, or an rdflib Graph.
+
+        `at` is the event time, in milliseconds since the epoch or as a datetime, from which on evaluations see it
+        (RSP-QL's time-varying graphs); None: from the next evaluation on. Queries that read nothing of what differs
+        keep their plans. Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, or StreamElementError for terms.
+        """
+        with self.lock:
+            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at)
+
+    def insert(
+        self, triples: Source, graph: str | None = None, at: int | datetime | None = None
+    ) -> None:
+        """Put triples into a graph; see `replace_graph`."""
+        with self.lock:
+            self.graph_versions.add(ChangeKind.INSERT, graph, triples, at)
+
+    def remove(
+        self, triples: Source, graph: str | None = None, at: int | datetime | None = None
+    ) -> None:
+        """Take triples out of a graph, those that are in it; see `replace_graph`."""
+        with self.lock:
+            self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at)
+
     def _static_data_changed(self, change: StoreChange) -> None:
         with self.lock:
-            self.relations.clear()
+            lookup = functools.cache(self.store.lookup)
+            self.relations.follow(change, lookup)
             for query in self._queries.values():
-                query.recompile()
+                query.static_data_changed(change.tables, lookup, self.graph_versions.time)
+            for selected in self._selected:
+                selected.static_data_changed(change.tables, lookup)
 
     def constant(self, text: str) -> int:
         """The id of a term that a query names; it stays known as long as the engine."""
@@ -272,7 +308,9 @@ class Engine:
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")
         with self.lock:
-            return PreparedQuery(self, "select", query, {})
+            selected = PreparedQuery(self, "select", query, {})
+            self._selected.add(selected)
+            return selected
 
     # -- Spark SQL --------------------------------------------------------------------------------------
 
@@ -347,6 +385,7 @@ class Engine:
         try:
             self._evaluate_in_order()
             self._let_panes_go()
+            self.graph_versions.apply_complete(self._failures)
         finally:
             self._evaluating = False
             self._now = None
@@ -371,6 +410,7 @@ class Engine:
             if waiting:
                 instant, _, query = heapq.heappop(waiting)
                 if query.active:
+                    self.graph_versions.apply_until(instant, self._failures)
                     self._evaluate(query, instant)
                     self._wait(query, waiting)
 

@@ -127,12 +127,13 @@ def describe(
         columns.setdefault(key, {})[name] = ColumnStatistics(distinct, most, literals, pairs)
     for key, found in columns.items():
         if key[1] is None:
-            found["predicate"] = _predicates(key[0], sizes)
+            rows_of = {p: n for (g, p), n in sizes.items() if g == key[0] and p is not None}
+            found["predicate"] = predicate_statistics(rows_of)
         relations[key] = RelationStatistics(sizes[key], **found)
     return Catalogue(relations)
 
 
-def _predicates(graph: int, sizes: Mapping[tuple[int, int | None], int]) -> ColumnStatistics:
-    rows = [(p, n) for (g, p), n in sizes.items() if g == graph and p is not None]
-    rows.sort(key=lambda entry: (-entry[1], entry[0]))
-    return ColumnStatistics(len(rows), rows[0][1], 0, tuple(rows[:TOP_VALUES]))
+def predicate_statistics(rows: Mapping[int, int]) -> ColumnStatistics:
+    """Statistics of a graph's predicates from the rows of each; there is at least one."""
+    frequent = sorted(rows.items(), key=lambda entry: (-entry[1], entry[0]))
+    return ColumnStatistics(len(frequent), frequent[0][1], 0, tuple(frequent[:TOP_VALUES]))

@@ -9,8 +9,8 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables, describe
+from static_data.catalogue_edits import after_edits
 from static_data.errors import StaticDataError, StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
 from static_data.jvm import extension
@@ -26,6 +27,7 @@ from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_f
 from static_data.progress import progress_bar
 from static_data.rdf_formats import RdfFormat
 from static_data.rdf_version import RdfVersion
+from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes, with_edits
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
 
@@ -34,8 +36,13 @@ logger = logging.getLogger(__name__)
 DEFAULT_GRAPH = 0
 """Id of the default graph."""
 
-TableKey = tuple[int, int]
-"""Graph id and predicate id."""
+_MOST_EDITS = 50_000
+"""A table with more edited rows than this is written anew."""
+
+_LISTED_SUBJECTS = 500
+
+_RECOUNTED = 0.1
+"""The share of a graph's rows after whose change its tables are counted again."""
 
 DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
@@ -66,10 +73,14 @@ class GraphName:
 
 @dataclass(frozen=True)
 class StoreChange:
-    """What listeners are told: the store's new version and the tables whose rows changed."""
+    """What listeners are told: the store's new version and the tables whose rows changed.
+
+    `edits` has the rows that came and went, of those tables of which that is known.
+    """
 
     version: int
     tables: frozenset[TableKey]
+    edits: Mapping[TableKey, RowEdits] = field(default_factory=dict, compare=False)
 
 
 class StaticStore:
@@ -98,7 +109,11 @@ class StaticStore:
         self._driver_bytes = driver_bytes
         self._rdf = version
         self._tables: Mapping[TableKey, Table] = MappingProxyType({})
+        # Never changed in place: who reads meanwhile goes on with what there was.
+        self._edits: Mapping[TableKey, RowEdits] = MappingProxyType({})
+        self._edited_since_count: dict[int, int] = {}
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
+        self._announced: set[int] = set()
         self._layers: list[Any] = []
         self._listeners: list[Callable[[StoreChange], None]] = []
         self._scopes = 0
@@ -128,9 +143,10 @@ class StaticStore:
         format: str | RdfFormat | None = None,
         progress: bool | None = None,
         base_iri: str | None = None,
+        replace: bool = False,
     ) -> LoadReport:
         """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
-        vanish.
+        vanish. With `replace`, `graph` holds nothing else afterwards.
 
         `graph` is the IRI of the graph for triples that name none (None: the default graph),
         `format` overrides what file names say, `progress` shows a bar on standard error (None: only
@@ -144,17 +160,21 @@ class StaticStore:
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = self._encode(sources, scopes, graph_text, base_iri)
+            graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
+            replaced = [key for key in self._keys() if replace and key[0] == graph_id]
             try:
-                written = self._keep(encoded)
+                written = self._keep(encoded, replaced)
             finally:
                 encoded.close()
             self._scopes += len(sources)
             self._layers.append(encoded.layer())
-            added = sum(t.rows - self._rows(key) for key, t in written.items())
+            kept = {key: 0 if key in replaced else self._rows(key) for key in written}
+            added = sum(t.rows - kept[key] for key, t in written.items())
             statements = encoded.statements()
             if graph_text is not None:
-                self._graphs[self._held_id(graph_text)] = graph_text
-            self._adopt(written)
+                self._graphs[graph_id] = graph_text
+            change = self._adopt(written, replaced)
+        self._tell(change)
         report = LoadReport(
             files=len(sources),
             bytes=sum(source.size for source in sources),
@@ -181,25 +201,29 @@ class StaticStore:
                 return encoded
         return encode_files(*inputs, self._rdf)
 
-    def _keep(self, encoded: Any) -> Mapping[TableKey, Table]:
-        """Store the load's tables, merged with those that are there; returns only these."""
+    def _keep(
+        self, encoded: Any, replaced: Collection[TableKey]
+    ) -> Mapping[TableKey, Table]:
+        """Store the load's tables, merged with those that are there and stay; returns only these."""
         numbers = [int(number) for number in encoded.pairs().split(",") if number]
         pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
         if not pairs:
             return {}
-        there = [self._tables[pair] for pair in pairs if pair in self._tables]
+        beside = [pair for pair in pairs if self._rows(pair) and pair not in replaced]
+        there = [self._tables[pair] for pair in beside if pair in self._tables]
         known = [table for table in there if isinstance(table, MemoryTable)]
         here = sum(table.rows for table in known) + encoded.statements()
-        if encoded.isHere() and len(known) == len(there) and here <= _ROWS_IN_MEMORY:
+        whole = len(known) == len(beside) and not any(pair in self._edits for pair in beside)
+        if encoded.isHere() and whole and here <= _ROWS_IN_MEMORY:
             tables = encoded.tables([table.content for table in known])
             made = (MemoryTable(t.graph(), t.predicate(), t.rows(), t) for t in tables)
             return {(table.graph, table.predicate): table for table in made}
-        return self._write(encoded, pairs)
+        return self._write(encoded, beside)
 
-    def _write(self, encoded: Any, pairs: Sequence[TableKey]) -> dict[TableKey, Table]:
+    def _write(self, encoded: Any, there: Sequence[TableKey]) -> dict[TableKey, Table]:
         folder = self._work.child(f"load-{self._writes}")
         self._writes += 1
-        there = [pair for pair in pairs if pair in self._tables]
+        self._settle(there)
         existing = self._read_tables(there)._jdf if there else None
         rows = encoded.write(folder.path, existing)
         return {
@@ -207,20 +231,168 @@ class StaticStore:
             for g, p, n in ((row[0], row[1], row[2]) for row in rows)
         }
 
-    def _adopt(self, written: Mapping[TableKey, Table]) -> None:
+    def _adopt(
+        self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()
+    ) -> StoreChange | None:
+        """Take over whole tables, in place of `replaced` ones too; returns what is to be told."""
         changed = {key for key, table in written.items() if table.rows != self._rows(key)}
-        self._tables = MappingProxyType({**self._tables, **written})
+        changed.update(replaced)
+        gone = {*replaced, *written}
+        there = {key: table for key, table in self._tables.items() if key not in gone}
+        self._edits = MappingProxyType({k: e for k, e in self._edits.items() if k not in gone})
+        self._tables = MappingProxyType({**there, **written})
         for graph_id, _ in written:
             if graph_id not in self._graphs:
                 self._graphs[graph_id] = self.dictionary.text(graph_id)
-        if changed:
-            self._version += 1
-            self._uncounted |= {graph for graph, _ in changed}
-            self._tell(StoreChange(self._version, frozenset(changed)))
+        if not changed:
+            return None
+        self._version += 1
+        self._uncounted |= {graph for graph, _ in changed}
+        return StoreChange(self._version, frozenset(changed))
+
+    def _keys(self) -> set[TableKey]:
+        return {*self._tables, *self._edits}
 
     def _rows(self, key: TableKey) -> int:
-        table = self._tables.get(key)
-        return 0 if table is None else table.rows
+        table, edits = self._tables.get(key), self._edits.get(key, NO_EDITS)
+        return (0 if table is None else table.rows) + len(edits.added) - len(edits.removed)
+
+    # -- changing a few rows ----------------------------------------------------------------------
+
+    def announce_graph(self, graph: str | None) -> int:
+        """Make an empty graph known, before anything is put into it; returns its id."""
+        if graph is None:
+            return DEFAULT_GRAPH
+        graph_id = self._held_id(graph_name_text(graph))
+        self._announced.add(graph_id)
+        return graph_id
+
+    def rows_there(self, wanted: Mapping[TableKey, Collection[Pair]]) -> dict[TableKey, set[Pair]]:
+        """Those of the rows that the tables hold; reads no more of the files than they say of these subjects."""
+        found: dict[TableKey, set[Pair]] = {}
+        asked: dict[TableKey, set[Pair]] = {}
+        for key, pairs in wanted.items():
+            edits = self._edits.get(key, NO_EDITS)
+            found[key] = set(pairs) & edits.added
+            if key in self._tables:
+                asked[key] = set(pairs) - edits.added - edits.removed
+        subjects = {s for pairs in asked.values() for s, _ in pairs}
+        if subjects:
+            stored = self._stored_tables(list(asked))
+            assert stored is not None
+            if len(subjects) <= _LISTED_SUBJECTS:
+                rows = stored.where(F.col("s").isin(sorted(subjects)))
+            else:
+                one = self._spark.createDataFrame([(s,) for s in subjects], "s BIGINT")
+                rows = stored.join(F.broadcast(one), "s", "left_semi")
+            for s, p, o, g in _quads_of(rows):
+                if (s, o) in asked[g, p]:
+                    found[g, p].add((s, o))
+        return found
+
+    def rows_of_graph(self, graph_id: int) -> dict[TableKey, set[Pair]]:
+        """All rows of a graph by table, read to the driver."""
+        keys = [key for key in self._keys() if key[0] == graph_id]
+        rows = {key: set(self._edits[key].added) for key in keys if key not in self._tables}
+        if stored := [key for key in keys if key in self._tables]:
+            for s, p, o, g in _quads_of(self._read_tables(stored)):
+                rows.setdefault((g, p), set()).add((s, o))
+        return rows
+
+    def rows_beside_files(self, graph_id: int) -> dict[TableKey, frozenset[Pair]]:
+        """The rows of a graph that no file holds: their terms must be held."""
+        return {key: edits.added for key, edits in self._edits.items() if key[0] == graph_id}
+
+    def take_blank_scope(self) -> str:
+        """A prefix for the labels of blank nodes that no load or change has used."""
+        with self._lock:
+            self._scopes += 1
+            return f"f{self._scopes - 1}_"
+
+    def edit(
+        self,
+        graph_id: int,
+        edits: Mapping[TableKey, RowEdits],
+        whole: Mapping[TableKey, Collection[Pair]] | None = None,
+    ) -> None:
+        """Change rows of a graph's tables.
+
+        `edits` add rows that are not there and remove some that are. With `whole`, these are all rows of the graph
+        afterwards, and the files of its tables are read no more; `edits` then only say what changed, and lack the
+        tables of which that is not known.
+        """
+        with self._lock:
+            rows_before = {key: self._rows(key) for key in self._keys() if key[0] == graph_id}
+            if whole is None:
+                changed = {key for key, edit in edits.items() if edit}
+                now = {k: self._edits.get(k, NO_EDITS).then(edits[k]) for k in changed}
+                self._edits = MappingProxyType(
+                    {k: e for k, e in {**self._edits, **now}.items() if e}
+                )
+            else:
+                changed = {
+                    key for key in {*rows_before, *whole} if edits.get(key, None) != NO_EDITS
+                }
+                others = {k: e for k, e in self._edits.items() if k[0] != graph_id}
+                now = {k: RowEdits(frozenset(pairs)) for k, pairs in whole.items() if pairs}
+                self._tables = MappingProxyType(
+                    {k: t for k, t in self._tables.items() if k[0] != graph_id}
+                )
+                self._edits = MappingProxyType({**others, **now})
+            if graph_id in self._announced:
+                self._graphs.setdefault(graph_id, self.dictionary.text(graph_id))
+            if not changed:
+                return
+            self._version += 1
+            self._count_edits(graph_id, changed, edits)
+            large = [key for key in changed if self._edits.get(key, NO_EDITS).size > _MOST_EDITS]
+            self._write_edits(large)
+            change = StoreChange(self._version, frozenset(changed), dict(edits))
+        self._tell(change)
+
+    def _count_edits(
+        self, graph_id: int, changed: Collection[TableKey], edits: Mapping[TableKey, RowEdits]
+    ) -> None:
+        if self._catalogue is None or graph_id in self._uncounted:
+            self._uncounted.add(graph_id)
+            return
+        whole = {
+            key: self._edits.get(key, NO_EDITS).added for key in changed if key not in self._tables
+        }
+        small = {key: edits[key] for key in changed if key not in whole}
+        self._catalogue = after_edits(self._catalogue, small, whole)
+        guessed = sum(edit.size for edit in small.values())
+        drift = self._edited_since_count.get(graph_id, 0) + guessed
+        self._edited_since_count[graph_id] = drift
+        if drift > max(1_000, _RECOUNTED * self.row_count(graph_id)):
+            self._uncounted.add(graph_id)
+
+    def _write_edits(self, keys: Collection[TableKey]) -> None:
+        """Write tables with many edits anew, so that files hold them whole."""
+        if not keys:
+            return
+        self._settle(keys)
+        folder = self._work.child(f"load-{self._writes}")
+        self._writes += 1
+        rows = self._extension.QuadTables.writeFrame(
+            self._spark._jsparkSession, self._read_tables(keys)._jdf, folder.path
+        )
+        written = [SavedTable(folder.path, *list(row)) for row in rows]
+        tables = {key: table for key, table in self._tables.items() if key not in keys}
+        tables.update({(table.graph, table.predicate): table for table in written})
+        self._tables = MappingProxyType(tables)
+        self._edits = MappingProxyType({k: e for k, e in self._edits.items() if k not in keys})
+
+    def _settle(self, keys: Iterable[TableKey]) -> None:
+        """Give the terms of added rows a static layer: files are about to hold them."""
+        ids: list[int] = []
+        for key in keys:
+            for pair in self._edits.get(key, NO_EDITS).added:
+                ids.extend((*pair, key[1]))
+        if ids:
+            layer = self._extension.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
+            if layer is not None:
+                self._layers.append(layer)
 
     def _held_id(self, text: str) -> int:
         """The id of a term that must stay although perhaps no quad holds it."""
@@ -231,7 +403,10 @@ class StaticStore:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def _tell(self, change: StoreChange) -> None:
+    def _tell(self, change: StoreChange | None) -> None:
+        """Tell the listeners; not under the lock, which they may wait for in other threads."""
+        if change is None:
+            return
         failures = []
         for listener in list(self._listeners):
             try:
@@ -260,25 +435,28 @@ class StaticStore:
             return DEFAULT_GRAPH
         text = graph_name_text(graph)
         graph_id = int(self.dictionary.lookup(text))
-        if graph_id == 0 or graph_id not in self._graphs:
+        if graph_id == 0 or graph_id not in {*self._graphs, *self._announced}:
             raise UnknownGraphError(f"no graph {text} was loaded")
         return graph_id
 
     def predicates(self, graph_id: int) -> list[int]:
         """Ids of the predicates of a graph."""
-        return sorted(p for g, p in self._tables if g == graph_id)
+        return sorted(p for g, p in self._keys() if g == graph_id and self._rows((g, p)))
 
     def row_count(self, graph_id: int, predicate_id: int | None = None) -> int:
         """Number of triples with a predicate (None: any) in a graph."""
         if predicate_id is not None:
             return self._rows((graph_id, predicate_id))
-        return sum(table.rows for (g, _), table in self._tables.items() if g == graph_id)
+        return sum(self._rows(key) for key in self._keys() if key[0] == graph_id)
 
     def table(self, graph_id: int, predicate_id: int) -> DataFrame:
         """The pairs (s BIGINT, o BIGINT) of a predicate in a graph, distinct, read from Parquet
         when asked for.
         """
-        table = self._tables.get((graph_id, predicate_id))
+        key = (graph_id, predicate_id)
+        if key in self._edits:
+            return self._read_tables([key]).select("s", "o")
+        table = self._tables.get(key)
         if table is None:
             return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
         if isinstance(table, MemoryTable):
@@ -287,13 +465,17 @@ class StaticStore:
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
         """All quads (s, p, o, g BIGINT) of a graph (None: of all graphs)."""
-        return self._read_tables([k for k in self._tables if graph_id is None or k[0] == graph_id])
+        return self._read_tables([k for k in self._keys() if graph_id is None or k[0] == graph_id])
 
-    def _read_tables(self, keys: Iterable[TableKey]) -> DataFrame:
+    def _read_tables(self, keys: Collection[TableKey]) -> DataFrame:
+        edits = {key: self._edits[key] for key in keys if key in self._edits}
+        return with_edits(self._spark, self._stored_tables(keys), edits)
+
+    def _stored_tables(self, keys: Iterable[TableKey]) -> DataFrame | None:
+        """The quads (s, p, o, g) of tables as their files have them; None where there are no files."""
         by_root: dict[str, list[SavedTable]] = {}
         here = []
-        for key in keys:
-            table = self._tables[key]
+        for table in (self._tables[key] for key in keys if key in self._tables):
             if isinstance(table, MemoryTable):
                 here.append(table.content)
             else:
@@ -309,7 +491,7 @@ class StaticStore:
                 frame.select("s", F.col("predicate").alias("p"), "o", F.col("graph").alias("g"))
             )
         if not frames:
-            return self._spark.createDataFrame([], "s BIGINT, p BIGINT, o BIGINT, g BIGINT")
+            return None
         result = frames[0]
         for frame in frames[1:]:
             result = result.unionAll(frame)
@@ -333,18 +515,19 @@ class StaticStore:
         """Statistics of all tables, computed when asked for and kept until the data change."""
         with self._lock:
             if self._catalogue is None or self._uncounted:
-                keys = [key for key in self._tables if key[0] in self._uncounted]
-                graphs = {graph for graph, _ in keys}
-                self._catalogue = describe(self._counts(keys), graphs, self._catalogue)
+                keys = [key for key in self._keys() if key[0] in self._uncounted]
+                self._catalogue = describe(self._counts(keys), self._uncounted, self._catalogue)
+                for graph in self._uncounted:
+                    self._edited_since_count.pop(graph, None)
                 self._uncounted.clear()
             return self._catalogue
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
-        tables = [self._tables[key] for key in keys]
+        tables = [self._tables[key] for key in keys if key not in self._edits]
         here = [table.content for table in tables if isinstance(table, MemoryTable)]
-        if len(here) == len(tables):
+        if len(here) == len(keys):
             return counts_of_tables(self._spark, here)
-        rows = sum(table.rows for table in tables)
+        rows = sum(self._rows(key) for key in keys)
         return counts_of_quads(self._spark, self._read_tables(keys), rows)
 
     # -- keeping ----------------------------------------------------------------------------------
@@ -369,7 +552,8 @@ class StaticStore:
             )
 
     def _saved_tables(self) -> list[SavedTable]:
-        """All tables in files; those in memory are written to some."""
+        """All tables in files; those in memory are written to some, as are edited ones."""
+        self._write_edits(list(self._edits))
         here = [key for key, table in self._tables.items() if isinstance(table, MemoryTable)]
         if here:
             folder = self._work.child(f"load-{self._writes}")
@@ -388,7 +572,7 @@ class StaticStore:
         StoreConflictError when its ids contradict those given out in this session.
         """
         with self._lock, progress_bar(self._spark, "open", progress):
-            if self._tables:
+            if self._keys():
                 raise StoreConflictError(
                     f"{path}: a saved store is opened before anything is loaded"
                 )
@@ -397,16 +581,23 @@ class StaticStore:
             self._scopes = max(self._scopes, saved.scopes)
             for text in saved.graphs:
                 self._graphs[self._held_id(text)] = text
-            self._adopt({(table.graph, table.predicate): table for table in saved.tables})
+            change = self._adopt({(table.graph, table.predicate): table for table in saved.tables})
             if saved.catalogue is not None:
                 self._catalogue = saved.catalogue
                 self._uncounted.clear()
+        self._tell(change)
 
     def close(self) -> None:
         """Delete the temporary files; the store is of no use afterwards."""
         cleanup = getattr(self, "_cleanup", None)
         if cleanup is not None:
             cleanup()
+
+
+def _quads_of(frame: DataFrame) -> Iterator[tuple[int, int, int, int]]:
+    """The rows (s, p, o, g) of a DataFrame, collected."""
+    table = frame.select(*"spog").toArrow()
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
 def graph_name_text(graph: str) -> str:

@@ -78,6 +78,40 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
     if (indexOn(wanted) == null) index(Array.range(0, arity), wanted)
   }
 
+  /** These rows without `removed` and with `added` ones (a row's cells side by side), each row once. Applying an edit
+   *  again changes nothing. Only without multiplicities.
+   */
+  def edited(added: Array[Byte], removed: Array[Byte]): StaticContent = {
+    require(counts == null, s"$name has multiplicities")
+    val fresh = LongTable.of(arity, ChangeTerms.numbers(added))
+    val gone = new WindowTable(arity)
+    val row = new Array[Long](arity)
+    for (rows <- Seq(LongTable.of(arity, ChangeTerms.numbers(removed)), fresh); r <- 0 until rows.rowCount) {
+      var c = 0
+      while (c < arity) { row(c) = rows(r, c); c += 1 }
+      gone.insert(row)
+    }
+    val result = new LongTable(arity, math.max(16, table.rowCount + fresh.rowCount))
+    val all = Array.range(0, arity)
+    val leaving = StaticIndex.grouped(gone.snapshot(), null, all, all).asReadOnlyCopy()
+    val key = new IdRow(arity)
+    var kept = 0 // rows from here on are copied together
+    var r = 0
+    while (r < table.rowCount) {
+      var c = 0
+      while (c < arity) { key.set(c, table(r, c)); c += 1 }
+      val found = if (arity == 1) leaving.get(table(r, 0)) else leaving.get(key.row)
+      if (found != null) {
+        result.appendAll(table.data, kept, r - kept)
+        kept = r + 1
+      }
+      r += 1
+    }
+    result.appendAll(table.data, kept, table.rowCount - kept)
+    result.appendAll(fresh.data, 0, fresh.rowCount)
+    new StaticContent(name, result, null, lasting)
+  }
+
   def indexCount: Int = indexes.size
   def memoryBytes: Long = {
     var sum = 8L * table.data.length + (if (counts == null) 0L else 4L * counts.length)

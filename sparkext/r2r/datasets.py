@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from sparkext.language.query import DatasetClause
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf
 from sparkext.r2r.pattern_places import PatternPlaces, pattern_text
 from sparkext.r2r.solutions import column_name
+from sparkext.r2r.static_reads import StaticRead
 from static_data.errors import UnknownGraphError as NotLoadedError
 from static_data.terms import Iri, Term
 
@@ -60,6 +62,8 @@ class Dataset:
         self._default = tuple(self._graph_id(iri) for iri in clause.default)
         self._named = tuple(self._graph_id(iri) for iri in clause.named)
         self._named_iris = tuple(dict.fromkeys(clause.named))
+        self.reads: set[StaticRead] = set()
+        self._noted: list[set[StaticRead]] = [self.reads]
 
     @property
     def identity(self) -> object:
@@ -71,6 +75,7 @@ class Dataset:
         """The IRIs that GRAPH ?g ranges over."""
         if self._explicit:
             return self._named_iris
+        self._note((StaticRead(None, None),))
         names = (graph.text or "" for graph in self.store.graphs())
         return tuple(Iri(name[1:-1]) for name in names if name.startswith("<"))
 
@@ -90,8 +95,30 @@ class Dataset:
         named = self._named if self._explicit else tuple(g.id for g in self.store.graphs() if g.id)
         return tuple(sorted(named))
 
+    def reads_of(self, leaf: StaticLeaf) -> frozenset[StaticRead]:
+        """The tables that a pattern reads, whatever they hold now."""
+        predicate = leaf.pattern.predicate
+        text = None if isinstance(predicate, Variable) else predicate.n3()
+        every = isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable)
+        graphs = (None,) if every and not self._explicit else self._graphs(leaf)
+        return frozenset(StaticRead(graph, text) for graph in graphs)
+
+    @contextmanager
+    def noting(self, reads: set[StaticRead]) -> Iterator[None]:
+        """Have everything that is read in this block put into `reads`, too; `self.reads` has all of it."""
+        self._noted.append(reads)
+        try:
+            yield
+        finally:
+            self._noted = [noted for noted in self._noted if noted is not reads]
+
+    def _note(self, reads: Iterable[StaticRead]) -> None:
+        for noted in self._noted:
+            noted.update(reads)
+
     def key(self, leaf: StaticLeaf) -> TableKey:
         """What the pattern reads; raises UnknownGraphError for a graph that was never loaded."""
+        self._note(self.reads_of(leaf))
         named = isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable)
         places = PatternPlaces.of(leaf.pattern, leaf.graph.name if named else None)  # type: ignore[union-attr]
         subject, predicate, object_, _, *inner = places.constants(self._constant)

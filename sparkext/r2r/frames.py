@@ -78,7 +78,7 @@ class PreparedFrames:
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
     ) -> Solutions:
-        content = self._relations.kept(key, name, make)
+        content = self._relations.kept(self._dataset, key, name, make)
         rows = float(content.rowCount())
         return self._solutions(content, tuple(variables), _names(variables), rows)
 

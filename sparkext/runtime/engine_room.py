@@ -16,6 +16,8 @@ from pyspark.sql import DataFrame
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sparkext.r2r.static_relations import CellEdits
+
 # Answers pass through files that are mapped, not read: where memory is a file system, use it.
 _SHARED_MEMORY = Path("/dev/shm")
 
@@ -65,6 +67,10 @@ class EngineRoom:
     def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
         return self.jvm.staticContent(name, frame._jdf, counted)
+
+    def edited(self, content: Any, edits: CellEdits) -> Any:
+        """A static relation without multiplicities after an edit of some rows."""
+        return content.edited(edits.added, edits.removed)
 
     def stage_content(self, name: str, arity: int) -> Any:
         """An empty relation for the rows of a stage."""

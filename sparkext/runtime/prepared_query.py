@@ -6,7 +6,7 @@ import json
 import logging
 import time as clock
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,13 @@ from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
-from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
+from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
+from sparkext.s2r.watermark import NEVER
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
+    from static_data.row_edits import TableKey
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +78,9 @@ class PreparedQuery:
         self._jvm = self._open()
         self._adaptation = self._follow()
         self._executed = False
+        # From which instant on the plans are out of date, and plans for instants before that, oldest first.
+        self.outdated_at: int | None = None
+        self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
 
     # -- plans --------------------------------------------------------------------------------------
 
@@ -214,12 +219,54 @@ class PreparedQuery:
         self._jvm.replacePlans(plans.jvm)
         self._executed = False
 
-    def recompile(self) -> None:
-        """Make the plans anew: the static data have changed."""
+    def static_data_changed(
+        self, tables: Collection[TableKey], lookup: Callable[[str], int], time: int = NEVER
+    ) -> None:
+        """Have the plans made anew before an instant at `time` or later, if the query reads one of the tables."""
+        if any(read.touches(tables, lookup) for read in tuple(self._dataset.reads)):
+            self.outdated_at = time if self.outdated_at is None else min(time, self.outdated_at)
+
+    def keep_version(self) -> None:
+        """Compile for the static data of now: they are about to change before the query has come to the change."""
+        if self.outdated_at is not None:
+            self._versions.append((self.outdated_at, *self._compile_anew()))
+            self.outdated_at = None
+
+    @property
+    def outdated(self) -> bool:
+        """Whether plans for older static data are still to run."""
+        return self.outdated_at is not None or bool(self._versions)
+
+    def refresh(self, instant: int) -> None:
+        """Have the plans be those for the static data at an instant."""
+        while self._versions and self._versions[0][0] <= instant:
+            _, plans, merged = self._versions.popleft()
+            self._take_over(plans, merged)
+        if self.outdated_at is not None and self.outdated_at <= instant:
+            self._leave_versions()
+            plans, merged = self._compile_anew()
+            self.outdated_at = None
+            self._take_over(plans, merged)
+
+    def _compile_anew(self) -> tuple[CompiledPlans, Merged]:
+        """Plans for the static data of now, and what the plans before them merge with windows."""
+        merged = self._patterns.set_merged_aside()
+        try:
+            return self.compile(()), merged
+        except Exception:
+            self._patterns.leave_merged(merged)
+            raise
+
+    def _leave_versions(self) -> None:
+        for _, _, merged in self._versions:
+            self._patterns.leave_merged(merged)
+        self._versions.clear()
+
+    def _take_over(self, plans: CompiledPlans, merged: Merged) -> None:
         self._past = self.history()
-        self._patterns.forget_merged()
-        self._plans = self.compile(())
-        self._jvm.replacePlans(self._plans.jvm)
+        self._plans = plans
+        self._jvm.replacePlans(plans.jvm)
+        self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
         self._executed = False
         if self._engine.settings.enabled:
@@ -230,6 +277,7 @@ class PreparedQuery:
 
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
         """Execute with the windows moved to `bounds`: the answers, and what is known of the evaluation's times."""
+        self.refresh(instant)
         if self._plans.frames.reads_clock:
             self._jvm.setInstant(instant if self.windows else clock.time_ns() // 1_000_000)
         if not self._engine.settings.enabled:
@@ -237,7 +285,8 @@ class PreparedQuery:
             self._plans = self.compile(())
             self._jvm.replacePlans(self._plans.jvm)
             outcome = json.loads(self._jvm.evaluate("", 1, False))
-        elif self._adaptation is None:
+        elif self._adaptation is None or self.outdated:
+            # Other join orders would be compiled for static data that are not yet those of this instant.
             outcome = json.loads(self._jvm.evaluate(bounds, self._plans.slices, False))
         else:
             outcome = self._run_adapted(self._adaptation, bounds, instant)
@@ -298,6 +347,7 @@ class PreparedQuery:
     @property
     def plans(self) -> CompiledPlans:
         """The plans that run now."""
+        self.refresh(NEVER)
         return self._plans
 
     def history(self) -> tuple[Switch, ...]:
@@ -333,6 +383,7 @@ class PreparedQuery:
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""
+        self.refresh(NEVER)
         operators = operators_of(self._plans.jvm) if self._executed else []
         choices = list(self._plans.choices)
         if self._adaptation is not None:
@@ -369,6 +420,7 @@ class PreparedQuery:
     def close(self) -> None:
         """Give back what the query holds."""
         self._jvm.close()
+        self._leave_versions()
         self._patterns.close()
 
 

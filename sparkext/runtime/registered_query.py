@@ -14,6 +14,7 @@ from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.report_choice import ReportWish, policy_of
 from sparkext.runtime.window_registry import QueryWindow
 from sparkext.s2r.instants import InstantScheduler
+from sparkext.s2r.watermark import complete_up_to
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -59,6 +60,12 @@ class RegisteredQuery(PreparedQuery):
             self.policy,
             watermarks,
         )
+
+    def lags_behind(self, time: int | None) -> bool:
+        """Whether an instant before `time` may still be evaluated, with the static data of then."""
+        if time is None:
+            return bool(self._versions)
+        return complete_up_to(self.scheduler.watermarks.values()) < time - 1
 
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""

@@ -76,10 +76,10 @@ class Stream:
         """
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
-        milliseconds = _milliseconds(time)
-        lines = _lines(triples)
+        moment = milliseconds(time)
+        lines = triple_lines(triples)
         element = StreamElement(
-            milliseconds, None if graph is None else f"<{graph}>", tuple(lines), None, ()
+            moment, None if graph is None else f"<{graph}>", tuple(lines), None, ()
         )
         return self.push_elements([element])
 
@@ -148,7 +148,7 @@ class Stream:
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
         with self._engine.lock:
-            self.watermark.advance_to(_milliseconds(time))
+            self.watermark.advance_to(milliseconds(time))
             self._engine.evaluate_due()
 
     def read(
@@ -182,7 +182,12 @@ def block_of(elements: Iterable[StreamElement]) -> str:
     return "\n".join(parts)
 
 
-def _milliseconds(time: int | datetime | None) -> int:
+def milliseconds(time: int | datetime | None) -> int:
+    """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
+
+    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
+    1000
+    """
     if time is None:
         return int(datetime.now(UTC).timestamp() * 1000)
     if isinstance(time, datetime):
@@ -195,7 +200,8 @@ def _milliseconds(time: int | datetime | None) -> int:
     return time
 
 
-def _lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
+def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
+    """Triples as lines of N-Triples; raises StreamElementError for what is none."""
     if isinstance(triples, str):
         return [line for line in triples.splitlines() if line.strip()]
     if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):

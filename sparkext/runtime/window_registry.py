@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparkext.errors import UnknownStreamError
 from sparkext.language.algebra import Variable
@@ -122,6 +122,10 @@ class WindowRegistry:
         return not +self._pattern_users[place]
 
 
+Merged: TypeAlias = dict[MergedLeaf, Any]
+"""Contents of windows merged with static data."""
+
+
 class WindowPatterns:
     """The pattern contents that one query keeps in its windows."""
 
@@ -140,7 +144,7 @@ class WindowPatterns:
         self._bag = bag
         self._contents: dict[WindowLeaf, Any] = {}
         self._places: dict[PatternPlace, QueryWindow] = {}
-        self._merged: dict[MergedLeaf, Any] = {}
+        self._merged: Merged = {}
 
     def content(self, leaf: WindowLeaf | MergedLeaf) -> Any:
         """The JVM's content of a pattern: shared with every query that matches the same in the same window."""
@@ -163,16 +167,23 @@ class WindowPatterns:
         """How many rows the pattern finds now; 0 before it was first asked for."""
         return int(self.content(leaf).rowCount())
 
-    def forget_merged(self) -> None:
-        """Give back what is merged with static data, as these have changed."""
-        for leaf, content in self._merged.items():
+    def set_merged_aside(self) -> Merged:
+        """Have what is merged with static data made anew when it is asked for next, as these have changed.
+
+        What there was stays up to date, for the plans that read it, until `leave_merged`.
+        """
+        merged, self._merged = self._merged, {}
+        return merged
+
+    def leave_merged(self, merged: Merged) -> None:
+        """Give back what was set aside."""
+        for leaf, content in merged.items():
             for name in leaf.graph.windows:
                 content.leave(self._windows[name.value].window)
-        self._merged.clear()
 
     def close(self) -> None:
         """Give the patterns back; those that no other query matches are no longer kept up."""
-        self.forget_merged()
+        self.leave_merged(self.set_merged_aside())
         for place, window in self._places.items():
             if self._registry.leave_pattern(place):
                 self._room.drop_window_pattern(window.window, place[2])

@@ -1,0 +1,115 @@
+"""Static graphs that change while queries run: each change is seen from its time on, by the next evaluation."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sparkext.runtime.streams import Triple, milliseconds, triple_lines
+from sparkext.s2r.watermark import NEVER, complete_up_to
+from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
+
+if TYPE_CHECKING:
+    from sparkext.engine import Engine
+
+logger = logging.getLogger(__name__)
+
+Source: TypeAlias = str | Path | Iterable[str | Path] | Triple | Iterable[Triple] | Any
+"""Triples: N-Triples text, files, triples of terms as `Stream.push` takes them, or an rdflib Graph."""
+
+
+class GraphVersions:
+    """The changes of an engine's static graphs, made in the order of their times.
+
+    A change for time t (milliseconds) is seen at every evaluation instant from t on and at none before (the graphs G(t)
+    of RSP-QL, Definition 4). `applied_count` counts changes that were made, `late_count` those among them whose time
+    some query had passed already. Its methods are called under the engine's lock.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._editor = GraphEditor(engine.store, engine.spark)
+        self._waiting: list[tuple[int, int, GraphChange]] = []
+        self._numbers = itertools.count()
+        self.time = NEVER
+        self.applied_count = 0
+        self.late_count = 0
+
+    def add(
+        self, kind: ChangeKind, graph: str | None, source: Source, at: int | datetime | None
+    ) -> None:
+        """Take in a change: made at once without a time, or when its time is past already."""
+        engine = self._engine
+        change = read_change(engine.spark, kind, graph, _as_source(source))
+        if at is None:
+            self._apply(change, NEVER)
+            return
+        time = milliseconds(at)
+        # A query may name the graph before there is anything in it.
+        engine.store.announce_graph(graph)
+        passed = max((q.scheduler.settled_up_to for q in engine.queries.values()), default=NEVER)
+        if time > passed:
+            heapq.heappush(self._waiting, (time, next(self._numbers), change))
+            return
+        self.late_count += 1
+        logger.warning(
+            "%s at %d ms comes late: instants up to %d ms are decided; seen from the next one on",
+            change,
+            time,
+            passed,
+        )
+        self._apply(change, time)
+
+    @property
+    def waiting_count(self) -> int:
+        """How many changes wait for their time."""
+        return len(self._waiting)
+
+    def apply_until(self, instant: int, failures: list[str]) -> None:
+        """Make the changes up to an instant; `failures` gets one that fails, as where a file is gone."""
+        while self._waiting and self._waiting[0][0] <= instant:
+            time, _, change = heapq.heappop(self._waiting)
+            try:
+                self._apply(change, time)
+            except Exception as error:
+                logger.exception("%s failed at %d ms", change, time)
+                failures.append(f"{change} at {time} ms: {error}")
+
+    def apply_complete(self, failures: list[str]) -> None:
+        """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
+        streams = self._engine.streams.values()
+        if streams:
+            self.apply_until(complete_up_to([s.watermark for s in streams]), failures)
+        if not any(q.lags_behind(q.outdated_at) for q in self._engine.queries.values()):
+            self._editor.release()
+
+    def _apply(self, change: GraphChange, time: int) -> None:
+        for query in self._engine.queries.values():
+            outdated = query.outdated_at is not None and query.outdated_at < time
+            if outdated and query.lags_behind(time):
+                query.keep_version()
+        self.time = time
+        try:
+            changed = self._editor.apply(change)
+        finally:
+            self.time = NEVER
+        self.applied_count += 1
+        logger.info("%s%s", change, "" if changed else ": nothing is different")
+
+
+def _as_source(source: Any) -> Any:
+    if isinstance(source, str | Path):
+        return source
+    if hasattr(source, "serialize"):  # an rdflib Graph
+        return "\n" + source.serialize(format="nt")
+    items = source if isinstance(source, tuple) else list(source)
+    if items and all(isinstance(item, Path) for item in items):
+        return items
+    if items and all(isinstance(item, str) for item in items) and not isinstance(items, tuple):
+        return items
+    return "\n" + "\n".join(triple_lines(items))
