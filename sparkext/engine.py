@@ -167,7 +167,8 @@ class Engine:
 
         `at` is the event time, in milliseconds since the epoch or as a datetime, from which on evaluations see it
         (RSP-QL's time-varying graphs); None: from the next evaluation on. Queries that read nothing of what differs
-        keep their plans. Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, or StreamElementError for terms.
+        keep their plans. Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, and StreamElementError
+        for triples that are none.
         """
         with self.lock:
             self.graph_versions.add(ChangeKind.REPLACE, graph, source, at)

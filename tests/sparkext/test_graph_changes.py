@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from tests.oracle.recorded import element
 from tests.sparkext.test_rspql_examples import COUPON, EXAMPLE_10, NEARBY, SHOPS, W1, E
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
