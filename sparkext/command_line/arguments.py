@@ -10,10 +10,12 @@ from argparse import (
     RawDescriptionHelpFormatter,
 )
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from sparkext import __version__
+from sparkext.s2r.event_time import parse_date_time
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
@@ -61,6 +63,33 @@ def absolute_iri(text: str) -> str:
     if match is None:
         raise ArgumentTypeError(f"{text!r} is not an absolute IRI")
     return match.group(1)
+
+
+@dataclass(frozen=True)
+class StaticChange:
+    """A graph (None: the default graph) that consists of a file's triples from a time on, in milliseconds."""
+
+    time: int
+    graph: str | None
+    file: str
+
+
+def static_change(text: str) -> StaticChange:
+    """The change of an argument ``TIME,IRI=FILE``: TIME is an xsd:dateTime or milliseconds, IRI may be DEFAULT.
+
+    >>> static_change("1970-01-01T00:00:01Z,DEFAULT=people.ttl")
+    StaticChange(time=1000, graph=None, file='people.ttl')
+    """
+    time, _, rest = text.partition(",")
+    iri, sign, file = rest.rpartition("=")
+    if not (time and sign and iri and file):
+        raise ArgumentTypeError(f"{text!r} is not TIME,IRI=FILE")
+    try:
+        moment = int(time) if re.fullmatch(r"[+-]?[0-9]+", time) else parse_date_time(time)
+    except ValueError:
+        message = f"{time!r} is neither an xsd:dateTime nor a number of milliseconds"
+        raise ArgumentTypeError(message) from None
+    return StaticChange(moment, None if iri == "DEFAULT" else absolute_iri(iri), file)
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -171,6 +200,15 @@ def _query_and_data(parser: ArgumentParser) -> None:
     )
     _files_argument(parser, "--static", f"{_FILES} of the default graph")
     _named_files(parser, "--static-graph", "RDF file of a named graph")
+    parser.add_argument(
+        "--static-change",
+        metavar="TIME,IRI=FILE",
+        type=static_change,
+        action="append",
+        default=[],
+        help="from this event time on (xsd:dateTime, or milliseconds) the named graph consists of the"
+        " file's triples; DEFAULT=FILE is the default graph",
+    )
     _named_files(
         parser,
         "--stream",

@@ -15,6 +15,7 @@ from sparkext.config import Settings
 from sparkext.errors import CheckError, UnknownGraphError
 from sparkext.oracle import (
     ContinuousEvaluation,
+    GraphReplacement,
     judge,
     read_answers,
     read_static_graphs,
@@ -40,7 +41,12 @@ def execute(arguments: Namespace) -> int:
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
     static = read_static_graphs(arguments.static, named)
-    check_graphs(arguments.query, query, [name[1:-1] for name in static.named])
+    changes = [
+        GraphReplacement(c.time, c.graph, read_static_graphs([c.file], scope=f"c{place}").default)
+        for place, c in enumerate(arguments.static_change)
+    ]
+    changed = [change.graph for change in changes if change.graph is not None]
+    check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
     recordings = _recordings(files, query, arguments)
     streams = {iri: recording.elements for iri, recording in recordings.items()}
     bags = getattr(settings, "duplicates", "set") == "bag"
@@ -53,6 +59,7 @@ def execute(arguments: Namespace) -> int:
             bags=bags,
             starting_at=settings.starting_at,
             closed_open=settings.window_bounds == "closed-open",
+            changes=changes,
         )
         verdict = judge(evaluation, given, arguments.skip_empty or None, arguments.registered_at)
     except UnknownGraphError as error:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkext.command_line.arguments import StaticChange
 from sparkext.command_line.query_file import (
     check_graphs,
     check_windows,
@@ -43,10 +44,17 @@ class StaticFiles:
     default: Sequence[str] = ()
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     saved: str | None = None
+    changes: Sequence[StaticChange] = ()
+
+    @property
+    def graphs(self) -> set[str]:
+        """The IRIs of named graphs that the arguments name."""
+        return {*self.named, *(c.graph for c in self.changes if c.graph is not None)}
 
     def check(self) -> None:
         """Raises MissingFileError or UnsupportedFormatError for the first file that is no use."""
-        for file in (*self.default, *(f for files in self.named.values() for f in files)):
+        named = [f for files in self.named.values() for f in files]
+        for file in (*self.default, *named, *(change.file for change in self.changes)):
             format_of(file)
             check_file(file)
         if self.saved is not None and "://" not in self.saved and not Path(self.saved).is_dir():
@@ -66,6 +74,8 @@ class StaticFiles:
             engine.load_static(list(self.default))
         for graph, files in self.named.items():
             engine.load_static(list(files), graph=graph)
+        for change in self.changes:
+            engine.replace_graph(change.graph, Path(change.file), at=change.time)
 
 
 def check_file(file: str) -> None:
@@ -110,10 +120,15 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
     known = files if files or streams_needed else named_in_query
     check_windows(arguments.query, query, known)
-    static = StaticFiles(arguments.static, grouped(arguments.static_graph), arguments.open_static)
+    static = StaticFiles(
+        arguments.static,
+        grouped(arguments.static_graph),
+        arguments.open_static,
+        arguments.static_change,
+    )
     static.check()
     if not static.may_name_others:
-        check_graphs(arguments.query, query, static.named)
+        check_graphs(arguments.query, query, static.graphs)
     for file in (file for named in files.values() for file in named):
         if not Path(file).is_file():
             what = "is a folder" if Path(file).is_dir() else "no such file"

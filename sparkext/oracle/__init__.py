@@ -10,12 +10,18 @@ from sparkext.oracle.allowed_starts import judge
 from sparkext.oracle.answer_files import read_answers
 from sparkext.oracle.evaluation import Answer, ContinuousEvaluation
 from sparkext.oracle.profiles import PROFILES, profile_of
-from sparkext.oracle.streams import StaticGraphs, read_static_graphs, static_graphs
+from sparkext.oracle.streams import (
+    GraphReplacement,
+    StaticGraphs,
+    read_static_graphs,
+    static_graphs,
+)
 
 __all__ = [
     "PROFILES",
     "Answer",
     "ContinuousEvaluation",
+    "GraphReplacement",
     "StaticGraphs",
     "judge",
     "profile_of",

@@ -18,7 +18,14 @@ from sparkext.oracle.profiles import Reading, operator_of, profile_of, rules_of,
 from sparkext.oracle.quoted_triples import decode
 from sparkext.oracle.report_definitions import evaluation_instants
 from sparkext.oracle.sparql_functions import FUNCTIONS
-from sparkext.oracle.streams import StaticGraphs, Streams, in_order, scoped
+from sparkext.oracle.streams import (
+    GraphReplacement,
+    StaticGraphs,
+    Streams,
+    in_order,
+    scoped,
+    versions,
+)
 from sparkext.oracle.window_definitions import Window
 from sparkext.recorded_streams import StreamElement
 from static_data.terms import Iri, Literal, QuotedTriple, Term, parse_term
@@ -45,7 +52,7 @@ class Answer:
 
 
 class ContinuousEvaluation:
-    """A query over recorded streams and static graphs under a profile.
+    """A query over recorded streams and static graphs under a profile; `changes` replace static graphs at their times.
 
     The streaming operator compares the solution mappings that the answer is made of: the projected variables, or those
     of CONSTRUCT's template. Evaluations over equal window contents are done once. Raises CheckError for what the oracle
@@ -62,6 +69,7 @@ class ContinuousEvaluation:
         bags: bool = False,
         starting_at: int = 0,
         closed_open: bool = False,
+        changes: Iterable[GraphReplacement] = (),
     ) -> None:
         if query.form == "DESCRIBE":
             raise CheckError("DESCRIBE has no answer that is fixed by a standard")
@@ -74,8 +82,11 @@ class ContinuousEvaluation:
         self.streams = {iri: in_order(elements) for iri, elements in streams.items()}
         self._operator = operator_of(query, self.profile)
         self._columns: tuple[Variable, ...] = query.answered
-        self._dataset = InstantDataset(query, self.streams, static or StaticGraphs(), self.reading)
-        self._known: dict[tuple[tuple[int, ...], ...], list[Row]] = {}
+        self._versions = [
+            (time, InstantDataset(query, self.streams, graphs, self.reading))
+            for time, graphs in versions(static or StaticGraphs(), changes)
+        ]
+        self._known: dict[tuple[int, tuple[tuple[int, ...], ...]], list[Row]] = {}
 
     def windows(self, starts: Sequence[int | None] | None = None) -> list[Window]:
         """The windows in the order of their clauses; `starts` puts other t0 in the place of those written."""
@@ -100,19 +111,29 @@ class ContinuousEvaluation:
         found: dict[int, Answer] = {}
         before: list[Row] = []
         for t in self.instants(windows):
-            now = self.solutions(self.contents(windows, t))
+            now = self.solutions(self.contents(windows, t), t)
             found[t] = self._formed(_streamed(self._operator, now, before, self.reading.bags))
             before = now
         return found
 
-    def solutions(self, contents: Sequence[Sequence[StreamElement]]) -> list[Row]:
-        """The solution mappings over these window contents, before the streaming operator."""
-        key = tuple(tuple(map(id, elements)) for elements in contents)
+    def solutions(
+        self, contents: Sequence[Sequence[StreamElement]], t: int | None = None
+    ) -> list[Row]:
+        """The solution mappings over these window contents, before the streaming operator.
+
+        Static graphs are those of instant `t` (None: before any change).
+        """
+        times = [time for time, _ in self._versions]
+        version = max(
+            n for n, time in enumerate(times) if time is None or (t is not None and time <= t)
+        )
+        key = (version, tuple(tuple(map(id, elements)) for elements in contents))
         if key not in self._known:
-            graphs = self._dataset.show(contents)
+            dataset = self._versions[version][1]
+            graphs = dataset.show(contents)
             text = select_text(self.query.pattern, self._columns, graphs)
             try:
-                solutions = self._dataset.store.query(
+                solutions = dataset.store.query(
                     text, base_iri=self.query.base_iri, custom_functions=dict(FUNCTIONS)
                 )
                 assert isinstance(solutions, ox.QuerySolutions)

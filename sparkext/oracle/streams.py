@@ -66,6 +66,39 @@ class StaticGraphs:
     named: Mapping[str, Sequence[Triple]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class GraphReplacement:
+    """A graph by its IRI (None: the default graph) that consists of other triples from a time on, in milliseconds."""
+
+    time: int
+    graph: str | None
+    triples: Sequence[Triple]
+
+
+def versions(
+    static: StaticGraphs, changes: Iterable[GraphReplacement]
+) -> list[tuple[int | None, StaticGraphs]]:
+    """The graphs at all times (RSP-QL, Definition 4): versions and when they begin, None the first.
+
+    A graph that is changed later is there, and empty, before.
+    """
+    in_time = sorted(changes, key=lambda change: change.time)
+    later = {f"<{c.graph}>": () for c in in_time if c.graph is not None}
+    found: list[tuple[int | None, StaticGraphs]] = [
+        (None, StaticGraphs(static.default, {**later, **static.named}))
+    ]
+    for change in in_time:
+        before = found[-1][1]
+        if change.graph is None:
+            after = StaticGraphs(change.triples, before.named)
+        else:
+            after = StaticGraphs(
+                before.default, {**before.named, f"<{change.graph}>": change.triples}
+            )
+        found.append((change.time, after))
+    return found
+
+
 def static_graphs(default: str = "", named: Mapping[str, str] | None = None) -> StaticGraphs:
     """Static data from N-Triples-star texts, the graphs' names as IRIs without brackets.
 
@@ -77,12 +110,14 @@ def static_graphs(default: str = "", named: Mapping[str, str] | None = None) -> 
 
 
 def read_static_graphs(
-    default: Sequence[str | Path] = (), named: Mapping[str, Sequence[str | Path]] | None = None
+    default: Sequence[str | Path] = (),
+    named: Mapping[str, Sequence[str | Path]] | None = None,
+    scope: str = "",
 ) -> StaticGraphs:
     """Static data from RDF files: of the default graph, and of named graphs by IRI.
 
-    Graphs that a file names itself keep their names. Blank nodes belong to their file. Raises the errors of
-    `static_data` for files that cannot be read.
+    Graphs that a file names itself keep their names. Blank nodes belong to their file, and to `scope`. Raises the
+    errors of `static_data` for files that cannot be read.
     """
     graphs: dict[str | None, dict[Triple, None]] = {None: {}}
     places = [(None, file) for file in default]
@@ -95,10 +130,10 @@ def read_static_graphs(
                 raise InputFileError(str(file), line, error.column, error.message) from None
             if statement is None:
                 continue
-            s, p, o = (scoped(parse_term(part), f"f{number}") for part in statement[:3])
+            s, p, o = (scoped(parse_term(part), f"{scope}f{number}") for part in statement[:3])
             graph = name if statement[3] is None else statement[3]
             if graph is not None and graph.startswith("_:"):
-                graph = scoped(parse_term(graph), f"f{number}").n3()
+                graph = scoped(parse_term(graph), f"{scope}f{number}").n3()
             graphs.setdefault(graph, {})[s, p, o] = None
     for name, _ in places:
         graphs.setdefault(name, {})

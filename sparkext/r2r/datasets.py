@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -64,6 +64,7 @@ class Dataset:
         self._named_iris = tuple(dict.fromkeys(clause.named))
         self.reads: set[StaticRead] = set()
         self._noted: list[set[StaticRead]] = [self.reads]
+        self._listed: tuple[Iri, ...] | None = None
 
     @property
     def identity(self) -> object:
@@ -75,9 +76,18 @@ class Dataset:
         """The IRIs that GRAPH ?g ranges over."""
         if self._explicit:
             return self._named_iris
-        self._note((StaticRead(None, None),))
+        self._listed = self._iris()
+        return self._listed
+
+    def _iris(self) -> tuple[Iri, ...]:
         names = (graph.text or "" for graph in self.store.graphs())
         return tuple(Iri(name[1:-1]) for name in names if name.startswith("<"))
+
+    def touched(self, tables: Collection[tuple[int, int]], lookup: Callable[[str], int]) -> bool:
+        """Whether a change of these tables, by graph and predicate, concerns what was read so far."""
+        if self._listed is not None and self._listed != self._iris():
+            return True
+        return any(read.touches(tables, lookup) for read in tuple(self.reads))
 
     def _graph_id(self, name: Iri) -> int:
         try:

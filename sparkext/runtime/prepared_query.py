@@ -223,7 +223,7 @@ class PreparedQuery:
         self, tables: Collection[TableKey], lookup: Callable[[str], int], time: int = NEVER
     ) -> None:
         """Have the plans made anew before an instant at `time` or later, if the query reads one of the tables."""
-        if any(read.touches(tables, lookup) for read in tuple(self._dataset.reads)):
+        if self._dataset.touched(tables, lookup):
             self.outdated_at = time if self.outdated_at is None else min(time, self.outdated_at)
 
     def keep_version(self) -> None:

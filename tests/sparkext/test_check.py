@@ -187,3 +187,14 @@ def test_other_bad_input(check: Check, world: World) -> None:
     assert "unknown graph" in check(RIGHT, QUERY.replace(ROOMS, "http://e/none")).err
     assert "query.rspql:" in check(RIGHT, QUERY.replace("WHERE", "WHERE {")).err
     assert "cannot be checked" in check(RIGHT, QUERY.replace("}\n", "FILTER(RAND() < 2) }\n")).err
+
+
+def test_graphs_that_change_are_judged_by_their_time(world: World, check: Check) -> None:
+    """From 10:00:10 on the rooms have other names; at 10:01:10 there is nobody in a room with a name."""
+    old, new = "Room 1", "Room one"
+    file = world.write("renamed.ttl", Path(world.path("rooms.ttl")).read_text().replace(old, new))
+    change = ("--static-change", f"2026-01-31T10:00:10Z,{ROOMS}={file}")
+    assert check(RIGHT, QUERY, *change).status == 1
+    ann, cat = ({**row, "locName": literal(new)} for row in (ANN, CAT))
+    seen = [line("10:00:00", ANN), line("10:00:10", cat, BOB, ann), line("10:01:10")]
+    assert check(seen, QUERY, *change).status == 0

@@ -89,6 +89,27 @@ def test_out_holds_the_same_bytes_at_every_run(cqels: Command, world: World) -> 
     assert (world.folder / "answers.jsonl").read_bytes() == printed.encode()
 
 
+def test_graphs_change_at_their_times(cqels: Command, world: World) -> None:
+    """At the second instant Room 1 has another name, and only Ann has one."""
+    renamed = world.write(
+        "renamed.ttl", Path(world.path("rooms.ttl")).read_text().replace("Room 1", "R1")
+    )
+    changes = [f"2026-01-31T10:00:10Z,http://deri.org/localization/={renamed}"]
+    ann = world.write("ann.nt", '<http://example.org/ann> <http://xmlns.com/foaf/0.1/name> "Ann" .')
+    changes.append(f"1769853605000,DEFAULT={ann}")
+    options = [part for change in changes for part in ("--static-change", change)]
+    done = cqels(*world.run_arguments(), *options)
+    assert (done.status, done.err) == (0, "")
+    named = [
+        [row["locName"]["value"] for row in json.loads(line)["results"]["bindings"]]
+        for line in done.lines
+    ]
+    assert named == [["Room 1"], ["R1"], []]
+    checked = world.write("answers.jsonl", done.out)
+    judged = cqels("check", *world.run_arguments()[1:], *options, "--answers", checked)
+    assert judged.status == 0, judged.out
+
+
 def test_a_failure_leaves_the_old_output_and_nothing_else(cqels: Command, world: World) -> None:
     old = world.write("answers.jsonl", "old\n")
     world.write("people.ttl", "this is not Turtle")
