@@ -201,9 +201,7 @@ class StaticStore:
                 return encoded
         return encode_files(*inputs, self._rdf)
 
-    def _keep(
-        self, encoded: Any, replaced: Collection[TableKey]
-    ) -> Mapping[TableKey, Table]:
+    def _keep(self, encoded: Any, replaced: Collection[TableKey]) -> Mapping[TableKey, Table]:
         """Store the load's tables, merged with those that are there and stay; returns only these."""
         numbers = [int(number) for number in encoded.pairs().split(",") if number]
         pairs = list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -388,3 +388,66 @@ def check_catalogue(engine: Engine) -> None:
             assert relation.object.literal_rows == literals
             counted += len(pairs)
         assert catalogue.relation(graph, None).rows == counted == store.row_count(graph)
+
+
+def test_saved_data_hold_what_was_changed(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Terms that only a change brought are saved, too; what is waiting for its time is not."""
+    from sparkext import Engine
+
+    (tmp_path / "rooms.nt").write_text(
+        triple("door", "in", "hall") + "\n" + triple("gate", "in", "yard")
+    )
+    engine.load_static(tmp_path / "rooms.nt", graph=f"{E}plan", progress=False)
+    engine.remove(triple("door", "in", "hall"), f"{E}plan")
+    engine.insert(triple("door", "in", "new"), f"{E}plan")
+    engine.insert(f"<< <{E}door> <{E}in> <{E}new> >> <{E}since> <{E}today> .")
+    engine.insert(triple("door", "in", "later"), f"{E}plan", at=10)
+    engine.save_static(tmp_path / "saved")
+    engine.remove(triple("gate", "in", "yard"), f"{E}plan")
+    opened = Engine(spark)
+    try:
+        opened.open_static(tmp_path / "saved", progress=False)
+        rooms = Watched(opened, ROOMS)
+        seen = (triple("ann", "at", "door"), triple("bob", "at", "gate"))
+        assert rooms.sight(20, *seen) == ["ann new", "bob yard"]
+        quoted = opened.select(f"SELECT * {{ << ?d <{E}in> ?r >> <{E}since> ?t }}").answer()
+        assert [[local(term) for term in row] for row in quoted.rows()] == [
+            ["door", "new", "today"]
+        ]
+    finally:
+        opened.close()
+
+
+@pytest.mark.slow
+def test_two_hundred_changes_leave_nothing_behind(engine: Engine, spark: SparkSession) -> None:
+    """New terms each time: they, their rows, relations and plans go with the graph that is replaced."""
+    rooms = Watched(engine, ROOMS) if engine.store.announce_graph(f"{E}plan") else None
+    assert rooms is not None
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+
+    def held() -> tuple[int, int, int]:
+        return (
+            engine.store.dictionary.streamSize(),
+            len(engine.relations),
+            engine.relations.memory_bytes(),
+        )
+
+    def heap() -> int:
+        for _ in range(3):
+            jvm.java.lang.System.gc()
+        runtime = jvm.java.lang.Runtime.getRuntime()
+        return int(runtime.totalMemory() - runtime.freeMemory())
+
+    marks = {}
+    for number in range(1, 201):
+        lines = [triple(f"door{n}", "in", f"room{number}x{n}") for n in range(20)]
+        engine.replace_graph(f"{E}plan", "\n".join(lines), at=10 * number)
+        seen = rooms.sight(10 * number, triple("ann", "at", "door3"))
+        assert seen == [f"ann room{number}x3"]
+        if number in (100, 200):
+            marks[number] = (held(), heap())
+    assert marks[100][0] == marks[200][0]
+    assert marks[200][1] - marks[100][1] < 16 << 20
