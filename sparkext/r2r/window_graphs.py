@@ -19,6 +19,7 @@ from sparkext.language.algebra import (
     Node,
     OrderBy,
     Path,
+    Position,
     Project,
     Reduced,
     ToMultiset,
@@ -28,7 +29,7 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
-from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
+from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
 from sparkext.r2r.graph_variables import GraphUse, graph_use
 from sparkext.r2r.inner_patterns import map_expressions, transform_everywhere
 from sparkext.rewriting.bound_variables import certain_variables
@@ -95,17 +96,25 @@ def _in_window(node: Node) -> Node:
     if use is GraphUse.NONE:
         return Join(node.input, _element_names(node.name))
     carried = Variable(f"_:graph of {node.name.name}")
-    inner = _carrying(node.input, carried)
+    place = node.position or Position(1, 1)
+    inner = _carrying(node.input, carried, place)
     if node.name not in node.input.variables:
         return Extend(inner, node.name, VariableReference(carried))
     if node.name not in certain_variables(node.input):
-        raise _refused(node, f"{node.name} is also a variable inside that may be unbound")
+        raise _refused(f"{node.name} that may be unbound", place)
     same = BuiltinCall("SAMETERM", (VariableReference(node.name), VariableReference(carried)))
     return Filter(same, inner)
 
 
-def _carrying(node: Node, graph: Variable) -> Node:
-    """The pattern evaluated in each element's graph, with the graph's name as one more variable of its solutions."""
+def _carrying(node: Node, graph: Variable, place: Position) -> Node:
+    """The pattern evaluated in each element's graph, with the graph's name as one more variable of its solutions.
+
+    `place` is where the text has GRAPH, for what cannot be done.
+    """
+
+    def carrying(inner: Node) -> Node:
+        return _carrying(inner, graph, place)
+
     match node:
         case Bgp() if node.patterns:
             return Graph(graph, node)
@@ -113,37 +122,49 @@ def _carrying(node: Node, graph: Variable) -> Node:
             return Graph(graph, node)
         case Bgp() | Values() | Graph() | Window():
             return Join(node, _element_names(graph))
-        case Join() | Union() | LeftJoin():
-            if isinstance(node, LeftJoin) and node.condition is not None:
-                _check(node, node.condition)
-            return node.replace_children(
-                (_carrying(node.left, graph), _carrying(node.right, graph))
-            )
+        case Join() | Union():
+            return node.replace_children((carrying(node.left), carrying(node.right)))
+        case LeftJoin():
+            if node.condition is not None:
+                _check(node.condition, place)
+            return node.replace_children((carrying(node.left), carrying(node.right)))
         case Filter():
-            _check(node, node.condition)
-            return replace(node, input=_carrying(node.input, graph))
+            _check(node.condition, place)
+            return replace(node, input=carrying(node.input))
         case Extend() | Distinct() | Reduced() | ToMultiset():
-            return node.replace_children((_carrying(node.input, graph),))
+            return node.replace_children((carrying(node.input),))
         case OrderBy():
-            return _carrying(node.input, graph)  # a bag has no order
+            return carrying(node.input)  # a bag has no order
         case Project():
-            return Project(_carrying(node.input, graph), (*node.names, graph))
-        case Group() if node.keys:
+            return Project(carrying(node.input), (*node.names, graph))
+        case Group():
+            inner = carrying(node.input)
             keys = (*node.keys, (graph, VariableReference(graph)))
-            return replace(node, input=_carrying(node.input, graph), keys=keys)
+            grouped = replace(node, input=inner, keys=keys)
+            return grouped if node.keys else Union(grouped, _of_nothing(node, inner, graph))
         case _:
-            raise _refused(node, f"{type(node).__name__} in a sub-select there")
+            raise _refused(type(node).__name__, place)
 
 
-def _check(node: Node, condition: Expression) -> None:
+def _of_nothing(node: Group, carried: Node, graph: Variable) -> Node:
+    """What aggregates without GROUP BY say of the graphs in which nothing is found: there is one row all the same."""
+    found = Variable(f"_:found in {graph.name}")
+    names = Extend(Distinct(Project(carried, (graph,))), found, VariableReference(graph))
+    is_found = BuiltinCall("BOUND", (VariableReference(found),))
+    others = Filter(Not(is_found), LeftJoin(_element_names(graph), names))
+    alone = replace(node, input=Values(node.input.variables, ()))
+    return Project(Join(alone, others), (*node.variables, graph))
+
+
+def _check(condition: Expression, place: Position) -> None:
     if any(isinstance(part, Exists) for part in condition.walk()):
-        raise _refused(node, "EXISTS beside a sub-select there")
+        raise _refused("EXISTS", place)
 
 
-def _refused(node: Node, what: str) -> UnsupportedFeatureError:
+def _refused(what: str, place: Position) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"GRAPH with a variable inside WINDOW: {what} is not supported",
-        *(node.position or (1, 1)),
+        f"GRAPH with a variable inside WINDOW, around a sub-select with {what}, is not supported",
+        *place,
     )
 
 

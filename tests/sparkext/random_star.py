@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from static_data.terms import Iri, Literal, QuotedTriple, Term
@@ -9,7 +10,7 @@ from static_data.terms import Iri, Literal, QuotedTriple, Term
 E = "http://e/"
 NODES = [Iri(E + name) for name in ("a", "b", "g1")]
 PREDICATES = [Iri(E + name) for name in ("p", "q")]
-VARIABLES = ("x", "y", "z")
+VARIABLES = ("x", "y", "z", "u", "v")
 
 
 def random_term(random: Random, depth: int) -> Term:
@@ -30,28 +31,40 @@ def random_triple(random: Random, depth: int = 2) -> QuotedTriple:
 
 
 class PatternWriter:
-    """Writes groups of triple patterns, quoted ones among them."""
+    """Writes groups of triple patterns, quoted ones among them.
+
+    Most are triples of the data with variables in them, the same for the same term as far as there are enough, so that
+    much is found.
+    """
 
     def __init__(self, random: Random) -> None:
         self._random = random
+        self._variables: dict[Term, str] = {}
 
-    def triples(self, count: int) -> str:
+    def triples(self, data: Sequence[QuotedTriple], count: int) -> str:
         """A basic graph pattern."""
-        patterns = (f"{self._term(2)} {self._predicate()} {self._term(2)} ." for _ in range(count))
-        return " ".join(patterns)
-
-    def _predicate(self) -> str:
         random = self._random
-        text = f"?{random.choice(VARIABLES)}" if random.random() < 0.1 else None
-        return text or random.choice(PREDICATES).n3()
+        likes = [
+            random.choice(data) if data and random.random() < 0.8 else random_triple(random)
+            for _ in range(count)
+        ]
+        return " ".join(f"{self._parts(like)} ." for like in likes)
 
-    def _term(self, depth: int) -> str:
+    def _parts(self, like: QuotedTriple) -> str:
+        predicate = like.predicate.n3()
+        if self._random.random() < 0.1:
+            predicate = self._variable(like.predicate)
+        return f"{self._term(like.subject)} {predicate} {self._term(like.object)}"
+
+    def _term(self, like: Term) -> str:
         random = self._random
-        if depth and random.random() < 0.4:
-            return f"<< {self._term(depth - 1)} {self._predicate()} {self._term(depth - 1)} >>"
-        if random.random() < 0.8:
-            return f"?{random.choice(VARIABLES)}"
-        term = random_term(random, 1)
-        while isinstance(term, Literal):
-            term = random_term(random, 1)
-        return term.n3()
+        if isinstance(like, QuotedTriple) and random.random() < 0.7:
+            return f"<< {self._parts(like)} >>"
+        return self._variable(like) if random.random() < 0.7 else like.n3()
+
+    def _variable(self, like: Term) -> str:
+        used = set(self._variables.values())
+        free = [name for name in VARIABLES if name not in used]
+        if like not in self._variables and free:
+            self._variables[like] = free[0]
+        return "?" + self._variables.get(like, self._random.choice(VARIABLES))

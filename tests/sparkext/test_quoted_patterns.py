@@ -15,7 +15,7 @@ from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation
 from sparkext.oracle.streams import StaticGraphs, triples_of
 from sparkext.recorded_streams import StreamElement
-from static_data.terms import QuotedTriple
+from static_data.terms import QuotedTriple, parse_term
 from tests.oracle.evaluation import Bag, bag
 from tests.sparkext.random_star import PatternWriter, random_triple
 
@@ -53,6 +53,7 @@ class StarWorld:
     """An engine with static data, and the same for the oracle."""
 
     engine: Engine
+    triples: list[QuotedTriple]
     static: StaticGraphs
 
 
@@ -83,7 +84,7 @@ def make_world(
     engine.load_static(path, progress=False)
     lines = [[t.n3()[3:-3] + " ." for t in triples] for triples in (default, named)]
     static = StaticGraphs(triples_of(lines[0]), {f"<{GRAPH}>": triples_of(lines[1])})
-    return StarWorld(engine, static)
+    return StarWorld(engine, default + named, static)
 
 
 @pytest.fixture(scope="module")
@@ -106,19 +107,22 @@ def random_elements(random: Random, size: int) -> list[StarElement]:
     ]
 
 
-def window_group(random: Random, writer: PatternWriter, names: Sequence[str]) -> str:
+def window_group(
+    random: Random, writer: PatternWriter, elements: Sequence[StarElement], names: Sequence[str]
+) -> str:
     """WINDOW :w { .. } with patterns in one element's graph or over their merge."""
-    inner = writer.triples(random.choice((1, 1, 2)))
+    data = random.choice(elements).triples
+    inner = writer.triples(data, random.choice((1, 1, 2)))
     kind = random.choice(("merge", "variable", "variable", "iri", "both"))
     if kind == "merge":
         return f"WINDOW :w {{ {inner} }}"
     name = random.choice(names) if names else f"{ELEMENT}none"
-    inside = writer.triples(random.choice((1, 1, 2)))
+    inside = writer.triples(data, random.choice((1, 1, 2)))
     if kind == "iri":
         return f"WINDOW :w {{ GRAPH <{name}> {{ {inside} }} }}"
     variable = random.choice(("g", "g", "x"))
     if random.random() < 0.3:
-        inside += f" OPTIONAL {{ {writer.triples(1)} }}"
+        inside += f" OPTIONAL {{ {writer.triples(data, 1)} }}"
     if random.random() < 0.25:
         inside = f"{{ SELECT DISTINCT ?x ?y {{ {inside} }} }}"
         variable = "g"
@@ -126,12 +130,12 @@ def window_group(random: Random, writer: PatternWriter, names: Sequence[str]) ->
     return f"WINDOW :w {{ {graphs} {inner if kind == 'both' else ''} }}"
 
 
-def static_group(random: Random, writer: PatternWriter) -> str:
+def static_group(random: Random, writer: PatternWriter, data: Sequence[QuotedTriple]) -> str:
     """A pattern over the default graph, or a named one."""
-    inner = writer.triples(random.choice((1, 2)))
+    inner = writer.triples(data, random.choice((1, 2)))
     if random.random() < 0.4:
         inner = f"GRAPH <{GRAPH}> {{ {inner} }}"
-    return random.choice(("{}", "{}", "OPTIONAL {{ {} }}")).format(inner)
+    return random.choice(("{}", "OPTIONAL {{ {} }}", "OPTIONAL {{ {} }}")).format(inner)
 
 
 def answered(
@@ -155,9 +159,10 @@ def check_random(world: StarWorld, random: Random, unnamed: bool) -> None:
     elements = random_elements(random, 12)
     names = [e.graph for e in elements if e.graph is not None]
     shape = random.choice(WINDOWS)
-    group = "" if unnamed else window_group(random, writer, names)
+    group = "" if unnamed else window_group(random, writer, elements, names)
     for _ in range(random.choice((0, 1, 1)) + unnamed):
-        group += f" {static_group(random, writer)}"
+        data = [*world.triples, *(t for e in elements for t in e.triples if unnamed)]
+        group += f" {static_group(random, writer, data)}"
     stream = f"{E}stream-{next(_numbers)}"
     head = f"PREFIX : <{E}> SELECT ?x ?y ?z" + ("" if unnamed else " ?g")
     clause = f"FROM WINDOW ON <{stream}>" if unnamed else f"FROM NAMED WINDOW :w ON <{stream}>"
@@ -179,6 +184,75 @@ def test_random_patterns_over_windows_and_element_graphs(world: StarWorld, seed:
 @pytest.mark.parametrize("seed", range(6))
 def test_random_patterns_over_unnamed_windows(world: StarWorld, seed: int) -> None:
     check_random(world, Random(seed), unnamed=True)
+
+
+def test_random_patterns_by_stock_spark(spark: SparkSession, tmp_path: Path) -> None:
+    world = make_world(spark, tmp_path, {"spark.cqels.enabled": "false"})
+    for seed in range(50, 52):
+        check_random(world, Random(seed), unnamed=bool(seed % 2))
+    world.engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "enabled",
+        "adaptive.enabled",
+        "prejoin.enabled",
+        "statistics.enabled",
+        "sharing.enabled",
+        "driverExecution.enabled",
+    ],
+)
+def test_random_patterns_without(spark: SparkSession, tmp_path: Path, setting: str) -> None:
+    world = make_world(spark, tmp_path, {f"spark.cqels.{setting}": "false"})
+    for seed in range(60, 68):
+        check_random(world, Random(seed), unnamed=bool(seed % 2))
+    world.engine.close()
+
+
+def test_static_data_that_come_later_are_merged_too(spark: SparkSession, tmp_path: Path) -> None:
+    """What a window holds already counts once when it is loaded, and stays when it leaves the window."""
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    stream = engine.register_stream(f"{E}late")
+    query = engine.register_query(
+        f"PREFIX : <{E}> SELECT ?x ?y FROM WINDOW ON <{E}late> [RANGE 5] {{ ?x :p ?y }}"
+    )
+    told: dict[int, list[tuple[str | None, ...]]] = {}
+    query.subscribe(lambda a: told.__setitem__(a.time, sorted(a.rows(), key=str)))
+    (ab, cd) = (f"<{E}a> <{E}p> <{E}b> .", f"<{E}c> <{E}p> <{E}d> .")
+    stream.push(ab, time=1)
+    stream.push(ab, time=2)
+    engine.advance_to(2)
+    path = tmp_path / "late.nt"
+    path.write_text(f"{ab}\n")
+    engine.load_static(path, progress=False)
+    stream.push(cd, time=3)
+    stream.push(cd, time=20)
+    engine.finish()
+    engine.close()
+    rows = [(f"<{E}a>", f"<{E}b>"), (f"<{E}c>", f"<{E}d>")]
+    assert told == {1: rows[:1], 2: rows[:1], 3: rows, 20: rows}
+
+
+def test_values_and_constants_that_are_quoted_triples(world: StarWorld) -> None:
+    stated = f"<< <{E}s> <{E}p> << <{E}a> <{E}q> 'x' >> >>".replace("'", '"')
+    asserted = parse_term(f'<< {stated} <{E}r> "1" >>')
+    assert isinstance(asserted, QuotedTriple)
+    elements = [StarElement(1, None, (asserted,))]
+    for pattern in (
+        f"WINDOW :w {{ {stated} :r ?x }}",
+        f"WINDOW :w {{ ?t :r ?x }} VALUES ?t {{ {stated} << :a :q 1 >> }}",
+        'WINDOW :w { << ?s :p << ?a :q "x" >> >> :r ?x } FILTER(?s = :s && ?a != :s)',
+        f"WINDOW :w {{ ?t :r ?x }} FILTER(?t = {stated})",
+    ):
+        stream = f"{E}stream-{next(_numbers)}"
+        text = f"PREFIX : <{E}> SELECT ?x FROM NAMED WINDOW :w ON <{stream}> [NOW] {{ {pattern} }}"
+        told = answered(world.engine, text, stream, elements, 1)
+        assert told == {1: bag([('"1"',)])}, pattern
 
 
 @pytest.mark.slow

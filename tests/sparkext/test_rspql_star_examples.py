@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.errors import QuerySyntaxError
+from sparkext.errors import QuerySyntaxError, UnsupportedFeatureError
 from sparkext.recorded_streams import StreamElement
 
 if TYPE_CHECKING:
@@ -130,6 +131,23 @@ def test_definition_14_4_outside_graph_by_default(engine: Engine) -> None:
     )
 
 
+def test_definition_14_4_in_its_own_profile(spark: SparkSession) -> None:
+    """Patterns outside GRAPH see the time triples of [10, 20) and nothing else; GRAPH sees the rest."""
+    from sparkext import Engine
+
+    spark.conf.set("spark.cqels.semantics", "rspqlstar")
+    try:
+        strict = Engine(spark)
+    finally:
+        spark.conf.unset("spark.cqels.semantics")
+    told = answers(strict, "strict-1", "WINDOW :w { ?s ?p ?o }")
+    assert told[20] == [f"{t} time g{n}" for n, t in ((2, 10), (3, 15), (4, 19))]
+    pattern = "WINDOW :w { ?g :time ?t GRAPH ?g { << ?o :value ?v >> :conf ?c } }"
+    told = answers(strict, "strict-2", pattern)
+    assert told[20] == [f"0.9 g{n} o{n} {t} {n}" for n, t in ((2, 10), (3, 15), (4, 19))]
+    strict.close()
+
+
 def test_definition_14_5_window_variable(engine: Engine) -> None:
     told = answers(
         engine,
@@ -164,3 +182,40 @@ def test_a_window_in_a_window_is_an_error_with_its_place() -> None:
             "{ WINDOW :w { WINDOW :w { ?a ?b ?c } } }"
         )
     assert (raised.value.line, raised.value.column) == (2, 15)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("GRAPH ?g {}", ["g4", "g5"]),
+        ("GRAPH ?g { VALUES ?x { 1 2 } }", ["g4 1", "g4 2", "g5 1", "g5 2"]),
+        (
+            "GRAPH ?g { SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p }",
+            ["g4 1 conf", "g4 1 value", "g5 1 conf", "g5 1 value"],
+        ),
+        (
+            "GRAPH ?g { SELECT DISTINCT ?p { ?s ?p ?o } }",
+            ["g4 conf", "g4 value", "g5 conf", "g5 value"],
+        ),
+        (
+            "GRAPH ?g { GRAPH ?h { ?o :value ?v } }",
+            ["g4 g4 o4 4", "g4 g5 o5 5", "g5 g4 o4 4", "g5 g5 o5 5"],
+        ),
+        ("GRAPH ?g { ?o :value ?v OPTIONAL { ?o :none ?x } }", ["g4 o4 4 -", "g5 o5 5 -"]),
+        ("GRAPH ?g { { ?o :value 4 } UNION { ?o :value 5 } }", ["g4 o4", "g5 o5"]),
+        ("GRAPH ?g { { ?o :value ?v } UNION {} }", ["g4 - -", "g4 o4 4", "g5 - -", "g5 o5 5"]),
+        ("GRAPH ?g { SELECT (COUNT(*) AS ?n) { :o4 ?p ?v } }", ["g4 1", "g5 0"]),
+        ("GRAPH ?g { ?o :value ?v } ?g :time ?t", ["g4 o4 19 4", "g5 o5 20 5"]),
+    ],
+)
+def test_graph_variables_in_windows(engine: Engine, pattern: str, expected: list[str]) -> None:
+    name = f"graphs-{zlib.crc32(pattern.encode())}"
+    told = answers(engine, name, f"WINDOW :w {{ {pattern} }}", window="[RANGE 5 STEP 5]")
+    # (15, 20] holds E4 and E5.
+    assert told[20] == expected
+
+
+def test_what_a_graph_variable_cannot_be_around_is_refused_with_its_place(engine: Engine) -> None:
+    with pytest.raises(UnsupportedFeatureError) as raised:
+        answers(engine, "refused", "WINDOW :w { GRAPH ?g { SELECT ?s { ?s ?p ?o } LIMIT 1 } }")
+    assert (raised.value.line, raised.value.column) == (2, 23)
