@@ -1,4 +1,4 @@
-"""`cqels check`: right answers, wrong ones and where, and files that cannot be read. No Spark is started."""
+"""`cqels check`: right answers, wrong ones and where, and files that cannot be read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +20,9 @@ from tests.sparkext.command_inputs import (
     World,
     small_world,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Check = Callable[..., Outcome]
 
@@ -198,3 +202,13 @@ def test_graphs_that_change_are_judged_by_their_time(world: World, check: Check)
     ann, cat = ({**row, "locName": literal(new)} for row in (ANN, CAT))
     seen = [line("10:00:00", ANN), line("10:00:10", cat, BOB, ann), line("10:01:10")]
     assert check(seen, QUERY, *change).status == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--skip-empty"]])
+def test_what_run_writes_is_right(
+    world: World, spark: SparkSession, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    command, file = Command(capsys), world.path("told.jsonl")
+    assert command(*world.run_arguments(), "--out", file, *options).status == 0
+    outcome = command("check", *world.run_arguments()[1:], "--answers", file)
+    assert (outcome.status, outcome.out.split(":")[0]) == (0, "correct")

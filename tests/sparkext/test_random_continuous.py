@@ -6,7 +6,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -93,30 +93,31 @@ def cases_of(seed: int, static: StaticGraphs) -> Iterator[tuple[Case, dict[int, 
     made = 0
     while made < QUERIES_A_STREAM:
         text, query = random_query(random, dialect)
+        case = Case(seed, dialect, text, query, streams)
         try:
-            evaluation = ContinuousEvaluation(
-                query,
-                streams_by_iri(streams),
-                static,
-                dialect.profile,
-                bags=dialect.settings.get("duplicates") == "bag",
-                starting_at=int(dialect.settings.get("startingAt", 0)),
-                closed_open=dialect.settings.get("windowBounds") == "closed-open",
-            )
-            answers = evaluation.answers()
+            answers = right_answers(case, static)
         except CheckError as error:
             if "the oracle does not know" in str(error):
                 continue
-            raise AssertionError(f"{error}\nseed {seed}\n{text}") from error
+            raise AssertionError(f"{error}\n{case.describe()}") from error
         finds = any(answer.rows or answer.boolean for answer in answers.values())
         if not finds and random.random() < 0.85:
             continue  # a query that never finds anything tells little
         made += 1
-        yield Case(seed, dialect, text, query, streams), answers
+        yield case, answers
 
 
-def streams_by_iri(streams: Recorded) -> dict[str, list[StreamElement]]:
-    return dict(streams)
+def right_answers(case: Case, static: StaticGraphs) -> dict[int, Answer]:
+    settings = case.dialect.settings
+    return ContinuousEvaluation(
+        case.query,
+        case.streams,
+        static,
+        case.dialect.profile,
+        bags=settings.get("duplicates") == "bag",
+        starting_at=int(settings.get("startingAt", 0)),
+        closed_open=settings.get("windowBounds") == "closed-open",
+    ).answers()
 
 
 def answered(
@@ -186,19 +187,47 @@ def check_seed(worlds: Worlds, seed: int) -> tuple[Counter[str], list[str]]:
             continue
         seen["instants"] += len(expected)
         seen["rows"] += sum(len(answer.rows) for answer in expected.values())
-        if isinstance(found, str):
-            wrong.append(f"{case.describe()}\n{found}")
-            continue
-        differences = compare_instants(expected, in_columns_of(found, expected), skip_empty=False)
-        if differences:
-            first = differences[0]
-            right, theirs = first.expected, first.given
-            wrong.append(
-                f"{case.describe()}\n{len(differences)} of {len(expected)} instants differ; at {first.time}"
-                f" {first.kind.value}:\n oracle {right and (right.rows, right.boolean)}\n"
-                f" engine {theirs and (theirs.rows, theirs.boolean)}"
-            )
+        if what_differs(expected, found):
+            wrong.append(shrunk(worlds, case, batch))
     return seen, wrong
+
+
+def what_differs(
+    expected: dict[int, Answer], found: dict[int, Answer] | str | UnsupportedFeatureError
+) -> str:
+    """The first difference in words; empty where there is none."""
+    if not isinstance(found, dict):
+        return str(found)
+    differences = compare_instants(expected, in_columns_of(found, expected), skip_empty=False)
+    if not differences:
+        return ""
+    first = differences[0]
+    right, theirs = first.expected, first.given
+    return (
+        f"{len(differences)} of {len(expected)} instants differ; at {first.time} {first.kind.value}:\n"
+        f" oracle {right and (right.rows, right.boolean)}\n"
+        f" engine {theirs and (theirs.rows, theirs.boolean)}"
+    )
+
+
+def shrunk(worlds: Worlds, case: Case, batch: int) -> str:
+    """The case without the elements that it can do without, and what differs then."""
+    engine = worlds.engine(case.dialect)
+
+    def differs(case: Case) -> str:
+        (found,) = answered(engine, [case], batch)
+        return what_differs(right_answers(case, worlds.for_oracle), found)
+
+    words = differs(case)
+    if not words:
+        return f"{case.describe()}\ndiffers only beside the other queries of its seed"
+    for name, elements in case.streams.items():
+        for element in elements:
+            fewer = [e for e in case.streams[name] if e is not element]
+            smaller = replace(case, streams={**case.streams, name: fewer})
+            if still := differs(smaller):
+                case, words = smaller, still
+    return f"{case.describe()}\n{words}"
 
 
 def in_columns_of(found: dict[int, Answer], expected: dict[int, Answer]) -> dict[int, Answer]:
