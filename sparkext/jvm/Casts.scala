@@ -145,10 +145,10 @@ object Casts {
     } else {
       val d = Durations.of(room, id)
       if (d == null) null
-      else DateFunctions.durationTerm(room, kind, kind match {
-        case Durations.YearMonth => new Duration(d.months, JBigDecimal.ZERO)
-        case Durations.DayTime => new Duration(0, d.seconds)
-        case _ => d
+      else DateFunctions.durationTerm(room, kind match {
+        case Durations.YearMonth => new Duration(kind, d.months, JBigDecimal.ZERO)
+        case Durations.DayTime => new Duration(kind, 0, d.seconds)
+        case _ => new Duration(kind, d.months, d.seconds)
       })
     }
   }

@@ -55,7 +55,7 @@ object DateFunctions {
   def timezone(room: Long, id: Long): java.lang.Long = {
     val m = zoned(room, id)
     if (m == null || m.zone == null) null
-    else durationTerm(room, Durations.DayTime, new Duration(0, JBigDecimal.valueOf(m.zone * 60L)))
+    else durationTerm(room, new Duration(Durations.DayTime, 0, JBigDecimal.valueOf(m.zone * 60L)))
   }
 
   def zone(room: Long, id: Long): java.lang.Long = {
@@ -68,8 +68,8 @@ object DateFunctions {
     if (m == null || m.kind > DateTimes.TimeOnly) null else m
   }
 
-  private[cqels] def durationTerm(room: Long, kind: Int, d: Duration): Long =
-    TermConstructors.literal(room, Durations.print(kind, d), TermCodec.Xsd + Durations.Types(kind))
+  private[cqels] def durationTerm(room: Long, d: Duration): Long =
+    TermConstructors.literal(room, Durations.print(d), TermCodec.Xsd + Durations.Types(d.kind))
 
   private[cqels] def momentTerm(room: Long, kind: Int, m: Moment): Long =
     TermConstructors.literal(room, DateTimes.print(kind, m), TermCodec.Xsd + DateTimes.Types(kind))

@@ -2,8 +2,8 @@ package org.apache.spark.sql.cqels
 
 import java.math.{BigDecimal => JBigDecimal}
 
-/** A duration as XML Schema has it: months and seconds, which no number of either makes of the other. */
-private[cqels] final class Duration(val months: Long, val seconds: JBigDecimal)
+/** A duration as XML Schema has it: months and seconds, which no number of either makes of the other; `kind` is its type. */
+private[cqels] final class Duration(val kind: Int, val months: Long, val seconds: JBigDecimal)
 
 /** Values of xsd:duration, xsd:yearMonthDuration and xsd:dayTimeDuration. */
 private[cqels] object Durations {
@@ -36,7 +36,7 @@ private[cqels] object Durations {
         val m = number(years) * 12 + number(months)
         val s = JBigDecimal.valueOf((number(days) * 24 + number(hours)) * 60 + number(minutes)).multiply(JBigDecimal.valueOf(60))
           .add(if (seconds == null) JBigDecimal.ZERO else new JBigDecimal(seconds))
-        if (sign == null) new Duration(m, s) else new Duration(-m, s.negate)
+        if (sign == null) new Duration(kind, m, s) else new Duration(kind, -m, s.negate)
       }
     case _ => null
   }
@@ -55,7 +55,7 @@ private[cqels] object Durations {
   private def length(d: Duration): JBigDecimal = d.seconds.add(MonthSeconds.multiply(JBigDecimal.valueOf(d.months)))
 
   /** The canonical lexical form. */
-  def print(kind: Int, d: Duration): String = {
+  def print(d: Duration): String = {
     val out = new StringBuilder
     if (d.months < 0 || d.seconds.signum < 0) out.append('-')
     out.append('P')
@@ -74,7 +74,7 @@ private[cqels] object Durations {
       val seconds = rest.subtract(JBigDecimal.valueOf(hours * 3600 + minutes * 60)).stripTrailingZeros
       if (seconds.signum > 0) out.append(seconds.toPlainString).append('S')
     }
-    if (months == 0 && all.signum == 0) out.append(if (kind == YearMonth) "0M" else "T0S")
+    if (months == 0 && all.signum == 0) out.append(if (d.kind == YearMonth) "0M" else "T0S")
     out.toString
   }
 }

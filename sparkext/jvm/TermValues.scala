@@ -74,9 +74,10 @@ object TermValues {
   private[cqels] final val Different = Int.MaxValue - 1
   private final val Unordered = Int.MaxValue
 
-  private def compareKnown(room: Long, a: Long, b: Long): Int = {
+  private[cqels] def compareKnown(room: Long, a: Long, b: Long): Int = {
     val na = Numbers.rank(room, a)
-    if (na > 0) {
+    if (a < 0) { if (b < 0) TripleFunctions.compare(room, a, b) else Incomparable }
+    else if (na > 0) {
       val nb = Numbers.rank(room, b)
       if (nb > 0) compareNumbers(room, a, na, b, nb) else Incomparable
     } else if (TermCodec.isString(a)) {
@@ -244,7 +245,7 @@ object TermValues {
     val rankA = Numbers.rank(room, a)
     val rankB = Numbers.rank(room, b)
     val rank = math.max(rankA, rankB)
-    if (rankA == 0 || rankB == 0) null
+    if (rankA == 0 || rankB == 0) TimeArithmetic.compute(room, operator, a, b)
     else if (rank == Numbers.IntegerRank && operator != '/' && TermCodec.isInline(a) && TermCodec.isInline(b))
       integers(room, operator, TermCodec.integerValue(a), TermCodec.integerValue(b))
     else if (rank >= Numbers.FloatRank) {

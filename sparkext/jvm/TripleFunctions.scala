@@ -37,6 +37,19 @@ object TripleFunctions {
     if (known) true else null
   }
 
+  /** The order of two quoted triples as `<` has it: by the first parts that differ, if these have an order. */
+  private[cqels] def compare(room: Long, a: Long, b: Long): Int = {
+    val (x, y) = (parts(room, a), parts(room, b))
+    var i = 0
+    while (i < 3) {
+      val same = TermValues.equal(room, x(i), y(i))
+      if (same == null) return TermValues.Undecided
+      if (!same) return TermValues.compareKnown(room, x(i), y(i))
+      i += 1
+    }
+    0
+  }
+
   /** Their place in the order of ORDER BY: by subject, then predicate, then object. */
   private[cqels] def order(room: Long, a: Long, b: Long): Int = {
     val (x, y) = (parts(room, a), parts(room, b))

@@ -116,6 +116,7 @@ NUMBERS = {
 
 _TIME = '"2011-01-10T14:45:13.815-05:00"^^xsd:dateTime'
 _LONG = '"2011-01-10T14:45:13.8150001-05:30"^^xsd:dateTime'
+_NOON = '"2011-01-31T12:00:00Z"^^xsd:dateTime'
 _LOCAL = '"2011-01-10T14:45:13"^^xsd:dateTime'
 DATES = {
     f"YEAR({_TIME})": integer(2011),
@@ -139,6 +140,27 @@ DATES = {
     "NOW() = NOW()": TRUE,
     "DATATYPE(NOW()) = xsd:dateTime": TRUE,
     'NOW() > "2020-01-01T00:00:00Z"^^xsd:dateTime': TRUE,
+}
+
+ARITHMETIC = {
+    f'{_NOON} - "2011-01-30T00:00:00Z"^^xsd:dateTime': typed("P1DT12H", "dayTimeDuration"),
+    f'{_NOON} + "PT13H"^^xsd:dayTimeDuration': typed("2011-02-01T01:00:00Z", "dateTime"),
+    f'{_NOON} - "PT0.5S"^^xsd:dayTimeDuration': typed("2011-01-31T11:59:59.5Z", "dateTime"),
+    f'{_NOON} + "P1M"^^xsd:yearMonthDuration': typed("2011-02-28T12:00:00Z", "dateTime"),
+    '"2011-01-31"^^xsd:date + "P1D"^^xsd:dayTimeDuration': typed("2011-02-01", "date"),
+    '"23:30:00"^^xsd:time + "PT1H"^^xsd:dayTimeDuration': typed("00:30:00", "time"),
+    '"PT1H"^^xsd:dayTimeDuration + "PT30M"^^xsd:dayTimeDuration': typed(
+        "PT1H30M", "dayTimeDuration"
+    ),
+    '"P1Y"^^xsd:yearMonthDuration - "P1M"^^xsd:yearMonthDuration': typed(
+        "P11M", "yearMonthDuration"
+    ),
+    '"PT1H"^^xsd:dayTimeDuration * 1.5': typed("PT1H30M", "dayTimeDuration"),
+    '"PT1H"^^xsd:dayTimeDuration / 0': None,
+    '"PT1H"^^xsd:dayTimeDuration + "P1M"^^xsd:yearMonthDuration': None,
+    f"{_NOON} + 1": None,
+    f"{_NOON} + {_NOON}": None,
+    f'{_NOON} - "2011-01-30T00:00:00"^^xsd:dateTime': None,
 }
 
 HASHES = {
@@ -281,6 +303,10 @@ TRIPLES = {
     "<< <http://e/a> <http://e/p> 1 >> = << <http://e/a> <http://e/p> 2 >>": FALSE,
     "<< <http://e/a> <http://e/p> 'x'^^<http://e/t> >> = << <http://e/a> <http://e/p> 2 >>": None,
     "<< <http://e/a> <http://e/p> 1 >> = <http://e/a>": FALSE,
+    "<< <http://e/a> <http://e/p> 1 >> < << <http://e/a> <http://e/p> 2.0 >>": TRUE,
+    "<< <http://e/a> <http://e/p> 1 >> <= << <http://e/a> <http://e/p> 1.0 >>": TRUE,
+    "<< <http://e/a> <http://e/p> 1 >> < << <http://e/b> <http://e/p> 2.0 >>": None,
+    "<< <http://e/a> <http://e/p> 1 >> < <http://e/a>": None,
     "OBJECT(<< <http://e/a> <http://e/p> ?one >>)": integer(1),
     "OBJECT(OBJECT(<< <http://e/a> <http://e/p> << ?iri <http://e/q> ?one >> >>))": integer(1),
     "<< <http://e/a> <http://e/p> ?unbound >>": None,
@@ -301,11 +327,13 @@ LANGUAGES = {
     'DATATYPE(STRLANGDIR("a", "en", "rtl"))': (
         "<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString>"
     ),
+    'LANGDIR("a"@en--ltr)': '"ltr"',
+    '"a"@en--ltr = "a"@en': FALSE,
     'UCASE(STRLANGDIR("a", "en", "rtl"))': '"A"@en--rtl',
 }
 
 CASES = {
-    **STRINGS, **PATTERNS, **NUMBERS, **DATES, **HASHES, **CONSTRUCTORS, **CHOICES, **CASTS, **VALUES,
+    **STRINGS, **PATTERNS, **NUMBERS, **DATES, **HASHES, **CONSTRUCTORS, **CHOICES, **CASTS, **VALUES, **ARITHMETIC,
     **TRIPLES, **LANGUAGES,
 }  # fmt: skip
 
