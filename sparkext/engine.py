@@ -85,6 +85,8 @@ class Engine:
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
         self.threads = self.settings.driver_execution_threads or min(self.parallelism, here)
         self.room = EngineRoom(spark, self.store.dictionary, self.threads)
+        if self.rdf is RdfVersion.RDF_1_2:
+            self.room.jvm.readRdf12()
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.profile = profile_named(self.settings.semantics)

@@ -13,9 +13,15 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 object TermValues {
   private val dictionaries = new ConcurrentHashMap[Long, Dictionary]()
 
+  /** The engines that read RDF 1.2, and SPARQL 1.2 where it says otherwise than SPARQL 1.1. */
+  private val rdf12 = ConcurrentHashMap.newKeySet[Long]()
+  def readRdf12(room: Long): Unit = rdf12.add(room)
+  private[cqels] def readsRdf12(room: Long): Boolean = rdf12.contains(room)
+
   def register(room: Long, dictionary: Dictionary): Unit = dictionaries.put(room, dictionary)
   def unregister(room: Long): Unit = {
     dictionaries.remove(room)
+    rdf12.remove(room)
     DateFunctions.forget(room)
     RegexFunctions.forget(room)
   }
@@ -186,15 +192,16 @@ object TermValues {
 
   // -- logic and tests ------------------------------------------------------------------------------------------
 
-  /** Effective boolean value (section 17.2.2); null for what has none. */
+  /** Effective boolean value (section 17.2.2); null for what has none, in SPARQL 1.2 also language-tagged and ill-typed ones. */
   def effectiveBoolean(room: Long, id: Long): java.lang.Boolean =
     if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
     else if (Numbers.rank(room, id) > 0) { val d = Numbers.double(room, id); !(d == 0 || d.isNaN) }
-    else if (TermCodec.isString(id) || TermCodec.isLanguageString(id)) lexical(room, id).nonEmpty
+    else if (TermCodec.isString(id)) lexical(room, id).nonEmpty
+    else if (TermCodec.isLanguageString(id)) { if (readsRdf12(room)) null else lexical(room, id).nonEmpty }
     else if (TermId.kind(id) != TermId.TypedLiteral) null
     else {
       val value = truth(room, id)
-      if (value == null && Numbers.illTyped(text(room, id))) false else value
+      if (value == null && !readsRdf12(room) && Numbers.illTyped(text(room, id))) false else value
     }
 
   /** IF where the test must not be looked at twice; 0 stands for an error of the branch. */

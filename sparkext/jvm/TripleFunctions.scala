@@ -3,9 +3,9 @@ package org.apache.spark.sql.cqels
 /** Quoted triples in expressions: made from their parts and taken apart again; null is an error. */
 object TripleFunctions {
 
-  /** A literal is no subject, and only an IRI is a predicate. */
+  /** A literal is no subject, in RDF 1.2 neither is a triple, and only an IRI is a predicate. */
   def triple(room: Long, subject: Long, predicate: Long, obj: Long): java.lang.Long =
-    if (TermValues.isLiteral(subject) || !TermCodec.isIri(predicate)) null
+    if (TermValues.isLiteral(subject) || !TermCodec.isIri(predicate) || (TermCodec.isQuoted(subject) && TermValues.readsRdf12(room))) null
     else TermValues.dictionary(room).encodeQuoted(subject, predicate, obj)
 
   def isTriple(id: Long): Boolean = TermCodec.isQuoted(id)

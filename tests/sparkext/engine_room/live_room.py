@@ -74,7 +74,7 @@ class LiveRoom:
 
     def prepare(self, frame: DataFrame, label: str = "plan") -> Any:
         """The frame's plan, prepared."""
-        return self.room.prepare(frame._jdf, label)
+        return self.room.prepare(frame._jdf, label, False)
 
     def rows(self, table: Any) -> list[Row]:
         """The rows of a LongTable, sorted."""
