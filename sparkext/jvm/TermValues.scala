@@ -153,10 +153,16 @@ object TermValues {
       if (difference != 0) difference
       else {
         val known = orderWithin(room, classes, a, b)
-        if (known != 0) known else compareText(text(room, a), text(room, b))
+        if (known != 0) known else orderAsText(room, a, b)
       }
     } else if (ka == 4) TripleFunctions.order(room, a, b)
-    else compareText(text(room, a), text(room, b))
+    else orderAsText(room, a, b)
+  }
+
+  /** By what is written, without the brackets or quotes, which would come between a term and a longer one. */
+  private def orderAsText(room: Long, a: Long, b: Long): Int = {
+    val written = compareText(lexical(room, a), lexical(room, b))
+    if (written != 0) written else compareText(text(room, a), text(room, b))
   }
 
   private def orderClass(id: Long): Int =

@@ -77,6 +77,7 @@ IN_ORDER = [
     "",
     BLANK,
     "<http://example.org/a>",
+    "<http://example.org/a1>",
     "<http://example.org/b>",
     typed("-INF", "double"),
     integer(-(2**57)),
@@ -100,12 +101,20 @@ IN_ORDER = [
     '"\uff5e"',
     '"\U0001f600"',
     '"a"@en',
+    '"a!"@en',
     FALSE,
     TRUE,
     TIMES[7],
     TIMES[0],
     TIMES[3],
+    typed("2026-01-31", "date"),
+    typed("2026-02-01Z", "date"),
+    typed("PT1H", "dayTimeDuration"),
+    typed("P1D", "dayTimeDuration"),
+    typed("P1M", "duration"),
     QUOTED,
+    QUOTED.replace("/b>", "/b1>"),
+    QUOTED.replace("/b>", "/c>"),
 ]
 
 
