@@ -130,9 +130,11 @@ class _QueryWriter:
             return self._block()
         if kind < 0.6:
             return f"{self._group(depth - 1)} UNION {self._group(depth - 1)}"
-        if kind < 0.78:
+        if kind < 0.72:
             return f"OPTIONAL {self._group(depth - 1)}"
-        if kind < 0.86:
+        if kind < 0.8:
+            return f"MINUS {self._group(depth - 1)}"
+        if kind < 0.87:
             return self._values()
         return self._sub_select(depth)
 
@@ -143,7 +145,13 @@ class _QueryWriter:
             return f"{{ SELECT {select} WHERE {pattern} {tail} }}"
         names = " ".join(f"?{v}" for v in random.sample(VARIABLES, 2))
         modifier = random.choice(("", "DISTINCT "))
-        return f"{{ SELECT {modifier}{names} WHERE {self._group(depth - 1)} }}"
+        tail = ""
+        if random.random() < 0.3:
+            # By all that is shown: solutions that are cut differ from those that stay, or equal them.
+            first, second = names.split()
+            tail = f"ORDER BY {random.choice((first, f'DESC({first})'))} {second} "
+            tail += random.choice(("LIMIT 1", "LIMIT 3", "LIMIT 2 OFFSET 1", "OFFSET 2"))
+        return f"{{ SELECT {modifier}{names} WHERE {self._group(depth - 1)} {tail} }}"
 
     def _values(self) -> str:
         random = self._random
@@ -171,8 +179,12 @@ class _QueryWriter:
         """What stands inside WINDOW or GRAPH."""
         random = self._random
         kind = random.random()
-        if kind < 0.7:
+        if kind < 0.58:
             return self._triples()
+        if kind < 0.64:
+            return f"{self._triples()} MINUS {{ {self._triples()} }}"
+        if kind < 0.7:
+            return f"{self._triples()} FILTER({self._exists(0)})"
         if kind < 0.78:
             return f"{{ {self._triples()} }} UNION {{ {self._triples()} }}"
         if kind < 0.86:
@@ -192,8 +204,25 @@ class _QueryWriter:
         random = self._random
         subject = self._variable() if random.random() < 0.9 else f":{random.choice(NODES)}"
         predicate = f":{random.choice(PREDICATES)}" if random.random() < 0.85 else self._variable()
+        if random.random() < 0.1:
+            predicate = self._path()
         object_ = self._variable() if random.random() < 0.85 else self._constant()
         return f"{subject} {predicate} {object_}"
+
+    def _path(self) -> str:
+        """A property path; no bare alternatives and no paths of no steps, where Oxigraph has its own ways."""
+        return self._random.choice(
+            (":p+", ":q+", "(:p/:q)+", "(:p|^:q)+", ":p/:q", "^:p", "!:p", "!(:q|^:p)+")
+        )
+
+    def _exists(self, depth: int) -> str:
+        random = self._random
+        inner = self._triples()
+        if depth and random.random() < 0.4:
+            inner = self._window_block()
+        if random.random() < 0.5:
+            inner += f" FILTER({self._condition(0)})"
+        return f"{random.choice(('', 'NOT '))}EXISTS {{ {inner} }}"
 
     def _variable(self) -> str:
         return f"?{self._random.choice(VARIABLES)}"
@@ -212,6 +241,8 @@ class _QueryWriter:
             return f"({self._condition(0)}) {sign} ({self._condition(0)})"
         if depth and kind < 0.22:
             return f"!({self._condition(0)})"
+        if depth and kind < 0.32:
+            return self._exists(depth)
         if kind < 0.5:
             return f"{self._variable()} {random.choice(('=', '!='))} {self._variable()}"
         if kind < 0.65:
