@@ -23,6 +23,7 @@ from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
+from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.graph_versions import GraphVersions, Source
 from sparkext.runtime.prepared_query import PreparedQuery
@@ -95,6 +96,7 @@ class Engine:
             self.settings.starting_at,
             self.settings.window_bounds == "closed-open",
         )
+        self.derived = DerivedStreams(self.streams, self._is_read)
         self.windows = WindowRegistry(self.settings.sharing_enabled, rules)
         self.prejoin_policy = PrejoinPolicy(
             # What is to be kept must be counted first: a guess may be off by any factor.
@@ -235,15 +237,17 @@ class Engine:
     def advance_to(self, time: int) -> None:
         """Promise for every stream that no element of this time or an earlier one is to come."""
         with self.lock:
-            for stream in self.streams.values():
-                stream.watermark.advance_to(time)
+            for iri, stream in self.streams.items():
+                if iri not in self.derived:
+                    stream.watermark.advance_to(time)
             self.evaluate_due()
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that holds an element closes."""
         with self.lock:
-            for stream in self.streams.values():
-                stream.watermark.finish()
+            for iri, stream in self.streams.items():
+                if iri not in self.derived:
+                    stream.watermark.finish()
             self.evaluate_due()
 
     # -- queries ----------------------------------------------------------------------------------------
@@ -256,10 +260,11 @@ class Engine:
     ) -> RegisteredQuery:
         """Register a continuous query in RSP-QL; it is evaluated from the next element on.
 
-        `name` defaults to the IRI after REGISTER. `report` comes before REPORT in the text: strategies that decide for
+        `name` defaults to the IRI after REGISTER; a CONSTRUCT query with one makes the stream of that IRI, see
+        `sparkext.runtime.derived_streams`. `report` comes before REPORT in the text: strategies that decide for
         each window ("WINDOW CLOSE AND NON-EMPTY CONTENT"), such texts by window IRI, or a ReportPolicy. Raises
         QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
-        UnknownStreamError, UnknownGraphError, DuplicateNameError, or ReportPolicyError.
+        UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
         query = under_profile(self._read(text), self.profile)
         check_supported(query)
@@ -275,6 +280,9 @@ class Engine:
             chosen = given or f"query-{len(self._queries) + 1}"
             if chosen in self._queries:
                 raise DuplicateNameError(f"a query named {chosen} is already registered")
+            makes = stream_made_by(query)
+            if makes is not None:
+                self._check_output(makes, query)
             windows = self.windows.open(query, self.streams, own_policy=report is not None)
             try:
                 registered = RegisteredQuery(self, chosen, query, windows, report)
@@ -284,7 +292,22 @@ class Engine:
                 raise
             registered.number = next(self._registrations)
             self._queries[chosen] = registered
+            if makes is not None:
+                self.streams[makes] = Stream(self, makes, StreamWatermark())
+                self.derived.add(makes, registered)
         return registered
+
+    def _check_output(self, iri: str, query: Query) -> None:
+        self.derived.check(iri, query)
+        known = self.streams.get(iri)
+        if known is None or (known.watermark.finished and not self._is_read(iri)):
+            return
+        if iri in self.derived or known.accepted_count or self._is_read(iri):
+            raise DuplicateNameError(f"a stream <{iri}> is already in use")
+
+    def _is_read(self, iri: str) -> bool:
+        """Whether a registered query has a window on the stream."""
+        return any(w.stream == iri for q in self._queries.values() for w in q.windows.values())
 
     def _read(self, text: str | Query) -> Query:
         query = parse_query(text, rdf=self.rdf) if isinstance(text, str) else text
@@ -300,6 +323,7 @@ class Engine:
         with self.lock:
             query = self._queries.pop(name)
             query.active = False
+            self.derived.remove(query)
             query.close()
             for window in query.windows.values():
                 self.windows.close(window, self.streams)
@@ -410,12 +434,14 @@ class Engine:
                 for query in self._queries.values():
                     if query not in asked:
                         self._wait(query, waiting)
-            if waiting:
+                self._news |= self.derived.pass_on({query: time for time, _, query in waiting})
+            elif waiting:
                 instant, _, query = heapq.heappop(waiting)
                 if query.active:
                     self.graph_versions.apply_until(instant, self._failures)
                     self._evaluate(query, instant)
                     self._wait(query, waiting)
+                    self._news |= len(self.derived) > 0
 
     def _clock(self) -> int:
         # While queries are asked, time stands still: all must find the same streams idle.

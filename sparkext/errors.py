@@ -54,6 +54,14 @@ class UnknownStreamError(CqelsError):
         super().__init__(f"unknown stream <{iri}>{_registered(self.known)}")
 
 
+class RecursiveQueryError(CqelsError):
+    """A query that reads, directly or through other queries, the stream that it makes."""
+
+    def __init__(self, iri: str) -> None:
+        self.iri = iri
+        super().__init__(f"the query that makes the stream <{iri}> would read it")
+
+
 class UnknownGraphError(CqelsError):
     """A named graph that holds no data and was never loaded."""
 

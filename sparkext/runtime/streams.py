@@ -74,6 +74,10 @@ class Stream:
         names the element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
+        if self.iri in self._engine.derived:
+            raise StreamElementError(
+                f"the elements of <{self.iri}> come from the query of that name"
+            )
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
         moment = milliseconds(time)

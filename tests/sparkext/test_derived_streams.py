@@ -1,0 +1,117 @@
+"""CONSTRUCT queries whose answers are streams that other queries read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.engine import DuplicateNameError, Engine
+from sparkext.errors import RecursiveQueryError, StreamElementError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.answers import Answers
+
+RAW = "http://e/raw"
+HOT = """PREFIX : <http://e/> REGISTER RSTREAM :hot AS
+CONSTRUCT { ?room :hot ?value } FROM NAMED WINDOW :w ON :raw [RANGE PT10S STEP PT10S]
+{ WINDOW :w { ?room :temperature ?value FILTER(?value > 30) } }"""
+ALARMS = """PREFIX : <http://e/> REGISTER RSTREAM :alarms AS
+CONSTRUCT { ?room :alarm ?n } FROM NAMED WINDOW :h ON :hot [RANGE PT20S STEP PT20S]
+{ { SELECT ?room (COUNT(*) AS ?n) { WINDOW :h { ?room :hot ?value } } GROUP BY ?room } }"""
+BOTH = """PREFIX : <http://e/> PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT ?room ?value ?raw ?time FROM NAMED WINDOW :h ON :hot [RANGE PT10S STEP PT10S]
+FROM NAMED WINDOW :w ON :raw [RANGE PT10S STEP PT10S]
+{ WINDOW :h { ?room :hot ?value . ?g prov:generatedAtTime ?time } WINDOW :w { ?room :temperature ?raw } }"""
+
+
+@pytest.fixture
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    made = Engine(spark)
+    made.register_stream(RAW)
+    yield made
+    made.close()
+
+
+def feed(engine: Engine) -> None:
+    for second, room, value in [(1, "r1", 31), (2, "r2", 20), (12, "r1", 35), (25, "r2", 40)]:
+        engine.push(RAW, (f"http://e/{room}", "http://e/temperature", value), time=second * 1000)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_queries_over_queries_in_order_of_time(engine: Engine, at_once: bool) -> None:
+    got: list[Answers] = []
+    for text in (HOT, ALARMS, BOTH):
+        engine.register_query(text).subscribe(got.append)
+    if at_once:
+        with engine.lock:
+            engine._evaluating = True  # nothing is evaluated before all is in
+            feed(engine)
+            engine._evaluating = False
+    else:
+        feed(engine)
+    engine.finish()
+    kinds = [(a.query.rsplit("/", 1)[-1], a.time // 1000) for a in got]
+    assert kinds == [
+        ("hot", 10),
+        ("query-3", 10),
+        ("hot", 20),
+        ("alarms", 20),
+        ("query-3", 20),
+        ("hot", 30),
+        ("query-3", 30),
+        ("alarms", 40),
+    ]
+    counts = {
+        a.time // 1000: [t[2][1] for t in a.triples()] for a in got if a.query.endswith("alarms")
+    }
+    assert counts == {20: ["2"], 40: ["1"]}
+    joined = [row for a in got if a.query == "query-3" for row in a.rows()]
+    assert [row[1] == row[2] for row in joined] == [True, True, True]
+    assert str(joined[0][3]).startswith('"1970-01-01T00:00:10')
+
+
+def test_a_stream_is_waited_for_as_far_as_its_maker_may_still_answer(engine: Engine) -> None:
+    got: list[Answers] = []
+    engine.register_query(HOT)
+    engine.register_query(BOTH).subscribe(got.append)
+    feed(engine)
+    engine.advance_to(29_000)
+    assert [a.time for a in got] == [10_000, 20_000]
+    engine.advance_to(30_000)
+    assert [a.time for a in got] == [10_000, 20_000, 30_000]
+
+
+def test_a_query_cannot_read_itself(engine: Engine) -> None:
+    itself = HOT.replace("ON :raw", "ON :hot")
+    engine.register_stream("http://e/hot")
+    with pytest.raises(RecursiveQueryError, match="http://e/hot"):
+        engine.register_query(itself)
+    engine.register_query(HOT)
+    engine.register_query(ALARMS)
+    with pytest.raises(RecursiveQueryError):
+        engine.derived.check("http://e/hot", engine.queries["http://e/alarms"].query)
+    with pytest.raises(StreamElementError, match="come from the query"):
+        engine.push("http://e/hot", "<http://e/a> <http://e/b> 1 .")
+
+
+def test_a_stream_in_use_is_not_taken_over(engine: Engine) -> None:
+    engine.push(RAW, "<http://e/a> <http://e/b> <http://e/c> .", time=1)
+    with pytest.raises(DuplicateNameError, match="http://e/raw"):
+        engine.register_query(ALARMS.replace(":alarms", ":raw").replace("ON :hot", "ON :other"))
+
+
+def test_a_stopped_query_ends_its_stream(engine: Engine) -> None:
+    got: list[Answers] = []
+    engine.register_query(HOT)
+    engine.register_query(ALARMS).subscribe(got.append)
+    feed(engine)
+    engine.stop_query("http://e/hot")
+    engine.advance_to(60_000)
+    assert [a.time for a in got] == [20_000]
+    engine.stop_query("http://e/alarms")
+    engine.register_query(HOT)
+    assert "http://e/hot" in engine.derived
