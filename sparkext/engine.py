@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, cast
 
 from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
+from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
 from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
@@ -45,6 +47,7 @@ from static_data.rdf_version import RdfVersion
 from static_data.store import StaticStore, StoreChange
 
 if TYPE_CHECKING:
+    import rdflib
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -139,7 +142,7 @@ class Engine:
 
     def load_static(
         self,
-        files: str | Path | Sequence[str | Path],
+        files: str | Path | Sequence[str | Path] | rdflib.Graph,
         graph: str | None = None,
         format: str | None = None,
         progress: bool | None = None,
@@ -148,11 +151,19 @@ class Engine:
         """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain, .gz or .bz2) in parallel.
 
         `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. `base_iri`
-        is what relative IRIs are resolved against (default: each file's own IRI). Queries that are registered see the
+        is what relative IRIs are resolved against (default: each file's own IRI). In place of files it may be given
+        an rdflib graph, or a dataset, whose named graphs keep their names. Queries that are registered see the
         new data from their next evaluation on. See `StaticStore.load` for errors.
         """
+        if is_rdflib(files):
+            with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
+                given = cast("rdflib.Graph", files)
+                file.writelines(f"{statement}\n" for statement in statements_of(given))
+                file.flush()
+                return self.store.load(file.name, graph=graph, progress=progress)
+        named = cast("str | Path | Sequence[str | Path]", files)
         return self.store.load(
-            files, graph=graph, format=format, progress=progress, base_iri=base_iri
+            named, graph=graph, format=format, progress=progress, base_iri=base_iri
         )
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:

@@ -13,15 +13,18 @@ from sparkext.answers import (
     ResultFormat,
     ask_line,
     construct_line,
+    rdflib_bridge,
     select_line,
     write_ask,
     write_construct,
     write_select,
 )
+from sparkext.answers.typed_columns import typed_table
 from sparkext.language.query import QueryForm
 from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
+    import rdflib.query
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN_ROWS = 20
@@ -101,10 +104,30 @@ class Answers:
             return write_ask(kind, self.boolean)
         return write_select(kind, self.variables, self.rows(), self.ordered)
 
-    def to_dataframe(self, spark: SparkSession) -> DataFrame:
-        """The answers as a Spark DataFrame of strings."""
+    def to_dataframe(self, spark: SparkSession, typed: bool = False) -> DataFrame:
+        """The answers as a Spark DataFrame of N-Triples texts; for ASK, one BOOLEAN.
+
+        With `typed`, a column whose terms have one datatype throughout is of that type: see
+        `sparkext.answers.typed_columns`.
+        """
+        if self.form == "ASK":
+            return spark.createDataFrame([(self.boolean,)], "boolean BOOLEAN")
+        if typed and self.variables:
+            # In one piece: PySpark's createDataFrame drops the rows that follow an empty chunk.
+            return spark.createDataFrame(typed_table(self.table).combine_chunks())
         schema = ", ".join(f"`{v}` STRING" for v in self.variables)
         return spark.createDataFrame(self.rows(), schema)
+
+    def to_rdflib(self) -> rdflib.query.Result:
+        """The answers as rdflib gives them: `bindings`, `askAnswer` or `graph`; needs rdflib.
+
+        Raises TypeError for terms that rdflib has no class for.
+        """
+        if self.form == "ASK":
+            return rdflib_bridge.ask_result(self.boolean)
+        if self.form == "SELECT":
+            return rdflib_bridge.select_result(self.variables, self.rows())
+        return rdflib_bridge.graph_result(self.form, self.triples())
 
     def __str__(self) -> str:
         head = f"{format_date_time(self.time)}  {self.query}  {len(self)} answer(s)"

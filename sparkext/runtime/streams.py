@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.watermark import StreamWatermark
@@ -70,7 +71,8 @@ class Stream:
         """Push one element: a set of triples with a time, in milliseconds since the epoch or as a datetime.
 
         `triples` is one triple, several, or N-Triples(-star) text. Terms are `Iri`, `Literal` ..., Python numbers and
-        booleans, or text in N-Triples syntax; a text that is an absolute IRI needs no brackets. `graph` is the IRI that
+        booleans, rdflib's terms (an rdflib graph is several triples), or text in N-Triples syntax; a text that is an
+        absolute IRI needs no brackets. `graph` is the IRI that
         names the element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
@@ -232,6 +234,11 @@ def _term_text(term: TermLike) -> str:
     >>> _term_text("http://e/x"), _term_text(3), _term_text('"a"@en')
     ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
     """
+    if is_rdflib(term):
+        try:
+            return from_rdflib(term).n3()
+        except TypeError as error:
+            raise StreamElementError(str(error)) from None
     if isinstance(term, str):
         return f"<{term}>" if _ABSOLUTE.fullmatch(term) and not term.startswith("_:") else term
     for kind, text, datatype in _PYTHON_VALUES:
