@@ -80,8 +80,8 @@ def statements_of(graph: rdflib.Graph) -> Iterator[str]:
     import rdflib
 
     if isinstance(graph, rdflib.Dataset | rdflib.ConjunctiveGraph):
-        newer = hasattr(graph, "default_graph")
-        default = (graph.default_graph if newer else graph.default_context).identifier
+        newer = getattr(graph, "default_graph", None)
+        default = (graph.default_context if newer is None else newer).identifier
         for s, p, o, g in graph.quads():
             name = getattr(g, "identifier", g)
             named = "" if name is None or name == default else f" {from_rdflib(name).n3()}"

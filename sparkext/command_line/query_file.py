@@ -77,12 +77,16 @@ def check_graphs(file: str, query: Query, graphs: Collection[str]) -> None:
         if graph.name.value not in graphs:
             error = UnknownGraphError(graph.name.value, sorted(graphs))
             raise in_query_file(file, error, graph.position)
+    for name in (*query.dataset.default, *query.dataset.named):
+        if name.value not in graphs:
+            error = UnknownGraphError(name.value, sorted(graphs))
+            raise in_query_file(file, error, query.dataset.position)
 
 
 def locate_graph(file: str, query: Query, error: UnknownGraphError) -> InputFileError:
     """The error with the place where the query names the graph."""
     places = [g.position for g in _named_graphs(query.pattern) if g.name == Iri(error.iri)]
-    return in_query_file(file, error, places[0] if places else None)
+    return in_query_file(file, error, places[0] if places else query.dataset.position)
 
 
 def _named_graphs(node: Node) -> Iterator[Graph]:
