@@ -193,3 +193,16 @@ def test_solutions_are_no_triples(engine: Engine) -> None:
     assert answers.to_text("csv") == "o\r\nhttp://e/b\r\n"
     with pytest.raises(TypeError):
         answers.triples()
+
+
+def test_iris_and_tagged_strings_are_ordered_without_their_delimiters(engine: Engine) -> None:
+    text = "SELECT ?v { VALUES ?v { :s1 :s :s-2 'a b'@en 'a'@en 'a!'@en } } ORDER BY ?v"
+    found = [str(row["v"]) for row in engine.select(PREFIX + text).answer()]
+    assert found == [
+        "<http://e/s>",
+        "<http://e/s-2>",
+        "<http://e/s1>",
+        '"a"@en',
+        '"a b"@en',
+        '"a!"@en',
+    ]
