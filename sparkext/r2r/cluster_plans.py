@@ -222,8 +222,11 @@ class ClusterPlanner:
     def _relation(self, name: str, leaf: Leaf) -> Relation:
         variables = tuple(v.name for v in leaf.variables)
         match leaf:
-            case WindowLeaf() | MergedLeaf():
+            case WindowLeaf():
                 return Relation(name, variables, RelationKind.WINDOW)
+            case MergedLeaf():
+                # Most of it is static: its index is not paid for row by row, as a window's is.
+                return Relation(name, variables, RelationKind.DERIVED, indexable=True)
             case StaticLeaf():
                 return Relation(name, variables, RelationKind.STATIC)
             case DerivedLeaf() if self._compiler.keeps(leaf):

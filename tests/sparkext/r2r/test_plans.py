@@ -142,3 +142,26 @@ def test_large_estimates_run_as_a_job_with_the_same_answers(engine: Engine) -> N
         assert sorted(query.last_answers.rows()) == sorted(job.last_answers.rows()) != []
     query.stop()
     job.stop()
+
+
+def test_static_data_merged_with_a_window_are_looked_up_not_scanned(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "names.nt"
+    path.write_text(
+        "".join(
+            f'<http://example.org/r{n}> <http://example.org/name> "{n}" .\n' for n in range(5_000)
+        )
+    )
+    engine = sparkext.Engine(spark)
+    engine.load_static(path)
+    engine.register_stream("http://example.org/s")
+    query = engine.register_query(
+        "PREFIX : <http://example.org/> SELECT * FROM WINDOW ON :s [NOW] { ?x :at ?y . ?y :name ?n }"
+    )
+    engine.push("http://example.org/s", ("http://e/x", "http://example.org/at", "http://e/y"), 1)
+    engine.finish()
+    shown = str(query.explain())
+    engine.close()
+    assert "index default graph{?y name ?n}" in shown
+    assert "scan default graph{?x at ?y}" in shown
