@@ -9,14 +9,12 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables, describe
 from static_data.catalogue_edits import after_edits
@@ -27,9 +25,10 @@ from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_f
 from static_data.progress import progress_bar
 from static_data.rdf_formats import RdfFormat
 from static_data.rdf_version import RdfVersion
-from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes, with_edits
+from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
+from static_data.tables import MemoryTable, Table, Tables
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +38,6 @@ DEFAULT_GRAPH = 0
 _MOST_EDITS = 50_000
 """A table with more edited rows than this is written anew."""
 
-_LISTED_SUBJECTS = 500
-
 _RECOUNTED = 0.1
 """The share of a graph's rows after whose change its tables are counted again."""
 
@@ -48,19 +45,6 @@ DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
 
 _ROWS_IN_MEMORY = 65_536
-
-
-@dataclass(frozen=True)
-class MemoryTable:
-    """The table of one graph and predicate in the driver's memory; `content` is the JVM's."""
-
-    graph: int
-    predicate: int
-    rows: int
-    content: Any
-
-
-Table = SavedTable | MemoryTable
 
 
 @dataclass(frozen=True)
@@ -108,9 +92,7 @@ class StaticStore:
         self._lock = threading.RLock()
         self._driver_bytes = driver_bytes
         self._rdf = version
-        self._tables: Mapping[TableKey, Table] = MappingProxyType({})
-        # Never changed in place: who reads meanwhile goes on with what there was.
-        self._edits: Mapping[TableKey, RowEdits] = MappingProxyType({})
+        self._tables = Tables()
         self._edited_since_count: dict[int, int] = {}
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
@@ -161,14 +143,14 @@ class StaticStore:
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = self._encode(sources, scopes, graph_text, base_iri)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
-            replaced = [key for key in self._keys() if replace and key[0] == graph_id]
+            replaced = [key for key in self._tables.of_graph(graph_id) if replace]
             try:
                 written = self._keep(encoded, replaced)
             finally:
                 encoded.close()
             self._scopes += len(sources)
             self._layers.append(encoded.layer())
-            kept = {key: 0 if key in replaced else self._rows(key) for key in written}
+            kept = {key: 0 if key in replaced else self._tables.rows(key) for key in written}
             added = sum(t.rows - kept[key] for key, t in written.items())
             statements = encoded.statements()
             if graph_text is not None:
@@ -207,11 +189,11 @@ class StaticStore:
         pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
         if not pairs:
             return {}
-        beside = [pair for pair in pairs if self._rows(pair) and pair not in replaced]
-        there = [self._tables[pair] for pair in beside if pair in self._tables]
+        beside = [pair for pair in pairs if self._tables.rows(pair) and pair not in replaced]
+        there = [self._tables.whole[pair] for pair in beside if pair in self._tables.whole]
         known = [table for table in there if isinstance(table, MemoryTable)]
         here = sum(table.rows for table in known) + encoded.statements()
-        whole = len(known) == len(beside) and not any(pair in self._edits for pair in beside)
+        whole = len(known) == len(beside) and not any(pair in self._tables.edits for pair in beside)
         if encoded.isHere() and whole and here <= _ROWS_IN_MEMORY:
             tables = encoded.tables([table.content for table in known])
             made = (MemoryTable(t.graph(), t.predicate(), t.rows(), t) for t in tables)
@@ -222,7 +204,7 @@ class StaticStore:
         folder = self._work.child(f"load-{self._writes}")
         self._writes += 1
         self._settle(there)
-        existing = self._read_tables(there)._jdf if there else None
+        existing = self._tables.frame(self._spark, there)._jdf if there else None
         rows = encoded.write(folder.path, existing)
         return {
             (int(g), int(p)): SavedTable(folder.path, int(g), int(p), int(n))
@@ -233,12 +215,9 @@ class StaticStore:
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()
     ) -> StoreChange | None:
         """Take over whole tables, in place of `replaced` ones too; returns what is to be told."""
-        changed = {key for key, table in written.items() if table.rows != self._rows(key)}
+        changed = {key for key, table in written.items() if table.rows != self._tables.rows(key)}
         changed.update(replaced)
-        gone = {*replaced, *written}
-        there = {key: table for key, table in self._tables.items() if key not in gone}
-        self._edits = MappingProxyType({k: e for k, e in self._edits.items() if k not in gone})
-        self._tables = MappingProxyType({**there, **written})
+        self._tables = self._tables.replaced(replaced, written)
         for graph_id, _ in written:
             if graph_id not in self._graphs:
                 self._graphs[graph_id] = self.dictionary.text(graph_id)
@@ -247,13 +226,6 @@ class StaticStore:
         self._version += 1
         self._uncounted |= {graph for graph, _ in changed}
         return StoreChange(self._version, frozenset(changed))
-
-    def _keys(self) -> set[TableKey]:
-        return {*self._tables, *self._edits}
-
-    def _rows(self, key: TableKey) -> int:
-        table, edits = self._tables.get(key), self._edits.get(key, NO_EDITS)
-        return (0 if table is None else table.rows) + len(edits.added) - len(edits.removed)
 
     # -- changing a few rows ----------------------------------------------------------------------
 
@@ -266,40 +238,16 @@ class StaticStore:
         return graph_id
 
     def rows_there(self, wanted: Mapping[TableKey, Collection[Pair]]) -> dict[TableKey, set[Pair]]:
-        """Those of the rows that the tables hold; reads no more of the files than they say of these subjects."""
-        found: dict[TableKey, set[Pair]] = {}
-        asked: dict[TableKey, set[Pair]] = {}
-        for key, pairs in wanted.items():
-            edits = self._edits.get(key, NO_EDITS)
-            found[key] = set(pairs) & edits.added
-            if key in self._tables:
-                asked[key] = set(pairs) - edits.added - edits.removed
-        subjects = {s for pairs in asked.values() for s, _ in pairs}
-        if subjects:
-            stored = self._stored_tables(list(asked))
-            assert stored is not None
-            if len(subjects) <= _LISTED_SUBJECTS:
-                rows = stored.where(F.col("s").isin(sorted(subjects)))
-            else:
-                one = self._spark.createDataFrame([(s,) for s in subjects], "s BIGINT")
-                rows = stored.join(F.broadcast(one), "s", "left_semi")
-            for s, p, o, g in _quads_of(rows):
-                if (s, o) in asked[g, p]:
-                    found[g, p].add((s, o))
-        return found
+        """Those of the rows that the tables hold."""
+        return self._tables.rows_there(self._spark, wanted)
 
     def rows_of_graph(self, graph_id: int) -> dict[TableKey, set[Pair]]:
         """All rows of a graph by table, read to the driver."""
-        keys = [key for key in self._keys() if key[0] == graph_id]
-        rows = {key: set(self._edits[key].added) for key in keys if key not in self._tables}
-        if stored := [key for key in keys if key in self._tables]:
-            for s, p, o, g in _quads_of(self._read_tables(stored)):
-                rows.setdefault((g, p), set()).add((s, o))
-        return rows
+        return self._tables.rows_of(self._spark, self._tables.of_graph(graph_id))
 
     def rows_beside_files(self, graph_id: int) -> dict[TableKey, frozenset[Pair]]:
         """The rows of a graph that no file holds: their terms must be held."""
-        return {key: edits.added for key, edits in self._edits.items() if key[0] == graph_id}
+        return {key: edits.added for key, edits in self._tables.edits.items() if key[0] == graph_id}
 
     def take_blank_scope(self) -> str:
         """A prefix for the labels of blank nodes that no load or change has used."""
@@ -320,30 +268,21 @@ class StaticStore:
         tables of which that is not known.
         """
         with self._lock:
-            rows_before = {key: self._rows(key) for key in self._keys() if key[0] == graph_id}
+            before = self._tables.of_graph(graph_id)
             if whole is None:
                 changed = {key for key, edit in edits.items() if edit}
-                now = {k: self._edits.get(k, NO_EDITS).then(edits[k]) for k in changed}
-                self._edits = MappingProxyType(
-                    {k: e for k, e in {**self._edits, **now}.items() if e}
-                )
+                self._tables = self._tables.edited(edits)
             else:
-                changed = {
-                    key for key in {*rows_before, *whole} if edits.get(key, None) != NO_EDITS
-                }
-                others = {k: e for k, e in self._edits.items() if k[0] != graph_id}
-                now = {k: RowEdits(frozenset(pairs)) for k, pairs in whole.items() if pairs}
-                self._tables = MappingProxyType(
-                    {k: t for k, t in self._tables.items() if k[0] != graph_id}
-                )
-                self._edits = MappingProxyType({**others, **now})
+                changed = {key for key in {*before, *whole} if edits.get(key) != NO_EDITS}
+                now = {key: RowEdits(frozenset(pairs)) for key, pairs in whole.items()}
+                self._tables = self._tables.replaced(before, {}).edited(now)
             if graph_id in self._announced:
                 self._graphs.setdefault(graph_id, self.dictionary.text(graph_id))
             if not changed:
                 return
             self._version += 1
             self._count_edits(graph_id, changed, edits)
-            large = [key for key in changed if self._edits.get(key, NO_EDITS).size > _MOST_EDITS]
+            large = [key for key in changed if self._edits_of(key).size > _MOST_EDITS]
             self._write_edits(large)
             change = StoreChange(self._version, frozenset(changed), dict(edits))
         self._tell(change)
@@ -354,9 +293,7 @@ class StaticStore:
         if self._catalogue is None or graph_id in self._uncounted:
             self._uncounted.add(graph_id)
             return
-        whole = {
-            key: self._edits.get(key, NO_EDITS).added for key in changed if key not in self._tables
-        }
+        whole = {key: self._edits_of(key).added for key in changed if key not in self._tables.whole}
         small = {key: edits[key] for key in changed if key not in whole}
         self._catalogue = after_edits(self._catalogue, small, whole)
         guessed = sum(edit.size for edit in small.values())
@@ -370,22 +307,25 @@ class StaticStore:
         if not keys:
             return
         self._settle(keys)
+        self._write_out(keys)
+
+    def _write_out(self, keys: Collection[TableKey]) -> None:
         folder = self._work.child(f"load-{self._writes}")
         self._writes += 1
         rows = self._extension.QuadTables.writeFrame(
-            self._spark._jsparkSession, self._read_tables(keys)._jdf, folder.path
+            self._spark._jsparkSession, self._tables.frame(self._spark, keys)._jdf, folder.path
         )
-        written = [SavedTable(folder.path, *list(row)) for row in rows]
-        tables = {key: table for key, table in self._tables.items() if key not in keys}
-        tables.update({(table.graph, table.predicate): table for table in written})
-        self._tables = MappingProxyType(tables)
-        self._edits = MappingProxyType({k: e for k, e in self._edits.items() if k not in keys})
+        written = (SavedTable(folder.path, *list(row)) for row in rows)
+        self._tables = self._tables.replaced(keys, {(t.graph, t.predicate): t for t in written})
+
+    def _edits_of(self, key: TableKey) -> RowEdits:
+        return self._tables.edits.get(key, NO_EDITS)
 
     def _settle(self, keys: Iterable[TableKey]) -> None:
         """Give the terms of added rows a static layer: files are about to hold them."""
         ids: list[int] = []
         for key in keys:
-            for pair in self._edits.get(key, NO_EDITS).added:
+            for pair in self._edits_of(key).added:
                 ids.extend((*pair, key[1]))
         if ids:
             layer = self._extension.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
@@ -439,61 +379,29 @@ class StaticStore:
 
     def predicates(self, graph_id: int) -> list[int]:
         """Ids of the predicates of a graph."""
-        return sorted(p for g, p in self._keys() if g == graph_id and self._rows((g, p)))
+        return sorted(p for g, p in self._tables.of_graph(graph_id) if self._tables.rows((g, p)))
 
     def row_count(self, graph_id: int, predicate_id: int | None = None) -> int:
         """Number of triples with a predicate (None: any) in a graph."""
         if predicate_id is not None:
-            return self._rows((graph_id, predicate_id))
-        return sum(self._rows(key) for key in self._keys() if key[0] == graph_id)
+            return self._tables.rows((graph_id, predicate_id))
+        return sum(self._tables.rows(key) for key in self._tables.of_graph(graph_id))
 
     def table(self, graph_id: int, predicate_id: int) -> DataFrame:
         """The pairs (s BIGINT, o BIGINT) of a predicate in a graph, distinct, read from Parquet
         when asked for.
         """
         key = (graph_id, predicate_id)
-        if key in self._edits:
-            return self._read_tables([key]).select("s", "o")
-        table = self._tables.get(key)
+        table = self._tables.whole.get(key)
+        if key in self._tables.edits or isinstance(table, MemoryTable):
+            return self._tables.frame(self._spark, [key]).select("s", "o")
         if table is None:
             return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
-        if isinstance(table, MemoryTable):
-            return self._read_tables([(graph_id, predicate_id)]).select("s", "o")
         return self._spark.read.schema("s BIGINT, o BIGINT").parquet(table.path)
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
         """All quads (s, p, o, g BIGINT) of a graph (None: of all graphs)."""
-        return self._read_tables([k for k in self._keys() if graph_id is None or k[0] == graph_id])
-
-    def _read_tables(self, keys: Collection[TableKey]) -> DataFrame:
-        edits = {key: self._edits[key] for key in keys if key in self._edits}
-        return with_edits(self._spark, self._stored_tables(keys), edits)
-
-    def _stored_tables(self, keys: Iterable[TableKey]) -> DataFrame | None:
-        """The quads (s, p, o, g) of tables as their files have them; None where there are no files."""
-        by_root: dict[str, list[SavedTable]] = {}
-        here = []
-        for table in (self._tables[key] for key in keys if key in self._tables):
-            if isinstance(table, MemoryTable):
-                here.append(table.content)
-            else:
-                by_root.setdefault(table.root, []).append(table)
-        frames = []
-        if here:
-            rows = self._extension.MemoryTables.frame(self._spark._jsparkSession, here)
-            frames.append(DataFrame(rows, self._spark))
-        for root, tables in by_root.items():
-            reader = self._spark.read.schema("s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT")
-            frame = reader.option("basePath", root).parquet(*[table.path for table in tables])
-            frames.append(
-                frame.select("s", F.col("predicate").alias("p"), "o", F.col("graph").alias("g"))
-            )
-        if not frames:
-            return None
-        result = frames[0]
-        for frame in frames[1:]:
-            result = result.unionAll(frame)
-        return result
+        return self._tables.frame(self._spark, self._tables.of_graph(graph_id))
 
     def encode(self, text: str) -> int:
         """The id of a term by its canonical text; a term that is new gets one, see
@@ -513,7 +421,7 @@ class StaticStore:
         """Statistics of all tables, computed when asked for and kept until the data change."""
         with self._lock:
             if self._catalogue is None or self._uncounted:
-                keys = [key for key in self._keys() if key[0] in self._uncounted]
+                keys = [key for key in self._tables.of_graph() if key[0] in self._uncounted]
                 self._catalogue = describe(self._counts(keys), self._uncounted, self._catalogue)
                 for graph in self._uncounted:
                     self._edited_since_count.pop(graph, None)
@@ -521,12 +429,12 @@ class StaticStore:
             return self._catalogue
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
-        tables = [self._tables[key] for key in keys if key not in self._edits]
+        tables = [self._tables.whole[key] for key in keys if key not in self._tables.edits]
         here = [table.content for table in tables if isinstance(table, MemoryTable)]
         if len(here) == len(keys):
             return counts_of_tables(self._spark, here)
-        rows = sum(self._rows(key) for key in keys)
-        return counts_of_quads(self._spark, self._read_tables(keys), rows)
+        rows = sum(self._tables.rows(key) for key in keys)
+        return counts_of_quads(self._spark, self._tables.frame(self._spark, keys), rows)
 
     # -- keeping ----------------------------------------------------------------------------------
 
@@ -551,17 +459,11 @@ class StaticStore:
 
     def _saved_tables(self) -> list[SavedTable]:
         """All tables in files; those in memory are written to some, as are edited ones."""
-        self._write_edits(list(self._edits))
-        here = [key for key, table in self._tables.items() if isinstance(table, MemoryTable)]
+        self._write_edits(list(self._tables.edits))
+        here = [key for key, t in self._tables.whole.items() if isinstance(t, MemoryTable)]
         if here:
-            folder = self._work.child(f"load-{self._writes}")
-            self._writes += 1
-            rows = self._extension.QuadTables.writeFrame(
-                self._spark._jsparkSession, self._read_tables(here)._jdf, folder.path
-            )
-            written = {(row[0], row[1]): SavedTable(folder.path, *row) for row in map(list, rows)}
-            self._tables = MappingProxyType({**self._tables, **written})
-        return [table for table in self._tables.values() if isinstance(table, SavedTable)]
+            self._write_out(here)
+        return [table for table in self._tables.whole.values() if isinstance(table, SavedTable)]
 
     def open(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over a saved store; this one must be empty. The folder must stay where it is.
@@ -570,7 +472,7 @@ class StaticStore:
         StoreConflictError when its ids contradict those given out in this session.
         """
         with self._lock, progress_bar(self._spark, "open", progress):
-            if self._keys():
+            if self._tables.of_graph():
                 raise StoreConflictError(
                     f"{path}: a saved store is opened before anything is loaded"
                 )
@@ -590,12 +492,6 @@ class StaticStore:
         cleanup = getattr(self, "_cleanup", None)
         if cleanup is not None:
             cleanup()
-
-
-def _quads_of(frame: DataFrame) -> Iterator[tuple[int, int, int, int]]:
-    """The rows (s, p, o, g) of a DataFrame, collected."""
-    table = frame.select(*"spog").toArrow()
-    return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
 def graph_name_text(graph: str) -> str:

@@ -1,0 +1,130 @@
+"""The tables of a store at one moment: in files or in memory, with rows edited since, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from static_data.jvm import extension
+from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, with_edits
+from static_data.saved_store import SavedTable
+
+_LISTED_SUBJECTS = 500
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """The table of one graph and predicate in the driver's memory; `content` is the JVM's."""
+
+    graph: int
+    predicate: int
+    rows: int
+    content: Any
+
+
+Table = SavedTable | MemoryTable
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Whole tables by graph and predicate, and what was edited beside them; never changed in place.
+
+    Who reads goes on with what there was, whatever comes meanwhile. A table may consist of added rows alone.
+    """
+
+    whole: Mapping[TableKey, Table] = field(default_factory=dict)
+    edits: Mapping[TableKey, RowEdits] = field(default_factory=dict)
+
+    def of_graph(self, graph_id: int | None = None) -> set[TableKey]:
+        """The tables of a graph (None: of all)."""
+        return {k for k in (*self.whole, *self.edits) if graph_id is None or k[0] == graph_id}
+
+    def rows(self, key: TableKey) -> int:
+        """How many rows a table has."""
+        table, edits = self.whole.get(key), self.edits.get(key, NO_EDITS)
+        return (0 if table is None else table.rows) + len(edits.added) - len(edits.removed)
+
+    def replaced(self, gone: Collection[TableKey], whole: Mapping[TableKey, Table]) -> Tables:
+        """Without some tables, with whole ones in the place of any before."""
+        without = {*gone, *whole}
+        kept = {key: table for key, table in self.whole.items() if key not in without}
+        return Tables({**kept, **whole}, {k: e for k, e in self.edits.items() if k not in without})
+
+    def edited(self, edits: Mapping[TableKey, RowEdits]) -> Tables:
+        """After edits that add rows that are not there and remove some that are."""
+        now = {key: self.edits.get(key, NO_EDITS).then(edit) for key, edit in edits.items()}
+        return Tables(self.whole, {k: e for k, e in {**self.edits, **now}.items() if e})
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def frame(self, spark: SparkSession, keys: Collection[TableKey]) -> DataFrame:
+        """The quads (s, p, o, g BIGINT) of tables, read when asked for."""
+        edits = {key: self.edits[key] for key in keys if key in self.edits}
+        return with_edits(spark, self._unedited(spark, keys), edits)
+
+    def _unedited(self, spark: SparkSession, keys: Iterable[TableKey]) -> DataFrame | None:
+        """The quads of tables as they were before edits; None where there is no whole table."""
+        by_root: dict[str, list[SavedTable]] = {}
+        here = []
+        for table in (self.whole[key] for key in keys if key in self.whole):
+            if isinstance(table, MemoryTable):
+                here.append(table.content)
+            else:
+                by_root.setdefault(table.root, []).append(table)
+        frames = []
+        if here:
+            rows = extension(spark).MemoryTables.frame(spark._jsparkSession, here)
+            frames.append(DataFrame(rows, spark))
+        for root, tables in by_root.items():
+            reader = spark.read.schema("s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT")
+            frame = reader.option("basePath", root).parquet(*[table.path for table in tables])
+            frames.append(
+                frame.select("s", F.col("predicate").alias("p"), "o", F.col("graph").alias("g"))
+            )
+        result = None
+        for frame in frames:
+            result = frame if result is None else result.unionAll(frame)
+        return result
+
+    def rows_there(
+        self, spark: SparkSession, wanted: Mapping[TableKey, Collection[Pair]]
+    ) -> dict[TableKey, set[Pair]]:
+        """Those of the rows that the tables hold; reads no more of files than they say of these subjects."""
+        found: dict[TableKey, set[Pair]] = {}
+        asked: dict[TableKey, set[Pair]] = {}
+        for key, pairs in wanted.items():
+            edits = self.edits.get(key, NO_EDITS)
+            found[key] = set(pairs) & edits.added
+            if key in self.whole:
+                asked[key] = set(pairs) - edits.added - edits.removed
+        subjects = {s for pairs in asked.values() for s, _ in pairs}
+        stored = self._unedited(spark, list(asked)) if subjects else None
+        if stored is not None:
+            if len(subjects) <= _LISTED_SUBJECTS:
+                rows = stored.where(F.col("s").isin(sorted(subjects)))
+            else:
+                listed = spark.createDataFrame([(s,) for s in subjects], "s BIGINT")
+                rows = stored.join(F.broadcast(listed), "s", "left_semi")
+            for s, p, o, g in _quads_of(rows):
+                if (s, o) in asked[g, p]:
+                    found[g, p].add((s, o))
+        return found
+
+    def rows_of(self, spark: SparkSession, keys: Iterable[TableKey]) -> dict[TableKey, set[Pair]]:
+        """All rows of tables, read to the driver."""
+        keys = list(keys)
+        rows = {key: set(self.edits[key].added) for key in keys if key not in self.whole}
+        if stored := [key for key in keys if key in self.whole]:
+            for s, p, o, g in _quads_of(self.frame(spark, stored)):
+                rows.setdefault((g, p), set()).add((s, o))
+        return rows
+
+
+def _quads_of(frame: DataFrame) -> Iterator[tuple[int, int, int, int]]:
+    """The rows (s, p, o, g) of a DataFrame, collected."""
+    table = frame.select(*"spog").toArrow()
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
