@@ -262,6 +262,7 @@ QUERIES = [
     "WINDOW :w { ?x :at ?d } { SELECT ?d (COUNT(*) AS ?n) (SUM(?v) AS ?s) { ?d :in ?r . ?r :size ?v } GROUP BY ?d }",
     "WINDOW :w { ?x :at ?d } GRAPH ?g { ?d :in ?r } FILTER(?g != :w)",
     "WINDOW :w { ?x :at ?d } ?d ?p ?r",
+    "WINDOW :w { ?x :at ?d } ?d :in+ ?r",
     "WINDOW :w { ?x :at ?d } OPTIONAL { GRAPH :g1 { ?d :in ?r . ?r :size ?v } FILTER(?v > 1) }",
     "WINDOW :w { ?x :at ?d } { ?d :in :n1 } UNION { :n1 :likes ?d }",
 ]
