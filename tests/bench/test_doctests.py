@@ -11,7 +11,10 @@ import pytest
 @pytest.mark.parametrize(
     "name",
     [
+        "bench.data.annotated",
+        "bench.data.ehealth",
         "bench.data.rdf_files",
+        "bench.data.reification",
         "bench.data.vocabulary",
         "bench.digest",
         "bench.drifting",
