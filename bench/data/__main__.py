@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.data import rdf_files, sightings, world
+from bench.data import rdf_files, sightings, tunnel, tunnel_files, world
 
 DBLP = f"""\
 DBLP-shaped people, papers and citations, and badge sightings of some of the authors.
@@ -39,6 +39,25 @@ its prov:generatedAtTime, whole seconds from {rdf_files.timestamp(0)}.
 Also written: queries/q1.rspql ... q4.rspql and manifest.json (counts and parameters).
 """
 
+TVS = """\
+The tunnel-ventilation workload of the uncertainty paper: oxygen and temperature in the sectors of
+a road tunnel, measured with errors that are probability distributions.
+
+Static data (tunnel.nt): 23 triples a sector, and 6 of the kinds of sensors; kinds 1 have an error
+that all their sensors share, U(-0.01,0.01) for oxygen and U(-2,2) for temperature.
+
+Streams (ox1.nq, ox2.nq, temp1.nq, temp2.nq): an element for each sector and second, of the
+temperatures for every second sector; a named graph with six triples and its prov:generatedAtTime.
+  ox1    uniform between 0.17 and 0.25
+  ox2    normal, mean 0.21, standard deviation 0.015; each reading annotated with N(0,0.005)
+  temp1  uniform between 21 and 31
+  temp2  normal, mean 26, standard deviation 2; each reading annotated with N(0,0.5)
+The second parameter of N is the variance.
+
+Also written: queries/q1a.rspql ... q6b.rspql and manifest.json (counts and parameters). Q2 and Q3
+filter on variables from outside a window: run them with spark.cqels.filterScope=lift.
+"""
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.data", description=__doc__)
@@ -59,7 +78,46 @@ def _parser() -> argparse.ArgumentParser:
     )
     dblp.add_argument("--rate", type=int, default=1000, help="sightings a second (default 1000)")
     dblp.add_argument("--seconds", type=int, default=120, help="length of the stream (default 120)")
+    tvs = kinds.add_parser(
+        "tvs",
+        help="a tunnel's sensors, with uncertain readings",
+        description=TVS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    tvs.add_argument("--out", type=Path, required=True, help="folder to write to")
+    tvs.add_argument(
+        "--sectors",
+        type=int,
+        default=tunnel.SECTORS,
+        help=f"sectors of the tunnel (default {tunnel.SECTORS})",
+    )
+    tvs.add_argument(
+        "--seconds",
+        type=int,
+        default=tunnel.SECONDS,
+        help=f"length of the streams (default {tunnel.SECONDS})",
+    )
+    tvs.add_argument(
+        "--seed",
+        type=int,
+        default=tunnel.DEFAULT_SEED,
+        help=f"the same seed gives the same files (default {tunnel.DEFAULT_SEED})",
+    )
+    tvs.add_argument(
+        "--threshold",
+        type=float,
+        default=0.8,
+        help="probability that the queries ask for (default 0.8)",
+    )
     return parser
+
+
+def _write(args: argparse.Namespace) -> dict[str, object]:
+    if args.kind == "tvs":
+        made = tunnel.Tunnel(args.sectors, args.seconds, args.seed)
+        return tunnel_files.write_tunnel(made, args.out, args.threshold)
+    generated = world.generate_world(args.scale, args.seed)
+    return rdf_files.write_world(generated, args.out, args.rate, args.seconds)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -68,8 +126,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     started = time.perf_counter()
     try:
-        made = world.generate_world(args.scale, args.seed)
-        manifest = rdf_files.write_world(made, args.out, args.rate, args.seconds)
+        manifest = _write(args)
     except ValueError as error:
         parser.error(str(error))
     counts = manifest["counts"]

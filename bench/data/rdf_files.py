@@ -13,10 +13,10 @@ from typing import IO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bench.data import vocabulary
 from bench.data.sightings import Sightings
+from bench.data.text_columns import content, numbers
 from bench.data.world import World
 
 QUERIES = Path(__file__).resolve().parent.parent / "queries"
@@ -38,13 +38,6 @@ def timestamp(second: int) -> str:
     return (START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _text(*columns: str | pa.Array) -> memoryview:
-    """All rows of the joined columns, as the bytes that follow each other in Arrow's buffer."""
-    joined = pc.binary_join_element_wise(*columns, "")
-    start, end = np.frombuffer(joined.buffers()[1], np.int32)[[joined.offset, -1]]
-    return memoryview(joined.buffers()[2])[int(start) : int(end)]
-
-
 def _slice(size: int, part: int, parts: int) -> range:
     return range(size * part // parts, size * (part + 1) // parts)
 
@@ -54,24 +47,20 @@ def _chunks(rows: range) -> Iterator[slice]:
         yield slice(start, min(start + CHUNK, rows.stop))
 
 
-def _numbers(ids: np.ndarray) -> pa.Array:
-    return pa.array(ids).cast(pa.string())
-
-
 def _write_triples(out: IO[bytes] | gzip.GzipFile, world: World, part: int, parts: int) -> None:
     paper, person = f"<{vocabulary.PAPER}", f"<{vocabulary.PERSON}"
     for rows in _chunks(_slice(world.people, part, parts)):
         ids = np.arange(rows.start, rows.stop)
         names = vocabulary.person_names(ids)
-        out.write(_text(person, _numbers(ids), f'> <{vocabulary.NAME}> "', names, '" .\n'))
+        out.write(content(person, numbers(ids), f'> <{vocabulary.NAME}> "', names, '" .\n'))
     for rows in _chunks(_slice(len(world.creator_paper), part, parts)):
         subject, obj = world.creator_paper[rows], world.creator_person[rows]
         predicate = f"> <{vocabulary.CREATOR}> {person}"
-        out.write(_text(paper, _numbers(subject), predicate, _numbers(obj), "> .\n"))
+        out.write(content(paper, numbers(subject), predicate, numbers(obj), "> .\n"))
     for rows in _chunks(_slice(len(world.reference_paper), part, parts)):
         subject, obj = world.reference_paper[rows], world.reference_cited[rows]
         predicate = f"> <{vocabulary.REFERENCES}> {paper}"
-        out.write(_text(paper, _numbers(subject), predicate, _numbers(obj), "> .\n"))
+        out.write(content(paper, numbers(subject), predicate, numbers(obj), "> .\n"))
 
 
 def write_static(world: World, folder: Path) -> list[Path]:
@@ -107,11 +96,11 @@ def write_sightings(sightings: Sightings, path: Path) -> None:
         for rows in _chunks(range(len(sightings))):
             graph = vocabulary.iris(vocabulary.SIGHTING, np.arange(rows.start, rows.stop))
             out.write(
-                _text(
+                content(
                     f"<{vocabulary.PERSON}",
-                    _numbers(sightings.person[rows]),
+                    numbers(sightings.person[rows]),
                     f"> <{vocabulary.LOC}at> <{vocabulary.ROOM}",
-                    _numbers(sightings.room[rows]),
+                    numbers(sightings.room[rows]),
                     "> <",
                     graph,
                     "> .\n<",
