@@ -44,7 +44,8 @@ from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
 from static_data.graph_changes import ChangeKind
 from static_data.rdf_version import RdfVersion
-from static_data.store import StaticStore, StoreChange
+from static_data.store import StaticStore
+from static_data.store_changes import StoreChange
 
 if TYPE_CHECKING:
     import rdflib

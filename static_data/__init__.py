@@ -2,8 +2,10 @@
 
 from static_data.catalogue import Catalogue, ColumnStatistics, RelationStatistics
 from static_data.errors import StaticDataError
+from static_data.graph_names import DEFAULT_GRAPH, GraphName
 from static_data.load import LoadReport
-from static_data.store import DEFAULT_GRAPH, GraphName, StaticStore, StoreChange
+from static_data.store import StaticStore
+from static_data.store_changes import StoreChange
 
 __all__ = [
     "DEFAULT_GRAPH",

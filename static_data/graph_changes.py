@@ -12,11 +12,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from static_data.errors import MalformedRdfError, StaticDataError
+from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
 from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.source_files import find_files
 from static_data.statements import read_statements
-from static_data.store import DEFAULT_GRAPH, StaticStore, graph_name_text
+from static_data.store import StaticStore
 
 _READ_HERE = 8 << 20
 """Files of so many bytes together are read on the driver; larger ones are loaded by Spark."""

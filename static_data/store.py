@@ -10,16 +10,16 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables, describe
-from static_data.catalogue_edits import after_edits
+from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables
+from static_data.catalogue_upkeep import CatalogueUpkeep
 from static_data.errors import StaticDataError, StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
+from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
 from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_files
 from static_data.progress import progress_bar
@@ -28,43 +28,18 @@ from static_data.rdf_version import RdfVersion
 from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
+from static_data.store_changes import ChangeListeners, StoreChange
 from static_data.tables import MemoryTable, Table, Tables
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_GRAPH = 0
-"""Id of the default graph."""
-
 _MOST_EDITS = 50_000
 """A table with more edited rows than this is written anew."""
-
-_RECOUNTED = 0.1
-"""The share of a graph's rows after whose change its tables are counted again."""
 
 DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
 
 _ROWS_IN_MEMORY = 65_536
-
-
-@dataclass(frozen=True)
-class GraphName:
-    """A graph: its id and its canonical text (`<iri>`), 0 and None for the default graph."""
-
-    id: int
-    text: str | None
-
-
-@dataclass(frozen=True)
-class StoreChange:
-    """What listeners are told: the store's new version and the tables whose rows changed.
-
-    `edits` has the rows that came and went, of those tables of which that is known.
-    """
-
-    version: int
-    tables: frozenset[TableKey]
-    edits: Mapping[TableKey, RowEdits] = field(default_factory=dict, compare=False)
 
 
 class StaticStore:
@@ -93,16 +68,14 @@ class StaticStore:
         self._driver_bytes = driver_bytes
         self._rdf = version
         self._tables = Tables()
-        self._edited_since_count: dict[int, int] = {}
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
         self._layers: list[Any] = []
-        self._listeners: list[Callable[[StoreChange], None]] = []
+        self._listeners = ChangeListeners()
         self._scopes = 0
         self._writes = 0
         self._version = 0
-        self._catalogue: Catalogue | None = None
-        self._uncounted: set[int] = set()
+        self._catalogue = CatalogueUpkeep()
 
     def _make_work_folder(self, work_dir: str | Path | None) -> Folder:
         if work_dir is not None:
@@ -156,7 +129,7 @@ class StaticStore:
             if graph_text is not None:
                 self._graphs[graph_id] = graph_text
             change = self._adopt(written, replaced)
-        self._tell(change)
+        self._listeners.tell(change)
         report = LoadReport(
             files=len(sources),
             bytes=sum(source.size for source in sources),
@@ -224,7 +197,7 @@ class StaticStore:
         if not changed:
             return None
         self._version += 1
-        self._uncounted |= {graph for graph, _ in changed}
+        self._catalogue.changed(graph for graph, _ in changed)
         return StoreChange(self._version, frozenset(changed))
 
     # -- changing a few rows ----------------------------------------------------------------------
@@ -285,22 +258,14 @@ class StaticStore:
             large = [key for key in changed if self._edits_of(key).size > _MOST_EDITS]
             self._write_edits(large)
             change = StoreChange(self._version, frozenset(changed), dict(edits))
-        self._tell(change)
+        self._listeners.tell(change)
 
     def _count_edits(
         self, graph_id: int, changed: Collection[TableKey], edits: Mapping[TableKey, RowEdits]
     ) -> None:
-        if self._catalogue is None or graph_id in self._uncounted:
-            self._uncounted.add(graph_id)
-            return
         whole = {key: self._edits_of(key).added for key in changed if key not in self._tables.whole}
         small = {key: edits[key] for key in changed if key not in whole}
-        self._catalogue = after_edits(self._catalogue, small, whole)
-        guessed = sum(edit.size for edit in small.values())
-        drift = self._edited_since_count.get(graph_id, 0) + guessed
-        self._edited_since_count[graph_id] = drift
-        if drift > max(1_000, _RECOUNTED * self.row_count(graph_id)):
-            self._uncounted.add(graph_id)
+        self._catalogue.edited(graph_id, self.row_count(graph_id), small, whole)
 
     def _write_edits(self, keys: Collection[TableKey]) -> None:
         """Write tables with many edits anew, so that files hold them whole."""
@@ -338,21 +303,7 @@ class StaticStore:
 
     def listen(self, listener: Callable[[StoreChange], None]) -> Callable[[], None]:
         """Have `listener` called after each change of the data; the result ends this."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def _tell(self, change: StoreChange | None) -> None:
-        """Tell the listeners; not under the lock, which they may wait for in other threads."""
-        if change is None:
-            return
-        failures = []
-        for listener in list(self._listeners):
-            try:
-                listener(change)
-            except Exception as error:  # The others must hear of the change all the same.
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        return self._listeners.add(listener)
 
     @property
     def version(self) -> int:
@@ -420,13 +371,7 @@ class StaticStore:
     def catalogue(self) -> Catalogue:
         """Statistics of all tables, computed when asked for and kept until the data change."""
         with self._lock:
-            if self._catalogue is None or self._uncounted:
-                keys = [key for key in self._tables.of_graph() if key[0] in self._uncounted]
-                self._catalogue = describe(self._counts(keys), self._uncounted, self._catalogue)
-                for graph in self._uncounted:
-                    self._edited_since_count.pop(graph, None)
-                self._uncounted.clear()
-            return self._catalogue
+            return self._catalogue.current(self._tables.of_graph(), self._counts)
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
         tables = [self._tables.whole[key] for key in keys if key not in self._tables.edits]
@@ -483,24 +428,11 @@ class StaticStore:
                 self._graphs[self._held_id(text)] = text
             change = self._adopt({(table.graph, table.predicate): table for table in saved.tables})
             if saved.catalogue is not None:
-                self._catalogue = saved.catalogue
-                self._uncounted.clear()
-        self._tell(change)
+                self._catalogue.adopt(saved.catalogue)
+        self._listeners.tell(change)
 
     def close(self) -> None:
         """Delete the temporary files; the store is of no use afterwards."""
         cleanup = getattr(self, "_cleanup", None)
         if cleanup is not None:
             cleanup()
-
-
-def graph_name_text(graph: str) -> str:
-    """The canonical text of a graph name given as an IRI, with or without angle brackets, or as
-    `_:label`.
-
-    >>> graph_name_text("http://example.org/g")
-    '<http://example.org/g>'
-    """
-    if graph.startswith("_:") or (graph.startswith("<") and graph.endswith(">")):
-        return graph
-    return f"<{graph}>"

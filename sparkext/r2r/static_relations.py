@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sparkext.runtime.engine_room import EngineRoom
-    from static_data.store import StoreChange
+    from static_data.store_changes import StoreChange
 
 logger = logging.getLogger(__name__)
 

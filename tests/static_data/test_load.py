@@ -16,7 +16,8 @@ from static_data.errors import (
     UnknownGraphError,
     UnsupportedFormatError,
 )
-from static_data.store import GraphName, StaticStore
+from static_data.graph_names import GraphName
+from static_data.store import StaticStore
 from tests.static_data.rdf_samples import (
     EX,
     PLAIN,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from static_data.errors import StoreConflictError, StoreFormatError
-from static_data.store import StaticStore, StoreChange
+from static_data.store import StaticStore
+from static_data.store_changes import StoreChange
 from tests.static_data.rdf_samples import EX, store_quads, write_as
 
 if TYPE_CHECKING:
