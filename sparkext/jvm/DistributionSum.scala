@@ -1,0 +1,117 @@
+package org.apache.spark.sql.cqels
+
+/** The sum of two independent numbers whose distribution has no family of its own: kept as the sum that it is.
+ *
+ *  Written as Sum(N(0, 1), U(0, 1)), or Difference(..) where the second has no negative in its family. Nothing is
+ *  approximated when it is made; its cdf is one integral, P(X + Y <= z) = E P(X <= z - Y), to 1e-6.
+ */
+final case class DistributionSum(first: Distribution, second: Distribution, sign: Int) extends Distribution {
+  override def mean: Double = first.mean + sign * second.mean
+  override def variance: Double = first.variance + second.variance
+  override def lower: Double = first.lower + (if (sign > 0) second.lower else -second.upper)
+  override def upper: Double = first.upper + (if (sign > 0) second.upper else -second.lower)
+
+  override def breaks: Array[Double] = {
+    val all = for (a <- first.breaks; b <- second.breaks) yield a + sign * b
+    // Ends and kinks are where cuts matter most; a handful will do for sums of sums.
+    if (all.length <= 25) all.sorted else all.sorted.grouped(all.length / 25 + 1).map(_.head).toArray
+  }
+
+  override def cdf(x: Double): Double =
+    if (x <= lower) 0.0
+    else if (x >= upper) 1.0
+    else second match {
+      case points: PointDistribution =>
+        points.values.indices.foldLeft(0.0)((sum, i) => sum + points.weights(i) * first.cdf(x - sign * points.values(i)))
+      case _ =>
+        val cuts = first.breaks.map(b => second.cdf(sign * (x - b)))
+        Quadrature.unit(cuts)(u => first.cdf(x - sign * second.quantile(u)))
+    }
+
+  /** By halving: the cdf rises. */
+  override def quantile(p: Double): Double = {
+    val deviation = math.sqrt(variance)
+    var from = if (lower.isInfinite) mean - deviation else lower
+    var step = deviation
+    while (lower.isInfinite && cdf(from) > p) { from -= step; step *= 2 }
+    var to = if (upper.isInfinite) mean + deviation else upper
+    step = deviation
+    while (upper.isInfinite && cdf(to) < p) { to += step; step *= 2 }
+    var i = 0
+    while (i < 200 && to - from > 1e-12 * math.max(1.0, math.abs(from) + math.abs(to))) {
+      val middle = from + (to - from) / 2
+      if (cdf(middle) < p) from = middle else to = middle
+      i += 1
+    }
+    to
+  }
+
+  override def shifted(by: Double): Distribution = DistributionSum.make(first.shifted(by), second, sign)
+  override def negated: Distribution = {
+    val minus = first.negated
+    if (minus == null) null else DistributionSum.make(minus, second, -sign)
+  }
+  override def literal: String = s"${if (sign > 0) "Sum" else "Difference"}(${first.literal}, ${second.literal})"
+}
+
+object DistributionSum {
+  final val Names = Set("Sum", "Difference")
+  private final val MostPoints = 10000
+
+  /** X + Y of independent numbers, in a family where there is one: the law of the closed forms. */
+  def add(x: Distribution, y: Distribution): Distribution = (x, y) match {
+    case (Normal(m, v), Normal(n, w)) => Normal(m + n, v + w)
+    case (a: PointDistribution, b) if a.values.length == 1 => b.shifted(a.values(0))
+    case (a, b: PointDistribution) if b.values.length == 1 => a.shifted(b.values(0))
+    case (a: PointDistribution, b: PointDistribution) if a.values.length.toLong * b.values.length <= MostPoints =>
+      val pairs = for (i <- a.values.indices; j <- b.values.indices) yield (a.values(i) + b.values(j), a.weights(i) * b.weights(j))
+      PointDistribution.of(pairs.map(_._1).toArray, pairs.map(_._2).toArray)
+    case (a: Uniform, b: Uniform) if a.upper - a.lower == b.upper - b.lower =>
+      Triangular(a.lower + b.lower, a.upper + b.upper, a.lower + b.upper)
+    case (a: Gamma, b: Gamma) if a.scale == b.scale => Gamma(a.shape + b.shape, a.scale, a.location + b.location)
+    case (Exponential(r, l), Exponential(s, k)) if r == s => Gamma(2, 1 / r, l + k)
+    case (a: Gamma, Exponential(r, l)) if a.scale * r == 1 => Gamma(a.shape + 1, a.scale, a.location + l)
+    case (a: Exponential, b: Gamma) => add(b, a) match { case sum: DistributionSum => make(a, b, 1); case family => family }
+    case _ => make(x, y, 1)
+  }
+
+  /** X - Y of independent numbers. */
+  def subtract(x: Distribution, y: Distribution): Distribution = {
+    val minus = y.negated
+    if (minus == null) make(x, y, -1) else add(x, minus)
+  }
+
+  /** The sum as it is, points and what has cheap quantiles as its second part. */
+  private[cqels] def make(x: Distribution, y: Distribution, sign: Int): Distribution =
+    if (sign > 0 && rank(y) > rank(x)) DistributionSum(y, x, 1) else DistributionSum(x, y, sign)
+
+  private def rank(d: Distribution): Int = d match {
+    case _: PointDistribution => 0
+    case _: Gamma | _: Beta => 2
+    case _: DistributionSum => 3
+    case _ => 1
+  }
+
+  /** Reads what stands between the brackets: two literals. */
+  private[cqels] def parse(name: String, inside: String): Distribution = {
+    var depth = 0
+    var comma = -1
+    var i = 0
+    while (i < inside.length) {
+      inside.charAt(i) match {
+        case '(' => depth += 1
+        case ')' => depth -= 1
+        case ',' if depth == 0 && comma < 0 => comma = i
+        case ',' if depth == 0 => return null
+        case _ =>
+      }
+      i += 1
+    }
+    if (comma < 0 || depth != 0) return null
+    val first = Distribution.parse(inside.substring(0, comma).trim)
+    val second = Distribution.parse(inside.substring(comma + 1).trim)
+    if (first == null || second == null) null
+    else if (name == "Sum") add(first, second)
+    else subtract(first, second)
+  }
+}

@@ -1,0 +1,219 @@
+"""Distributions and the probabilities that compare them, against SciPy."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.sparkext.uncertainty.scipy_families import FAMILIES, Family
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STATED_ERROR = 1e-6
+NAMES = [family.literal for family in FAMILIES]
+
+
+class Jvm:
+    """The classes under test."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        package = spark._jvm.org.apache.spark.sql.cqels
+        self.parse = package.Distribution.parse
+        self.probabilities = package.Probabilities
+        self.sums = package.DistributionSum
+
+
+@pytest.fixture(scope="module")
+def jvm(spark: SparkSession) -> Jvm:
+    return Jvm(spark)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_a_literal_has_scipy_s_moments_cdf_and_quantiles(jvm: Jvm, family: Family) -> None:
+    made = jvm.parse(family.literal)
+    assert made.literal() == family.literal
+    assert made.mean() == pytest.approx(family.mean, abs=1e-9)
+    assert made.variance() == pytest.approx(family.variance, abs=1e-9)
+    for k in range(-30, 41):
+        x = k / 10
+        assert made.cdf(x) == pytest.approx(family.cdf(x), abs=1e-9), x
+        assert made.below(x) == pytest.approx(family.below(x), abs=1e-9), x
+    if not family.points:
+        for p in (1e-6, 0.001, 0.1, 0.5, 0.9, 0.999, 1 - 1e-6):
+            assert made.quantile(p) == pytest.approx(float(family.frozen.ppf(p)), abs=1e-7), p
+    shifted = jvm.parse(made.shifted(0.75).literal())
+    assert shifted.cdf(0.9) == pytest.approx(family.cdf(0.15), abs=1e-9)
+    if (negated := made.negated()) is not None:
+        assert jvm.parse(negated.literal()).cdf(-0.35) == pytest.approx(
+            1 - family.below(0.35), abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("left", FAMILIES, ids=NAMES)
+def test_which_of_two_is_less(jvm: Jvm, left: Family) -> None:
+    x = jvm.parse(left.literal)
+    for right in FAMILIES:
+        y = jvm.parse(right.literal)
+        less = right.expectation(left.below, tuple(x.breaks()))
+        not_greater = right.expectation(left.cdf, tuple(x.breaks()))
+        assert jvm.probabilities.less(x, y) == pytest.approx(less, abs=STATED_ERROR)
+        assert jvm.probabilities.lessOrEqual(x, y) == pytest.approx(not_greater, abs=STATED_ERROR)
+        assert jvm.probabilities.less(y, x) == pytest.approx(1 - not_greater, abs=STATED_ERROR)
+
+
+def test_between_two_others(jvm: Jvm) -> None:
+    random = Random(5)
+    for _ in range(40):
+        x, low, high = random.choices(FAMILIES, k=3)
+        kinks = (*jvm.parse(low.literal).breaks(), *jvm.parse(high.literal).breaks())
+
+        def inside(v: float, low: Family = low, high: Family = high) -> float:
+            return low.below(v) * (1 - high.cdf(v))
+
+        made = [jvm.parse(family.literal) for family in (x, low, high)]
+        assert jvm.probabilities.between(*made) == pytest.approx(
+            x.expectation(inside, kinks), abs=STATED_ERROR
+        ), (x.literal, low.literal, high.literal)
+
+
+def test_sums_and_differences(jvm: Jvm) -> None:
+    random = Random(6)
+    for _ in range(50):
+        left, right = random.choices(FAMILIES, k=2)
+        z = random.uniform(-1, 3)
+        x, y = jvm.parse(left.literal), jvm.parse(right.literal)
+        for sign, made in ((1, jvm.sums.add(x, y)), (-1, jvm.sums.subtract(x, y))):
+
+            def at(v: float, sign: int = sign, left: Family = left, z: float = z) -> float:
+                return left.cdf(z - sign * v)
+
+            kinks = tuple(sign * (z - b) for b in x.breaks())
+            read = jvm.parse(made.literal())
+            assert read.cdf(z) == pytest.approx(
+                right.expectation(at, kinks), abs=STATED_ERROR
+            ), made.literal()
+            assert made.mean() == pytest.approx(left.mean + sign * right.mean, abs=1e-9)
+            assert made.variance() == pytest.approx(left.variance + right.variance, abs=1e-9)
+            assert read.cdf(read.quantile(0.3)) >= 0.3 - STATED_ERROR
+
+
+# The values of the uncertainty paper's definitions, six digits each.
+@pytest.mark.parametrize(
+    ("function", "arguments", "value"),
+    [
+        ("less", ("N(19.7, 1)", 19.5), 0.420740),
+        ("greater", ("N(19.7, 1)", 19.5), 0.579260),
+        ("less", ("U(18.7, 20.7)", 19.5), 0.4),
+        ("greater", ("U(5, 5)", 5.0), 0.0),
+        ("less", ("U(5, 5)", 5.0), 0.0),
+        ("greater", ("N(5, 0)", 5.0), 0.0),
+        ("less", ("N(5, 0)", 5.0), 0.0),
+        ("less", ("N(0, 1)", "N(1, 1)"), 0.760250),
+        ("less", ("N(3, 5)", "N(5, 4)"), 0.747507),
+        ("less", ("U(0, 1)", "U(0, 2)"), 0.75),
+        ("between", ("N(19.7, 1)", "C(18.7)", "C(20.7)"), 0.682689),
+        ("between", ("U(18.7, 20.7)", "C(19)", "C(20)"), 0.5),
+        ("between", ("N(0, 1)", "C(2)", "C(1)"), 0.0),
+        ("between", ("N(0, 1)", "C(1)", "C(1)"), 0.0),
+        ("between", ("N(0, 1)", "N(0, 1)", "N(0, 1)"), 1 / 6),
+        ("between", ("N(0, 1)", "N(-1, 0.25)", "N(1, 0.25)"), 0.629089),
+    ],
+)
+def test_values_of_the_paper(
+    jvm: Jvm, function: str, arguments: tuple[Any, ...], value: float
+) -> None:
+    made = [jvm.parse(a) if isinstance(a, str) else a for a in arguments]
+    found = getattr(jvm.probabilities, function)(*made)
+    assert found == pytest.approx(value, abs=STATED_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "total", "difference"),
+    [
+        ("N(1, 2)", "N(3, 4)", "N(4, 6)", "N(-2, 6)"),
+        ("N(19.7, 1)", "C(0.3)", "N(20, 1)", "N(19.4, 1)"),
+        ("U(-1, 1)", "C(5)", "U(4, 6)", "U(-6, -4)"),
+        ("U(0, 1)", "U(0, 1)", "T(0, 2, 1)", "T(-1, 1, 0)"),
+        ("G(1, 2)", "G(3, 2)", "G(4, 2)", "Difference(G(1, 2), G(3, 2))"),
+        ("Exp(2)", "Exp(2)", "G(2, 0.5)", "Difference(Exp(2), Exp(2))"),
+        ("E(1, 2)", "E(10, 20)", "E(11, 12, 21, 22)", "E(-19, -18, -9, -8)"),
+        ("N(0, 1)", "U(0, 1)", "Sum(N(0, 1), U(0, 1))", "Sum(N(0, 1), U(-1, 0))"),
+    ],
+)
+def test_closed_forms_stay_in_their_families(
+    jvm: Jvm, left: str, right: str, total: str, difference: str
+) -> None:
+    x, y = jvm.parse(left), jvm.parse(right)
+    assert jvm.sums.add(x, y).literal() == total
+    assert jvm.sums.subtract(x, y).literal() == difference
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "N(1)",
+        "N(1, 2, 3)",
+        "N(0, -1)",
+        "U(2, 1)",
+        "T(0, 1, 2)",
+        "Exp(0)",
+        "G(1, 0)",
+        "B(1, 1, 2, 1)",
+        "H(0, 1, 0)",
+        "H(0, -1, 1)",
+        "P(1)",
+        "C()",
+        "N(a, 1)",
+        "N(NaN, 1)",
+        "N(0x1p3, 1)",
+        "N(1d, 1)",
+        "N(1e999, 1)",
+        "Q(1, 2)",
+        "N",
+        "",
+        "N(1, 2",
+        "(1, 2)",
+        "Sum(N(0, 1))",
+        "Sum(N(0, 1), U(0, 1), U(0, 1))",
+    ],
+)
+def test_what_is_no_distribution(jvm: Jvm, text: str) -> None:
+    assert jvm.parse(text) is None
+
+
+LONG = {
+    "N(1,2)": " Normal( 1 , 2.0 )",
+    "U(1,2)": "Uniform(1, 2)",
+    "T(0,2,1)": "Triangular(0,2,1)",
+    "Exp(1)": "Exponential(1e0)",
+    "LN(0,1)": "LogNormal(0,1)",
+    "G(1,2)": "Gamma(1,2)",
+    "B(1,2)": "Beta(+1,2)",
+    "C(3)": "Constant(3)",
+    "E(1,2)": "Empirical(2,1)",
+    "H(0,1,2)": "Histogram(0,1,2)",
+    "P(1,1,2,3)": "Points(1,.25,2,.75)",
+}
+
+
+def test_long_names_and_blanks(jvm: Jvm) -> None:
+    for short, long in LONG.items():
+        assert jvm.parse(long).literal() == jvm.parse(short).literal()
+
+
+def test_properties(jvm: Jvm) -> None:
+    random = Random(7)
+    for family in FAMILIES:
+        x = jvm.parse(family.literal)
+        previous = 1.0
+        for k in sorted(random.uniform(-2, 3) for _ in range(12)):
+            less, greater = jvm.probabilities.less(x, k), jvm.probabilities.greater(x, k)
+            if not family.points:
+                assert less + greater == pytest.approx(1, abs=1e-12)
+            assert greater <= previous + 1e-12
+            previous = greater
+            moved = jvm.probabilities.greater(x.shifted(0.7), k)
+            assert moved == pytest.approx(jvm.probabilities.greater(x, k - 0.7), abs=1e-9)
