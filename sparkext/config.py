@@ -138,6 +138,52 @@ class Settings:
         "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
         " OPTIONAL and sub-selects. When false, filters of a group are applied after all its joins.",
     )
+    heuristics_h4_enabled: bool = _key(
+        "heuristics.h4.enabled",
+        BOOLEAN,
+        False,
+        "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
+        " H3 and `filterPlacement`.",
+    )
+    filter_placement: str = _key(
+        "filterPlacement",
+        choice("early", "late", "cost"),
+        "cost",
+        "Where filters that call an uncertainty function are applied: as soon as their variables are bound (H3), after"
+        " all joins of their group (H4), or where it is estimated to cost least.",
+    )
+    lazy_variables_enabled: bool = _key(
+        "lazyVariables.enabled",
+        BOOLEAN,
+        True,
+        "Compute a variable that BIND gives the value of an uncertainty function only for the solutions that the joins"
+        " around it leave, and only if it is read.",
+    )
+    function_cache_enabled: bool = _key(
+        "functionCache.enabled",
+        BOOLEAN,
+        True,
+        "Make a call of an uncertainty function with the same arguments once in an evaluation.",
+    )
+    function_cache_size: int = _key(
+        "functionCache.size",
+        whole_number(1),
+        100_000,
+        "The most calls whose values are kept.",
+    )
+    function_cache_across_evaluations: bool = _key(
+        "functionCache.acrossEvaluations",
+        BOOLEAN,
+        False,
+        "Keep the values of calls for later evaluations, too.",
+    )
+    function_burden: int = _key(
+        "functionBurden",
+        whole_number(0),
+        0,
+        "Nanoseconds that every call of an uncertainty function takes longer; for experiments with dear functions.",
+        internal=True,
+    )
     statistics_sample_rows: int = _key(
         "statistics.sampleRows",
         whole_number(1),

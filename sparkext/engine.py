@@ -92,6 +92,11 @@ class Engine:
         self.room = EngineRoom(spark, self.store.dictionary, self.threads)
         if self.rdf is RdfVersion.RDF_1_2:
             self.room.jvm.readRdf12()
+        self.room.configure_calls(
+            self.settings.function_cache_size if self.settings.function_cache_enabled else 0,
+            self.settings.function_cache_across_evaluations,
+            self.settings.function_burden,
+        )
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.profile = profile_named(self.settings.semantics)

@@ -18,6 +18,7 @@ final class ContinuousQuery(
   private var makesTerms = false
   private var form: AnswerForm = _ // null: the solutions themselves
   private var bags = false
+  private val sites = mutable.ArrayBuffer[CallSite]()
   private val texts = new StaticTexts(dictionary)
   private var runNanos = 0L
   private var sampleNanos = 0L
@@ -28,6 +29,9 @@ final class ContinuousQuery(
 
   /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
   def addWindow(window: StreamWindow): Unit = windows += window
+
+  /** Tells of a call site of the query; what is counted there comes with each evaluation. */
+  def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
 
   /** Executes other plans from now on. */
   def replacePlans(others: QueryPlans): Unit = plans = others
@@ -67,7 +71,8 @@ final class ContinuousQuery(
    *  driver; otherwise as a Spark job with so many slices. With `ask`, news of the statistics end the call before anything
    *  is evaluated: it returns `{"news": [measures or null of each cluster], "window_ns":, "statistics_ns":}`, and is to be
    *  called again without bounds. Else it returns JSON with the number of answers, the file ("" when there is none), and
-   *  nanoseconds of moving windows, reading statistics, running and decoding.
+   *  nanoseconds of moving windows, reading statistics, running and decoding; with call sites of uncertainty functions
+   *  also what was counted there.
    */
   def evaluate(bounds: String, slices: Int, ask: Boolean): String = {
     val begun = System.nanoTime()
@@ -82,6 +87,8 @@ final class ContinuousQuery(
         return s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
       }
     }
+    if (sites.nonEmpty) UncertainCalls.of(room).begin()
+    val before = sites.map(_.counts)
     val started = System.nanoTime()
     val all = plans.run(slices)
     val solutions = stream(arrange(all))
@@ -92,8 +99,15 @@ final class ContinuousQuery(
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, answered, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}${called(before.toSeq)}}"""
   }
+
+  /** What this evaluation has counted at each call site: [number, calls, cache hits, nanoseconds, rows in, rows passed]. */
+  private def called(before: Seq[Array[Long]]): String =
+    if (sites.isEmpty) ""
+    else sites.zip(before).map { case (site, old) =>
+      site.counts.zip(old).map { case (now, earlier) => now - earlier }.mkString(s"[${site.number},", ",", "]")
+    }.mkString(",\"calls\":[", ",", "]")
 
   /** Whether to sample windows before this evaluation: as often as it takes `SampledShare` of the time of evaluations. */
   private def samplingPays(): Boolean = {

@@ -18,5 +18,6 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(session => ReorderLiveJoins(session))
     // Functions over term ids, by name, so that Python and SQL text can use them.
     TermFunctions.all.foreach(extensions.injectFunction)
+    SqlUncertainty.all.foreach(extensions.injectFunction)
   }
 }

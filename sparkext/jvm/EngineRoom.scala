@@ -29,11 +29,16 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   TermValues.register(number, dictionary)
+  /** Calls of uncertainty functions: their cache, their sites. */
+  val uncertainCalls: UncertainCalls = UncertainCalls.register(number)
 
   /** Has expressions follow SPARQL 1.2 where it says otherwise than SPARQL 1.1. */
   def readRdf12(): Unit = TermValues.readRdf12(number)
 
-  def close(): Unit = TermValues.unregister(number)
+  def close(): Unit = {
+    TermValues.unregister(number)
+    UncertainCalls.unregister(number)
+  }
 
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, new StreamLog(_, dictionary))
 

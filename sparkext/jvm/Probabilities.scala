@@ -31,6 +31,18 @@ object Probabilities {
     case _ => greater(x, k)
   }
 
+  /** P(x > y). */
+  def greater(x: Distribution, y: Distribution): Double = y match {
+    case p: PointDistribution if p.values.length == 1 => greater(x, p.values(0))
+    case _ => less(y, x)
+  }
+
+  /** P(x >= y). */
+  def greaterOrEqual(x: Distribution, y: Distribution): Double = y match {
+    case p: PointDistribution if p.values.length == 1 => greaterOrEqual(x, p.values(0))
+    case _ => lessOrEqual(y, x)
+  }
+
   /** P(x <= y): more than P(x < y) only where both have points in common. */
   def lessOrEqual(x: Distribution, y: Distribution): Double = (x, y) match {
     case (a: PointDistribution, b: PointDistribution) => weigh(a)(v => 1 - b.below(v))

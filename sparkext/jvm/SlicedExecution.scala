@@ -117,8 +117,8 @@ private[cqels] object SlicedExecution {
 
   private def streamedScan(plan: SparkPlan): Boolean = plan match {
     case _: RelationScanExec => true
-    case p: ProjectExec => p.projectList.forall(_.deterministic) && streamedScan(p.child)
-    case f: FilterExec => f.condition.deterministic && streamedScan(f.child)
+    case p: ProjectExec => p.projectList.forall(CountedRows.repeatable) && streamedScan(p.child)
+    case f: FilterExec => CountedRows.repeatable(f.condition) && streamedScan(f.child)
     case j: BroadcastHashJoinExec => j.buildSide == BuildRight && rowByRow(j.joinType) && streamedScan(j.left)
     case j: BroadcastNestedLoopJoinExec => j.buildSide == BuildRight && rowByRow(j.joinType) && streamedScan(j.left)
     case _ => false

@@ -128,7 +128,7 @@ package org.apache.spark.sql.cqels {
       case s: RelationScanExec => s.content.live
       case i: IndexedRelationExec => i.content.live
       case r: RowLeafExec => r.content.live
-      case other => other.expressions.exists(e => !e.deterministic || TermFunctions.makesTerms(e))
+      case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e))
     }
     @transient private var built = false
     @transient private var nanos = 0L

@@ -23,7 +23,7 @@ object TermFunctions {
       case other => throw new IllegalArgumentException(s"cqels_term takes one bigint literal, not ${other.mkString(", ")}")
     }: Builder),
     aggregate("cqels_min", greatest = false),
-    aggregate("cqels_max", greatest = true))
+    aggregate("cqels_max", greatest = true)) ++ UncertaintyFunctions.all
 
   private def operators: Seq[Description] = Seq(
     test("equal", TermValues, "equal", 2),
@@ -125,7 +125,7 @@ object TermFunctions {
   }
 
   private val makers: Set[Class[_]] = Set(TermValues, StringFunctions, RegexFunctions, NumericFunctions, DateFunctions, Hashes,
-    TermConstructors, TripleFunctions, Casts, Aggregates).map(_.getClass)
+    TermConstructors, TripleFunctions, Casts, Aggregates, UncertaintyFunctions).map(_.getClass)
   private val inlineOnly = Set("integer", "booleanTerm", "choose", "plus")
 
   /** A function of the engine's number and so many terms that gives a term or an error. */
@@ -141,7 +141,7 @@ object TermFunctions {
       StaticInvoke(owner.getClass, LongType, method, arguments, Seq(LongType), propagateNull = true, returnNullable = true,
         isDeterministic = false))
 
-  private def call(name: String, owner: AnyRef, method: String, result: DataType, nullable: Boolean, inputs: DataType*): Description =
+  private[cqels] def call(name: String, owner: AnyRef, method: String, result: DataType, nullable: Boolean, inputs: DataType*): Description =
     (FunctionIdentifier(name), info(name, method), arguments => {
       if (arguments.size != inputs.size) throw new IllegalArgumentException(s"$name takes ${inputs.size} arguments, not ${arguments.size}")
       StaticInvoke(owner.getClass, result, method, arguments, inputs, propagateNull = true, returnNullable = nullable)
@@ -153,7 +153,7 @@ object TermFunctions {
       case other => throw new IllegalArgumentException(s"$name takes 2 arguments, not ${other.size}")
     })
 
-  private def info(name: String, method: String): ExpressionInfo = new ExpressionInfo(TermValues.getClass.getName + "." + method, name)
+  private[cqels] def info(name: String, method: String): ExpressionInfo = new ExpressionInfo(TermValues.getClass.getName + "." + method, name)
 }
 
 /** A constant term of a query. Its id travels as data: as a literal it would be inlined, and each constant compiled anew. */

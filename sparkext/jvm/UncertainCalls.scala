@@ -1,20 +1,18 @@
 package org.apache.spark.sql.cqels
 
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.LongAdder
+import java.util.concurrent.atomic.{AtomicInteger, LongAdder}
 
-/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, counts.
+/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, call sites.
  *
  *  Within an evaluation a call with the same arguments is made once (uncertainty paper, section 5, function cache); with
  *  `acrossEvaluations` results stay for later ones. Several threads of an evaluation may call at once.
  */
-final class UncertainCalls {
+final class UncertainCalls(private[cqels] val room: Long) {
   private val read = new ConcurrentHashMap[java.lang.Long, AnyRef]()
   private val results = new ConcurrentHashMap[Call, AnyRef]()
-  private val made = new LongAdder
-  private val spared = new LongAdder
-  private val timedCalls = new LongAdder
-  private val timedNanos = new LongAdder
+  private val sites = new ConcurrentHashMap[Int, CallSite]()
+  private val numbers = new AtomicInteger
   @volatile private var size = 0
   @volatile private var lasting = false
   @volatile private var burden = 0L
@@ -34,14 +32,12 @@ final class UncertainCalls {
     if (!lasting) results.clear()
   }
 
-  /** Calls made, calls spared by the cache, and the mean nanoseconds of a call that was made; since the start. */
-  def counts: String = {
-    val timed = timedCalls.sum
-    s"""{"calls":${made.sum},"cache_hits":${spared.sum},"call_ns":${if (timed == 0) 0 else timedNanos.sum / timed}}"""
-  }
+  /** The number of a new place in a query that calls. */
+  def newSite(): Int = { val site = new CallSite(this, numbers.incrementAndGet()); sites.put(site.number, site); site.number }
+  def site(number: Int): CallSite = sites.get(number)
 
   /** The distribution that a term stands for; null if it is none. */
-  def distribution(room: Long, id: Long): Distribution = {
+  def distribution(id: Long): Distribution = {
     val known = read.get(id)
     if (known != null) known match { case d: Distribution => d; case _ => null }
     else {
@@ -52,32 +48,77 @@ final class UncertainCalls {
   }
 
   /** The value of a call: from the cache, or computed and put there. */
-  def apply[T <: AnyRef](function: Int, a: Distribution, b: Distribution, c: Distribution)(compute: => T): T =
-    if (size == 0) make(compute)
+  private[cqels] def value[T <: AnyRef](site: CallSite, function: Int, a: Distribution, b: Distribution, c: Distribution)(
+      compute: => T): T =
+    if (size == 0) site.make(burden)(compute)
     else {
       val call = new Call(function, a, b, c)
       val known = results.get(call)
-      if (known != null) { spared.increment(); known.asInstanceOf[T] }
+      if (known != null) { site.spare(); UncertainCalls.opened(known) }
+      else if (results.size >= size) site.make(burden)(compute)
       else {
-        val value = make(compute)
-        if (results.size < size) results.put(call, value)
-        value
+        // Of threads that call with the same arguments at a time, one computes and the others wait for it.
+        var here = false
+        val kept = results.computeIfAbsent(call, (_: Call) => {
+          here = true
+          val value = site.make(burden)(compute)
+          if (value == null) UncertainCalls.None else value
+        })
+        if (!here) site.spare()
+        UncertainCalls.opened(kept)
       }
     }
+}
 
-  private def make[T](compute: => T): T = {
+/** One filter, BIND or other expression of a query in which uncertainty functions are called, and what is counted there. */
+final class CallSite(calls: UncertainCalls, val number: Int) {
+  private val made = new LongAdder
+  private val spared = new LongAdder
+  private val timed = new LongAdder
+  private val nanos = new LongAdder
+  private val rowsIn = new LongAdder
+  private val rowsPassed = new LongAdder
+  private var tick = 0 // lost updates do no harm
+
+  def room: Long = calls.room
+  def distribution(id: Long): Distribution = calls.distribution(id)
+
+  def apply[T <: AnyRef](function: Int, a: Distribution, b: Distribution, c: Distribution)(compute: => T): T =
+    calls.value(this, function, a, b, c)(compute)
+
+  /** A row has been looked at; it has `passed` a filter, or has a value for a BIND. */
+  def row(passed: Boolean): Unit = { rowsIn.increment(); if (passed) rowsPassed.increment() }
+
+  private[cqels] def spare(): Unit = spared.increment()
+
+  private[cqels] def make[T](burden: Long)(compute: => T): T = {
     made.increment()
-    val timed = (made.sum & UncertainCalls.TimedOneIn - 1) == 0 || burden > 0
-    val started = if (timed) System.nanoTime() else 0L
-    val value = compute
-    if (burden > 0) while (System.nanoTime() - started < burden) Thread.onSpinWait()
-    if (timed) { timedCalls.increment(); timedNanos.add(System.nanoTime() - started) }
-    value
+    tick += 1
+    if (burden == 0 && (tick & CallSite.TimedOneIn - 1) != 1) compute
+    else {
+      val started = System.nanoTime()
+      val value = compute
+      while (System.nanoTime() - started < burden) Thread.onSpinWait()
+      nanos.add(System.nanoTime() - started)
+      timed.increment()
+      value
+    }
+  }
+
+  /** Calls made, calls spared by the cache, nanoseconds of the calls made, rows in, rows passed; since the start. */
+  def counts: Array[Long] = {
+    val sample = timed.sum
+    val time = if (sample == 0) 0L else math.round(made.sum.toDouble * nanos.sum / sample)
+    Array(made.sum, spared.sum, time, rowsIn.sum, rowsPassed.sum)
   }
 }
 
+private object CallSite {
+  final val TimedOneIn = 64
+}
+
 /** The arguments of one call; distributions are equal when their literals are. */
-private final class Call(val function: Int, val a: Distribution, val b: Distribution, val c: Distribution) {
+private[cqels] final class Call(val function: Int, val a: Distribution, val b: Distribution, val c: Distribution) {
   private val hash = ((function * 31 + a.hashCode) * 31 + (if (b == null) 0 else b.hashCode)) * 31 + (if (c == null) 0 else c.hashCode)
   override def hashCode: Int = hash
   override def equals(other: Any): Boolean = other match {
@@ -88,11 +129,11 @@ private final class Call(val function: Int, val a: Distribution, val b: Distribu
 
 object UncertainCalls {
   private final val MostRead = 1 << 16
-  private final val TimedOneIn = 64
   private val None = new Object
+  private def opened[T <: AnyRef](kept: AnyRef): T = if (kept eq None) null.asInstanceOf[T] else kept.asInstanceOf[T]
 
   private val rooms = new ConcurrentHashMap[Long, UncertainCalls]()
-  def register(room: Long): UncertainCalls = { val made = new UncertainCalls; rooms.put(room, made); made }
+  def register(room: Long): UncertainCalls = { val made = new UncertainCalls(room); rooms.put(room, made); made }
   def unregister(room: Long): Unit = rooms.remove(room)
   def of(room: Long): UncertainCalls = {
     val found = rooms.get(room)
@@ -106,65 +147,5 @@ object UncertainCalls {
     else {
       val text = TermValues.text(room, id)
       if (text.endsWith(Suffix)) Distribution.parse(TermText.lexical(text)) else null
-    }
-}
-
-/** The functions of `rspu:` (uncertainty paper, Definitions 3 to 7 and 14); an argument of a wrong kind is an error, null.
- *
- *  A first argument is a distribution, the others may be numbers: points, then.
- */
-object UncertaintyFunctions {
-  private final val Add = 1
-  private final val Subtract = 2
-  private final val Greater = 3
-  private final val GreaterOrEqual = 4
-  private final val Less = 5
-  private final val LessOrEqual = 6
-  private final val Between = 7
-  private final val Quantile = 8
-
-  def distribution(room: Long, id: Long): Distribution = UncertainCalls.of(room).distribution(room, id)
-
-  def operand(room: Long, id: Long): Distribution =
-    if (TermCodec.isInline(id) || TermId.kind(id) == TermId.TypedLiteral)
-      if (Numbers.rank(room, id) > 0) {
-        val value = Numbers.double(room, id)
-        if (value.isNaN || value.isInfinite) null else new PointDistribution(value)
-      } else distribution(room, id)
-    else null
-
-  /** The literal of a distribution as a term. */
-  def term(room: Long, d: Distribution): java.lang.Long =
-    TermValues.encode(room, TermText.quote(d.literal) + "^^<" + Distribution.Datatype + ">")
-
-  def add(room: Long, x: Distribution, y: Distribution): Distribution = UncertainCalls.of(room)(Add, x, y, null)(DistributionSum.add(x, y))
-  def subtract(room: Long, x: Distribution, y: Distribution): Distribution =
-    UncertainCalls.of(room)(Subtract, x, y, null)(DistributionSum.subtract(x, y))
-
-  def greaterThan(room: Long, x: Distribution, y: Distribution): java.lang.Double = UncertainCalls.of(room)(Greater, x, y, null) {
-    y match { case p: PointDistribution if p.values.length == 1 => Probabilities.greater(x, p.values(0)); case _ => Probabilities.less(y, x) }
-  }
-  def greaterThanOrEqual(room: Long, x: Distribution, y: Distribution): java.lang.Double =
-    UncertainCalls.of(room)(GreaterOrEqual, x, y, null) {
-      y match {
-        case p: PointDistribution if p.values.length == 1 => Probabilities.greaterOrEqual(x, p.values(0))
-        case _ => Probabilities.lessOrEqual(y, x)
-      }
-    }
-  def lessThan(room: Long, x: Distribution, y: Distribution): java.lang.Double =
-    UncertainCalls.of(room)(Less, x, y, null)(Probabilities.less(x, y))
-  def lessThanOrEqual(room: Long, x: Distribution, y: Distribution): java.lang.Double =
-    UncertainCalls.of(room)(LessOrEqual, x, y, null)(Probabilities.lessOrEqual(x, y))
-  def between(room: Long, x: Distribution, low: Distribution, high: Distribution): java.lang.Double =
-    UncertainCalls.of(room)(Between, x, low, high)(Probabilities.between(x, low, high))
-  def mean(room: Long, x: Distribution): java.lang.Double = x.mean
-  def variance(room: Long, x: Distribution): java.lang.Double = x.variance
-
-  /** The p-quantile, for 0 < p < 1 (0 and 1: the ends of the support, where there are any). */
-  def quantile(room: Long, x: Distribution, p: java.lang.Double): java.lang.Double =
-    if (p.isNaN || p < 0 || p > 1) null
-    else {
-      val value: Double = if (p == 0.0) x.lower else if (p == 1.0) x.upper else x.quantile(p)
-      if (value.isInfinite) null else value
     }
 }

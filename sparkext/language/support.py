@@ -23,6 +23,7 @@ from sparkext.language.expressions import (
     FunctionCall,
 )
 from sparkext.language.query import Query
+from sparkext.language.uncertainty import uncertainty_function
 
 # ------------------------------------------------------------------------------------------
 # The table. To support something, take its line out (or put its name into one of the sets).
@@ -96,6 +97,8 @@ def _in_expression(expression: Expression) -> Iterator[_Finding]:
         if isinstance(part, Exists):
             yield from _in_node(part.pattern)
         match part:
+            case FunctionCall() if uncertainty_function(part) is not None:
+                pass
             case FunctionCall() if cast_of(part) is None:
                 yield place, f"the function <{part.function}>"
             case FunctionCall() if part.distinct or len(part.arguments) != 1:

@@ -39,6 +39,7 @@ from sparkext.language.translate_terms import (
     variable,
 )
 from sparkext.language.translate_triples import TripleTranslation
+from sparkext.language.uncertainty import mistaken_call
 from static_data.rdf_version import RdfVersion
 from static_data.terms import QuotedTriple
 
@@ -168,9 +169,12 @@ class ExpressionTranslation(TripleTranslation):
     def _function(self, tree: Tree[Token]) -> Expression:
         name, *rest = tree.children
         distinct = any(kind_of(node) == "DISTINCT" for node in rest)
-        return FunctionCall(
+        call = FunctionCall(
             self.iri(name).value, self._arguments(rest), distinct, position=position_of(tree)
         )
+        if (mistake := mistaken_call(call)) is not None:
+            fail(tree, mistake)
+        return call
 
     def _exists(self, tree: Tree[Token]) -> Expression:
         (group,) = trees(tree)

@@ -191,6 +191,13 @@ class PatternCompiler:
         self._note(expression)
         return self.expressions.condition(expression, columns)
 
+    def counted_condition(
+        self, expression: Expression, columns: Mapping[Variable, Column]
+    ) -> Column:
+        """As `condition`, for a filter, whose rows are counted if it calls uncertainty functions."""
+        self._note(expression)
+        return self.expressions.counted_condition(expression, columns)
+
     def value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """The id of an expression's value, null for an error; notes what evaluating it needs."""
         self._note(expression)
@@ -320,7 +327,9 @@ class PatternCompiler:
             needed |= set(node.expression.variables)
         inner = self.compile(node.input, scope, needed)
         inner, (expression,) = self.existence.marked(inner, (node.expression,))
-        value = self.value(expression, inner.columns).alias(column_name(node.variable))
+        self._note(expression)
+        value = self.expressions.counted_term(expression, inner.columns)
+        value = value.alias(column_name(node.variable))
         variables = (*inner.variables, node.variable)
         frame = inner.frame.select(*(column(v) for v in inner.variables), value)
         return Solutions(

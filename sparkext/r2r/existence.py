@@ -54,7 +54,7 @@ class Existence:
                 )
                 continue
             marked, (test,) = self.marked(solutions, (part,))
-            kept = marked.where(self.compiler.condition(test, solutions.columns))
+            kept = marked.where(self.compiler.counted_condition(test, solutions.columns))
             if has_exists(part):
                 kept = Solutions(
                     kept.frame.select(*_columns(solutions), *also), *_fields(solutions)

@@ -27,9 +27,11 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
+from sparkext.language.uncertainty import uncertainty_function
 from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
 from sparkext.r2r.scoped_exists import Found
 from sparkext.r2r.solutions import unbound
+from sparkext.r2r.uncertainty_calls import CallSites, UncertaintyCalls, compares_numbers
 from static_data.terms import Literal
 
 if TYPE_CHECKING:
@@ -45,9 +47,22 @@ class ExpressionCompiler:
     `room` is the engine's number, by which functions find its dictionary; `encode` gives the id of a constant.
     """
 
-    def __init__(self, room: int, encode: Callable[[str], int]) -> None:
+    def __init__(
+        self, room: int, encode: Callable[[str], int], sites: CallSites | None = None
+    ) -> None:
         self._room = room
         self._encode = encode
+        self._uncertain = UncertaintyCalls(room, sites or CallSites(lambda: 0), self.term)
+
+    def counted_term(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
+        """As `term`, for a BIND: calls of uncertainty functions and their rows are counted."""
+        return self._uncertain.counted(expression, self.term, columns)
+
+    def counted_condition(
+        self, expression: Expression, columns: Mapping[Variable, Column]
+    ) -> Column:
+        """As `condition`, for a filter: calls of uncertainty functions and their rows are counted."""
+        return self._uncertain.counted(expression, self.condition, columns)
 
     def term(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """The expression's value as a term id (BIGINT), null for an error or an unbound variable."""
@@ -70,6 +85,8 @@ class ExpressionCompiler:
                 return self._quoted(expression.pattern, columns)
             case FunctionCall() if (target := cast_of(expression)) is not None:
                 return self._on_terms(f"cast_{target.lower()}", expression.arguments, columns)
+            case FunctionCall() if uncertainty_function(expression) is not None:
+                return self._uncertain.term(expression, columns)
             case BuiltinCall() if not _is_boolean(expression):
                 return self._builtin(expression, columns)
             case _:
@@ -144,6 +161,8 @@ class ExpressionCompiler:
         """The expression's effective boolean value (SPARQL 1.1, section 17.2.2), null for an error."""
         if _is_boolean(expression):
             return self._boolean(expression, columns)
+        if isinstance(expression, FunctionCall) and uncertainty_function(expression) is not None:
+            return self._uncertain.condition(expression, columns)
         return self._call("cqels_effective_boolean", self.term(expression, columns))
 
     def _boolean(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
@@ -158,6 +177,8 @@ class ExpressionCompiler:
                 )
             case Not():
                 return ~self.condition(expression.operand, columns)
+            case Comparison() if compares_numbers(expression):
+                return self._uncertain.comparison(expression, columns)
             case Comparison():
                 left = self.term(expression.left, columns)
                 return self._compare(

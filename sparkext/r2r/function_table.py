@@ -8,6 +8,7 @@ from sparkext.language.expressions import (
     Aggregate,
     Arithmetic,
     BuiltinCall,
+    Comparison,
     Exists,
     Expression,
     FunctionCall,
@@ -15,6 +16,8 @@ from sparkext.language.expressions import (
     UnaryMinus,
 )
 from sparkext.language.support import expressions_of
+from sparkext.language.uncertainty import uncertainty_function
+from sparkext.r2r.uncertainty_calls import compares_numbers
 from sparkext.rewriting.bound_variables import is_repeatable
 
 TESTS_OF_IDS: Final = {"ISIRI", "ISBLANK", "ISLITERAL", "ISTRIPLE", "HASLANG"}
@@ -67,7 +70,17 @@ def _calls(expression: Expression, names: set[str]) -> bool:
 
 def makes_terms(expression: Expression) -> bool:
     """Whether the value, or one on the way to it, may be a term that no data holds and the dictionary notes."""
-    return any(_makes_term(part) for part in expression.walk())
+    if isinstance(expression, Comparison) and compares_numbers(expression):
+        # Calls within calls pass values that are no terms.
+        return any(makes_terms(part) for side in expression.children for part in _read_by(side))
+    return _makes_term(expression) or any(makes_terms(part) for part in expression.children)
+
+
+def _read_by(call: Expression) -> list[Expression]:
+    """What nested calls of uncertainty functions read as terms."""
+    if uncertainty_function(call) is None:
+        return [call]
+    return [part for argument in call.children for part in _read_by(argument)]
 
 
 def _makes_term(part: Expression) -> bool:

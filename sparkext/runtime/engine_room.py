@@ -175,6 +175,14 @@ class EngineRoom:
         """DESCRIBE of `resources` and of all solutions, from a relation of all triples."""
         return self.jvm.description(triples, _numbers(resources))
 
+    def configure_calls(self, size: int, across_evaluations: bool, extra_nanos: int) -> None:
+        """How calls of uncertainty functions are made: results kept at most, for how long, and what a call costs more."""
+        self.jvm.uncertainCalls().configure(size, across_evaluations, extra_nanos)
+
+    def call_site(self) -> int:
+        """The number of a new place where uncertainty functions are called."""
+        return int(self.jvm.uncertainCalls().newSite())
+
     def statistics(self, sample_rows: int, exact_values: int, drift: float) -> Any:
         """An empty list of measures of one join cluster; see ClusterStatistics.scala."""
         return self.jvm.statistics(sample_rows, exact_values, drift)

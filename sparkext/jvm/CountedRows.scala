@@ -1,0 +1,69 @@
+package org.apache.spark.sql.cqels
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, LeafExpression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types.{BooleanType, DataType, ObjectType}
+
+/** A call site as functions are given it; it travels as data, so that plans of other queries share the compiled code. */
+case class SiteParameter(holder: SiteHolder) extends LeafExpression {
+  override def nullable: Boolean = false
+  override def foldable: Boolean = false
+  override def dataType: DataType = ObjectType(classOf[CallSite])
+  override def eval(input: InternalRow): Any = holder.site
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val reference = ctx.addReferenceObj("site", holder)
+    ev.copy(code = code"final ${classOf[CallSite].getName} ${ev.value} = $reference.site();", isNull = FalseLiteral)
+  }
+}
+
+final class SiteHolder(val room: Long, val number: Int) extends Serializable {
+  @transient private lazy val found: CallSite = UncertainCalls.of(room).site(number)
+  def site(): CallSite = found
+  override def equals(other: Any): Boolean = other match {
+    case s: SiteHolder => s.room == room && s.number == number
+    case _ => false
+  }
+  override def hashCode: Int = java.lang.Long.hashCode(room) * 31 + number
+  override def toString: String = s"site $number"
+}
+
+/** Passes on the value of a filter or BIND, and counts the rows and those that pass (true; for other types: not null).
+ *
+ *  Spark takes it for non-deterministic, so the operator stays where the plan puts it: no rule pushes it through a join,
+ *  makes a second one of it for the join's other side, or computes it twice.
+ */
+case class CountedRows(child: Expression, holder: SiteHolder) extends UnaryExpression {
+  override lazy val deterministic: Boolean = false
+  override def nullable: Boolean = child.nullable
+  override def dataType: DataType = child.dataType
+  override def prettyName: String = "cqels_counted"
+
+  private def isTest = dataType == BooleanType
+
+  override def eval(input: InternalRow): Any = {
+    val value = child.eval(input)
+    holder.site().row(value != null && (!isTest || value.asInstanceOf[Boolean]))
+    value
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val inner = child.genCode(ctx)
+    val reference = ctx.addReferenceObj("site", holder)
+    val count =
+      if (isTest) code"$reference.site().row(!${inner.isNull} && ${inner.value});"
+      else code"$reference.site().row(!${inner.isNull});"
+    ev.copy(code = inner.code + count, isNull = inner.isNull, value = inner.value)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): CountedRows = copy(child = newChild)
+}
+
+object CountedRows {
+  /** Whether an expression has the same value at each look, though its rows may be counted. */
+  def repeatable(e: Expression): Boolean = e.deterministic || !e.exists {
+    case _: CountedRows => false
+    case part => !part.deterministic && part.children.forall(_.deterministic)
+  }
+}

@@ -1,0 +1,117 @@
+package org.apache.spark.sql.cqels
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.types.{DataType, DoubleType, IntegerType, LongType, ObjectType}
+
+/** The functions of `rspu:` (uncertainty paper, Definitions 3 to 7 and 14); an argument of a wrong kind is an error, null.
+ *
+ *  A first argument is a distribution, the others may be numbers: points, then. Nested calls pass the distributions
+ *  themselves; a term is made only where a variable is to have the value.
+ */
+object UncertaintyFunctions {
+  private final val Add = 1
+  private final val Subtract = 2
+  private final val Greater = 3
+  private final val GreaterOrEqual = 4
+  private final val Less = 5
+  private final val LessOrEqual = 6
+  private final val Between = 7
+  private final val Quantile = 8
+  private final val Mean = 9
+  private final val Variance = 10
+
+  // -- values in and out of terms -------------------------------------------------------------------------------
+
+  def distribution(site: CallSite, id: Long): Distribution = site.distribution(id)
+
+  /** A distribution or a number. */
+  def operand(site: CallSite, id: Long): Distribution =
+    if (TermCodec.isInline(id) || TermId.kind(id) == TermId.TypedLiteral) {
+      if (Numbers.rank(site.room, id) > 0) point(Numbers.double(site.room, id)) else site.distribution(id)
+    } else null
+
+  /** A number as the distribution of one point; null for an infinite one and NaN. */
+  def point(value: Double): Distribution = if (value.isNaN || value.isInfinite) null else new PointDistribution(value)
+
+  /** The value of a numeric term. */
+  def number(site: CallSite, id: Long): java.lang.Double =
+    if (Numbers.rank(site.room, id) > 0) Numbers.double(site.room, id) else null
+
+  def doubleTerm(site: CallSite, value: Double): Long = Numbers.floatingTerm(site.room, value, Numbers.DoubleRank)
+
+  /** The literal of a distribution as a term. */
+  def term(site: CallSite, d: Distribution): Long =
+    TermValues.encode(site.room, TermText.quote(d.literal) + "^^<" + Distribution.Datatype + ">")
+
+  // -- the functions --------------------------------------------------------------------------------------------
+
+  def add(site: CallSite, x: Distribution, y: Distribution): Distribution = site(Add, x, y, null)(DistributionSum.add(x, y))
+  def subtract(site: CallSite, x: Distribution, y: Distribution): Distribution =
+    site(Subtract, x, y, null)(DistributionSum.subtract(x, y))
+
+  def greaterThan(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+    site(Greater, x, y, null)(probability(Probabilities.greater(x, y)))
+  def greaterThanOrEqual(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+    site(GreaterOrEqual, x, y, null)(probability(Probabilities.greaterOrEqual(x, y)))
+  def lessThan(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+    site(Less, x, y, null)(probability(Probabilities.less(x, y)))
+  def lessThanOrEqual(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+    site(LessOrEqual, x, y, null)(probability(Probabilities.lessOrEqual(x, y)))
+  def between(site: CallSite, x: Distribution, low: Distribution, high: Distribution): java.lang.Double =
+    site(Between, x, low, high)(probability(Probabilities.between(x, low, high)))
+
+  def mean(site: CallSite, x: Distribution): java.lang.Double = site(Mean, x, null, null)(finite(x.mean))
+  def variance(site: CallSite, x: Distribution): java.lang.Double = site(Variance, x, null, null)(finite(x.variance))
+
+  /** The p-quantile, for 0 < p < 1 (0 and 1: the ends of the support, where there are any). */
+  def quantile(site: CallSite, x: Distribution, p: Double): java.lang.Double =
+    site(Quantile, x, new PointDistribution(p), null)(quantileOf(x, p))
+
+  private[cqels] def quantileOf(x: Distribution, p: Double): java.lang.Double =
+    if (p.isNaN || p < 0 || p > 1) null
+    else finite(if (p == 0.0) x.lower else if (p == 1.0) x.upper else x.quantile(p))
+
+  private[cqels] def finite(value: Double): java.lang.Double = if (value.isNaN || value.isInfinite) null else value
+
+  private def probability(value: Double): java.lang.Double = value
+
+  // -- as Spark functions ---------------------------------------------------------------------------------------
+
+  private val Site = ObjectType(classOf[CallSite])
+  private[cqels] val Value = ObjectType(classOf[Distribution])
+
+  def all: Seq[TermFunctions.Description] = Seq(
+    (FunctionIdentifier("cqels_site"), TermFunctions.info("cqels_site", "site"), {
+      case Seq(Literal(room: Long, LongType), Literal(site: Int, IntegerType)) => SiteParameter(new SiteHolder(room, site))
+      case other => throw new IllegalArgumentException(s"cqels_site takes an engine's number and a site's, not ${other.mkString(", ")}")
+    }: TermFunctions.Builder),
+    (FunctionIdentifier("cqels_counted"), TermFunctions.info("cqels_counted", "counted"), {
+      case Seq(SiteParameter(holder), child) => CountedRows(child, holder)
+      case other => throw new IllegalArgumentException(s"cqels_counted takes a site and a value, not ${other.mkString(", ")}")
+    }: TermFunctions.Builder),
+    call("distribution", Value, LongType),
+    call("operand", Value, LongType),
+    call("number", DoubleType, LongType),
+    call("doubleTerm", LongType, DoubleType),
+    call("term", LongType, Value),
+    call("add", Value, Value, Value),
+    call("subtract", Value, Value, Value),
+    call("greaterThan", DoubleType, Value, Value),
+    call("greaterThanOrEqual", DoubleType, Value, Value),
+    call("lessThan", DoubleType, Value, Value),
+    call("lessThanOrEqual", DoubleType, Value, Value),
+    call("between", DoubleType, Value, Value, Value),
+    call("mean", DoubleType, Value),
+    call("variance", DoubleType, Value),
+    call("quantile", DoubleType, Value, DoubleType),
+    unsited("point", Value, DoubleType))
+
+  private def call(method: String, result: DataType, inputs: DataType*): TermFunctions.Description =
+    TermFunctions.call("cqels_rspu_" + method.toLowerCase(java.util.Locale.ROOT), this, method, result, nullable = true,
+      Site +: inputs: _*)
+
+  private def unsited(method: String, result: DataType, inputs: DataType*): TermFunctions.Description =
+    TermFunctions.call("cqels_rspu_" + method, this, method, result, nullable = true, inputs: _*)
+}

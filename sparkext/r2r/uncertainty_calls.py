@@ -1,0 +1,182 @@
+"""Uncertainty functions as Spark columns: distributions and probabilities pass from call to call without being terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from sparkext.language.algebra import Variable
+from sparkext.language.expressions import Comparison, Constant, Expression, FunctionCall
+from sparkext.language.uncertainty import (
+    RSPU,
+    UncertaintyFunction,
+    calls_uncertainty,
+    uncertainty_function,
+)
+from static_data.terms import XSD, Literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_DOUBLE_BY_PROMOTION: Final = {XSD + name for name in ("integer", "decimal", "double")}
+
+Columns = Mapping[Variable, "Column"]
+
+
+def compares_numbers(comparison: Comparison) -> bool:
+    """Whether both sides are the doubles of uncertainty functions, or one is and the other a number in the query.
+
+    Such a comparison is one of doubles in SPARQL, too: integers and decimals are promoted (SPARQL 1.1, section 17.3).
+    """
+    sides = comparison.left, comparison.right
+    numbers = [_gives_number(side) for side in sides]
+    constants = [_is_number(side) for side in sides]
+    return any(numbers) and all(n or c for n, c in zip(numbers, constants, strict=True))
+
+
+def _gives_number(expression: Expression) -> bool:
+    function = uncertainty_function(expression)
+    return function is not None and function.gives == "number"
+
+
+def _is_number(expression: Expression) -> bool:
+    if not isinstance(expression, Constant) or not isinstance(expression.term, Literal):
+        return False
+    return expression.term.datatype in _DOUBLE_BY_PROMOTION
+
+
+class CallSites:
+    """The numbers of a query's filters, BINDs and other expressions that call uncertainty functions.
+
+    The same expression has the same number in all plans of the query; `number` gives a new one.
+    """
+
+    def __init__(self, number: Callable[[], int]) -> None:
+        self._number = number
+        self._sites: dict[Expression, int] = {}
+
+    def of(self, expression: Expression) -> int:
+        """The number of an expression."""
+        if expression not in self._sites:
+            self._sites[expression] = self._number()
+        return self._sites[expression]
+
+    @property
+    def all(self) -> dict[Expression, int]:
+        """Every expression that has been given a number."""
+        return dict(self._sites)
+
+
+class UncertaintyCalls:
+    """Compiles the calls of one query.
+
+    `term` compiles any other expression to a column of term ids, `room` is the engine's number.
+    """
+
+    def __init__(
+        self, room: int, sites: CallSites, term: Callable[[Expression, Columns], Column]
+    ) -> None:
+        self._room = room
+        self._sites = sites
+        self._term = term
+        self._site: int | None = None
+
+    def counted(
+        self, expression: Expression, compile: Callable[[Expression, Columns], Column], given: Columns
+    ) -> Column:
+        """A filter or BIND compiled so that its rows and calls are counted under its own site."""
+        if not calls_uncertainty(expression):
+            return compile(expression, given)
+        site = self._sites.of(expression)
+        before, self._site = self._site, site
+        try:
+            value = compile(expression, given)
+        finally:
+            self._site = before
+        return F.call_function("cqels_counted", self._site_column(site), value)
+
+    def term(self, call: FunctionCall, columns: Columns) -> Column:
+        """A call's value as a term id."""
+        function = _function(call)
+        value = self._value(call, function, columns)
+        to_term = "doubleterm" if function.gives == "number" else "term"
+        return self._invoke(to_term, call, value)
+
+    def condition(self, call: FunctionCall, columns: Columns) -> Column:
+        """The effective boolean value of a call: of a number, whether it is not 0; of a distribution, an error."""
+        function = _function(call)
+        if function.gives == "distribution":
+            return F.lit(None).cast("boolean")
+        return self._value(call, function, columns) != F.lit(0.0)
+
+    def comparison(self, comparison: Comparison, columns: Columns) -> Column:
+        """A comparison for which `compares_numbers` holds."""
+        left, right = (self._side(s, columns, comparison) for s in (comparison.left, comparison.right))
+        match comparison.operator:
+            case "=":
+                return left == right
+            case "!=":
+                return left != right
+            case "<":
+                return left < right
+            case "<=":
+                return left <= right
+            case ">":
+                return left > right
+            case _:
+                return left >= right
+
+    def _side(self, side: Expression, columns: Columns, around: Comparison) -> Column:
+        function = uncertainty_function(side)
+        if function is None:
+            return self._invoke("number", around, self._term(side, columns))
+        assert isinstance(side, FunctionCall)
+        return self._value(side, function, columns)
+
+    def _value(
+        self, call: FunctionCall, function: UncertaintyFunction, columns: Columns
+    ) -> Column:
+        """A call's value: an object of the JVM's class Distribution, or a DOUBLE."""
+        first, *others = call.arguments
+        read = self._number if function.numbers_only else self._operand
+        arguments = [self._distribution(first, columns), *(read(o, columns, call) for o in others)]
+        return self._invoke(call.function.removeprefix(RSPU).lower(), call, *arguments)
+
+    def _distribution(self, expression: Expression, columns: Columns) -> Column:
+        function = uncertainty_function(expression)
+        if function is not None and function.gives == "distribution":
+            assert isinstance(expression, FunctionCall)
+            return self._value(expression, function, columns)
+        return self._invoke("distribution", expression, self._term(expression, columns))
+
+    def _operand(self, expression: Expression, columns: Columns, call: FunctionCall) -> Column:
+        function = uncertainty_function(expression)
+        if function is None:
+            return self._invoke("operand", call, self._term(expression, columns))
+        assert isinstance(expression, FunctionCall)
+        value = self._value(expression, function, columns)
+        if function.gives == "distribution":
+            return value
+        return F.call_function("cqels_rspu_point", value)
+
+    def _number(self, expression: Expression, columns: Columns, call: FunctionCall) -> Column:
+        function = uncertainty_function(expression)
+        if function is not None and function.gives == "number":
+            assert isinstance(expression, FunctionCall)
+            return self._value(expression, function, columns)
+        return self._invoke("number", call, self._term(expression, columns))
+
+    def _invoke(self, name: str, place: Expression, *arguments: Column) -> Column:
+        site = self._sites.of(place) if self._site is None else self._site
+        return F.call_function(f"cqels_rspu_{name}", self._site_column(site), *arguments)
+
+    def _site_column(self, site: int) -> Column:
+        return F.call_function("cqels_site", F.lit(self._room).cast("bigint"), F.lit(site))
+
+
+def _function(call: FunctionCall) -> UncertaintyFunction:
+    function = uncertainty_function(call)
+    assert function is not None
+    return function
