@@ -9,7 +9,7 @@ import difflib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sparkext.errors import ConfigurationError
 from sparkext.s2r.profiles import PROFILES
@@ -145,7 +145,7 @@ class Settings:
         "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
         " H3 and `filterPlacement`.",
     )
-    filter_placement: str = _key(
+    filter_placement: Literal["early", "late", "cost"] = _key(
         "filterPlacement",
         choice("early", "late", "cost"),
         "cost",
@@ -300,9 +300,9 @@ class Settings:
         "filterScope",
         choice("standard", "lift"),
         "standard",
-        "A filter inside WINDOW or GRAPH that reads a variable bound only outside never holds in SPARQL;"
-        " such a filter is warned of. With `lift` it is moved to the nearest group around it that binds"
-        " its variables.",
+        "A filter inside WINDOW or GRAPH that reads a variable bound only outside never holds in SPARQL, and a BIND"
+        " there leaves its variable unbound; both are warned of. With `lift` they are moved to the nearest group"
+        " around them that binds the variables.",
     )
     duplicates: str = _key(
         "duplicates",

@@ -1,9 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
-import org.apache.spark.sql.types.{DataType, DoubleType, IntegerType, LongType, ObjectType}
+import org.apache.spark.sql.types.{DataType, DoubleType, LongType, ObjectType}
 
 /** The functions of `rspu:` (uncertainty paper, Definitions 3 to 7 and 14); an argument of a wrong kind is an error, null.
  *
@@ -84,7 +82,8 @@ object UncertaintyFunctions {
 
   def all: Seq[TermFunctions.Description] = Seq(
     (FunctionIdentifier("cqels_site"), TermFunctions.info("cqels_site", "site"), {
-      case Seq(Literal(room: Long, LongType), Literal(site: Int, IntegerType)) => SiteParameter(new SiteHolder(room, site))
+      case Seq(room, site) if room.foldable && site.foldable =>
+        SiteParameter(new SiteHolder(room.eval().asInstanceOf[Long], site.eval().asInstanceOf[Int]))
       case other => throw new IllegalArgumentException(s"cqels_site takes an engine's number and a site's, not ${other.mkString(", ")}")
     }: TermFunctions.Builder),
     (FunctionIdentifier("cqels_counted"), TermFunctions.info("cqels_counted", "counted"), {

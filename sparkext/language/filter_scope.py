@@ -1,13 +1,14 @@
-"""Warnings about filters that use a variable from outside their WINDOW or GRAPH.
+"""Warnings about filters and BINDs that use a variable from outside their WINDOW or GRAPH.
 
 SPARQL evaluates bottom-up: such a variable is unbound where the filter runs, the filter fails, and
-the answer is empty. That is the standard's meaning and the engine's too; it is seldom what the
-author wanted.
+the answer is empty; a BIND leaves its variable unbound. That is the standard's meaning and the
+engine's too; it is seldom what the author wanted.
 """
 
 from __future__ import annotations
 
 from sparkext.language.algebra import (
+    Extend,
     Filter,
     Graph,
     Join,
@@ -22,8 +23,8 @@ from sparkext.language.query import QueryWarning
 
 
 def filter_scope_warnings(pattern: Node) -> list[QueryWarning]:
-    """Return a warning for each variable of a filter inside WINDOW or GRAPH that only the outside
-    binds.
+    """Return a warning for each variable of a filter or BIND inside WINDOW or GRAPH that only the
+    outside binds.
     """
     warnings: list[QueryWarning] = []
     _look(pattern, frozenset(), None, warnings)
@@ -38,6 +39,8 @@ def _look(
     if around is not None:
         if isinstance(node, Filter):
             _check(node.condition, node.input.variables, outside, around, warnings)
+        elif isinstance(node, Extend):
+            _check(node.expression, node.input.variables, outside, around, warnings, node.variable)
         elif isinstance(node, LeftJoin) and node.condition is not None:
             _check(node.condition, node.variables, outside, around, warnings)
     if isinstance(node, Join | LeftJoin):
@@ -54,15 +57,18 @@ def _check(
     outside: frozenset[Variable],
     around: str,
     warnings: list[QueryWarning],
+    bound: Variable | None = None,
 ) -> None:
+    what = "FILTER" if bound is None else "BIND"
+    so = "the FILTER is never true" if bound is None else f"the BIND leaves {bound} unbound"
     for reference in _references(condition):
         variable = reference.variable
         if variable not in inside and variable in outside:
             line, column = reference.position or Position(1, 1)
             warnings.append(
                 QueryWarning(
-                    f"{variable} is not bound inside this {around} group, so the FILTER is "
-                    "never true; move the FILTER out to where the variable is bound, or set "
+                    f"{variable} is not bound inside this {around} group, so {so}; "
+                    f"move the {what} out to where the variable is bound, or set "
                     "spark.cqels.filterScope=lift to have it read there",
                     line,
                     column,

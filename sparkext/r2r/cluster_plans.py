@@ -197,7 +197,7 @@ class ClusterPlanner:
             JoinFilter(name, frozenset(v.name for v in condition.variables), kind=_kind(condition))
             for name, condition in self._conditions.items()
             # What EXISTS finds may change while the static data do not: it is asked for at the end.
-            if not has_exists(condition)
+            if not (has_exists(condition) or self._compiler.uncertain.comes_last(condition))
             and condition.variables
             and {v.name for v in condition.variables} <= bound
         )

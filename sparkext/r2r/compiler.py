@@ -61,6 +61,7 @@ from sparkext.r2r.share_clusters import shared_cluster
 from sparkext.r2r.slices import sliced
 from sparkext.r2r.solutions import Solutions, column, column_name, left_join, minus, union
 from sparkext.r2r.stage_rows import Given, StageRows
+from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class PatternCompiler:
     `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
     that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
-    `early_filters` is heuristic H3.
+    `early_filters` is heuristic H3, `uncertain` where calls of uncertainty functions go.
     """
 
     room: EngineRoom
@@ -90,6 +91,7 @@ class PatternCompiler:
     costs: CostModel = field(default_factory=CostModel)
     orders: Sequence[PlanNode] = ()
     early_filters: bool = True
+    uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
     reads_clock: bool = False
@@ -324,6 +326,8 @@ class PatternCompiler:
 
     def _extend(self, node: Extend, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
         if needed is not None:
+            if node.variable not in needed and self.uncertain.lazy:
+                return self.compile(node.input, scope, needed)
             needed |= set(node.expression.variables)
         inner = self.compile(node.input, scope, needed)
         inner, (expression,) = self.existence.marked(inner, (node.expression,))

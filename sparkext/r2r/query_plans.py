@@ -27,6 +27,7 @@ from sparkext.r2r.scoped_exists import scope_exists
 from sparkext.r2r.solution_functions import complete_calls
 from sparkext.r2r.solutions import Solutions
 from sparkext.r2r.window_graphs import bind_window_graphs
+from sparkext.rewriting.lazy_binds import delay_binds
 from sparkext.rewriting.push_filters import push_filters
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def compile_query(
     pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
     pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
     if compiler.early_filters:
-        pattern = push_filters(pattern)
+        pattern = push_filters(pattern, compiler.uncertain.comes_last)
+    if compiler.uncertain.lazy:
+        pattern = delay_binds(pattern, compiler.uncertain.cached)
     pattern, modifiers, project = _peel(scope_exists(pattern, scope))
     sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):

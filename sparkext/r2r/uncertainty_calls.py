@@ -1,4 +1,4 @@
-"""Uncertainty functions as Spark columns: distributions and probabilities pass from call to call without being terms."""
+"""Uncertainty functions as Spark columns: what one call gives another is a distribution or a number, not a term."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _gives_number(expression: Expression) -> bool:
 def _is_number(expression: Expression) -> bool:
     if not isinstance(expression, Constant) or not isinstance(expression.term, Literal):
         return False
-    return expression.term.datatype in _DOUBLE_BY_PROMOTION
+    return expression.term.datatype.value in _DOUBLE_BY_PROMOTION
 
 
 class CallSites:
@@ -84,7 +84,10 @@ class UncertaintyCalls:
         self._site: int | None = None
 
     def counted(
-        self, expression: Expression, compile: Callable[[Expression, Columns], Column], given: Columns
+        self,
+        expression: Expression,
+        compile: Callable[[Expression, Columns], Column],
+        given: Columns,
     ) -> Column:
         """A filter or BIND compiled so that its rows and calls are counted under its own site."""
         if not calls_uncertainty(expression):
@@ -113,7 +116,9 @@ class UncertaintyCalls:
 
     def comparison(self, comparison: Comparison, columns: Columns) -> Column:
         """A comparison for which `compares_numbers` holds."""
-        left, right = (self._side(s, columns, comparison) for s in (comparison.left, comparison.right))
+        left, right = (
+            self._side(s, columns, comparison) for s in (comparison.left, comparison.right)
+        )
         match comparison.operator:
             case "=":
                 return left == right
@@ -135,9 +140,7 @@ class UncertaintyCalls:
         assert isinstance(side, FunctionCall)
         return self._value(side, function, columns)
 
-    def _value(
-        self, call: FunctionCall, function: UncertaintyFunction, columns: Columns
-    ) -> Column:
+    def _value(self, call: FunctionCall, function: UncertaintyFunction, columns: Columns) -> Column:
         """A call's value: an object of the JVM's class Distribution, or a DOUBLE."""
         first, *others = call.arguments
         read = self._number if function.numbers_only else self._operand

@@ -1,13 +1,15 @@
-"""`spark.cqels.filterScope=lift`: filters moved out to the group that binds their variables.
+"""`spark.cqels.filterScope=lift`: filters and BINDs moved out to the group that binds their variables.
 
 This is no equivalence. SPARQL evaluates bottom-up, so a filter inside WINDOW or GRAPH that reads a variable of the
-outside never holds; who writes it means the outer group. Here such a filter is read as if it stood there.
+outside never holds, and a BIND there leaves its variable unbound; who writes it means the outer group. Here they are
+read as if they stood there.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sparkext.language.algebra import (
     Distinct,
@@ -19,6 +21,7 @@ from sparkext.language.algebra import (
     Minus,
     Node,
     OrderBy,
+    Position,
     Project,
     Reduced,
     Slice,
@@ -33,7 +36,18 @@ from sparkext.language.translate_patterns import conjunction
 from sparkext.rewriting.bound_variables import holds_exists, mentioned_variables
 from sparkext.rewriting.filters import conjuncts
 
-_Lifted = tuple[Node, list[Expression]]
+
+@dataclass(frozen=True)
+class _Bind:
+    """A BIND on its way out."""
+
+    variable: Variable
+    expression: Expression
+    position: Position | None
+
+
+_Moving = Expression | _Bind
+_Lifted = tuple[Node, list[_Moving]]
 
 
 def apply_filter_scope(query: Query, scope: str) -> Query:
@@ -53,11 +67,12 @@ def apply_filter_scope(query: Query, scope: str) -> Query:
 
 
 def lift_filters(pattern: Node) -> Node:
-    """Return the pattern with filters that read variables of the outside lifted to where they are bound.
+    """Return the pattern with filters and BINDs that read variables of the outside lifted to where they are bound.
 
     A filter inside WINDOW or GRAPH, or the condition of an OPTIONAL there, moves to the nearest group around it that
     binds all its variables; if that is an OPTIONAL with what stands before it, it becomes the OPTIONAL's condition.
-    It never leaves a branch of UNION, the right side of MINUS, or a sub-select, and one with EXISTS stays.
+    It never leaves a branch of UNION, the right side of MINUS, or a sub-select, and one with EXISTS stays. A BIND
+    moves likewise, but out of no OPTIONAL, and with it the filters that read its variable.
 
     >>> from sparkext.language.algebra_text import format_algebra
     >>> from sparkext.language.parser import parse_query
@@ -77,10 +92,26 @@ def lift_filters(pattern: Node) -> Node:
 def _group(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
     """A whole group: what was lifted in it and is bound by it becomes a filter of it; the rest goes on."""
     lifted, waiting = _lift(node, outside, inside)
-    here = [part for part in waiting if mentioned_variables(part) <= set(lifted.variables)]
+    here: list[Expression] = []
+    still: list[_Moving] = []
+    for part in waiting:  # a BIND comes before the filters that read its variable
+        if not _read(part) <= set(lifted.variables):
+            still.append(part)
+        elif isinstance(part, _Bind):
+            lifted = Extend(lifted, part.variable, part.expression, position=part.position)
+        else:
+            here.append(part)
     if here:
         lifted = Filter(conjunction(here), lifted, position=here[0].position)
-    return lifted, [part for part in waiting if part not in here]
+    return lifted, still
+
+
+def _read(part: _Moving) -> frozenset[Variable]:
+    return mentioned_variables(part.expression if isinstance(part, _Bind) else part)
+
+
+def _to_be_bound(waiting: Sequence[_Moving]) -> set[Variable]:
+    return {part.variable for part in waiting if isinstance(part, _Bind)}
 
 
 def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
@@ -88,7 +119,7 @@ def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
     match node:
         case Filter():
             lifted, waiting = _group(node.input, outside, inside)
-            kept, leaving = _parted(node.condition, lifted, outside, inside)
+            kept, leaving = _parted(node.condition, lifted, outside | _to_be_bound(waiting), inside)
             waiting += leaving
             if not kept:
                 return lifted, waiting
@@ -109,6 +140,9 @@ def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
             return dataclasses.replace(node, left=left, right=right), waiting
         case Extend():
             lifted, waiting = _lift(node.input, outside | {node.variable}, inside)
+            around = outside | _to_be_bound(waiting)
+            if _leaves(node.expression, lifted, around, inside):
+                return lifted, [*waiting, _Bind(node.variable, node.expression, node.position)]
             return dataclasses.replace(node, input=lifted), waiting
         case Project() | Distinct() | Reduced() | OrderBy() | Slice() | ToMultiset():
             lifted, _ = _group(node.input, frozenset(), inside)
@@ -120,14 +154,19 @@ def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
 def _left_join(node: LeftJoin, outside: frozenset[Variable], inside: bool) -> _Lifted:
     left, waiting = _lift(node.left, outside.union(node.right.variables), inside)
     right, more = _group(node.right, outside.union(node.left.variables), inside)
+    if _to_be_bound(more):
+        right, more = _group(node.right, frozenset(), inside)
     joined = dataclasses.replace(node, left=left, right=right)
     kept: list[Expression] = []
     if node.condition is not None:
         kept, leaving = _parted(node.condition, joined, outside, inside)
         waiting += leaving
     bound = set(joined.variables)
-    kept += [part for part in more if mentioned_variables(part) <= bound]
-    waiting += [part for part in more if not mentioned_variables(part) <= bound]
+    for part in more:
+        if not isinstance(part, _Bind) and mentioned_variables(part) <= bound:
+            kept.append(part)
+        else:
+            waiting.append(part)
     return dataclasses.replace(joined, condition=conjunction(kept) if kept else None), waiting
 
 
@@ -135,10 +174,13 @@ def _parted(
     condition: Expression, node: Node, outside: frozenset[Variable], inside: bool
 ) -> tuple[list[Expression], list[Expression]]:
     """The parts of a condition on `node` that stay, and those that leave it."""
+    parts = conjuncts(condition)
+    leaving = [part for part in parts if _leaves(part, node, outside, inside)]
+    return [part for part in parts if part not in leaving], leaving
 
-    def leaves(part: Expression) -> bool:
-        missing = mentioned_variables(part).difference(node.variables)
-        return inside and bool(missing) and missing <= outside and not holds_exists(part)
 
-    parts: Sequence[Expression] = conjuncts(condition)
-    return [p for p in parts if not leaves(p)], [p for p in parts if leaves(p)]
+def _leaves(
+    expression: Expression, node: Node, outside: frozenset[Variable] | set[Variable], inside: bool
+) -> bool:
+    missing = mentioned_variables(expression).difference(node.variables)
+    return inside and bool(missing) and missing <= outside and not holds_exists(expression)

@@ -56,8 +56,8 @@ _THROUGH: Final[dict[type[Node], Callable[[Node], Node | None]]] = {
 }
 
 
-def push_filters(node: Node) -> Node:
-    """Return an equivalent pattern whose filters stand as early as the rules let them.
+def push_filters(node: Node, stays: Callable[[Expression], bool] = lambda _: False) -> Node:
+    """Return an equivalent pattern whose filters stand as early as the rules let them, but for those that stay.
 
     >>> from sparkext.language.algebra_text import format_algebra
     >>> from sparkext.language.parser import parse_query
@@ -72,19 +72,21 @@ def push_filters(node: Node) -> Node:
           ?o <e:q> ?x
     """
     if isinstance(node, LeftJoin) and node.condition is not None:
-        node = _into_optional(node, node.condition)
+        node = _into_optional(node, node.condition, stays)
     if not isinstance(node, Filter):
-        children = tuple(push_filters(child) for child in node.children)
+        children = tuple(push_filters(child, stays) for child in node.children)
         return node if children == node.children else node.replace_children(children)
     inner = node.input
     left: list[Expression] = []
     for part in conjuncts(node.condition):
-        pushed = _sink(dataclasses.replace(node, condition=part, input=inner))
+        pushed = None
+        if not stays(part):
+            pushed = _sink(dataclasses.replace(node, condition=part, input=inner))
         if pushed is None:
             left.append(part)
         else:
             inner = pushed
-    inner = push_filters(inner)
+    inner = push_filters(inner, stays)
     if not left:
         return inner
     return dataclasses.replace(node, condition=conjunction(left), input=inner)
@@ -152,11 +154,13 @@ def _gains_inside(sub_select: Node) -> bool:
     return not (distinct and one_pattern)
 
 
-def _into_optional(node: LeftJoin, condition: Expression) -> LeftJoin:
+def _into_optional(
+    node: LeftJoin, condition: Expression, stays: Callable[[Expression], bool]
+) -> LeftJoin:
     """The parts of an OPTIONAL's condition that speak of the optional part alone become filters of it."""
     kept: list[Expression] = []
     for part in conjuncts(condition):
-        pushed = f_o_push(dataclasses.replace(node, condition=part))
+        pushed = None if stays(part) else f_o_push(dataclasses.replace(node, condition=part))
         if pushed is None:
             kept.append(part)
         else:

@@ -176,7 +176,7 @@ class EngineRoom:
         return self.jvm.description(triples, _numbers(resources))
 
     def configure_calls(self, size: int, across_evaluations: bool, extra_nanos: int) -> None:
-        """How calls of uncertainty functions are made: results kept at most, for how long, and what a call costs more."""
+        """How uncertainty functions are called: how many results are kept, for how long, what a call costs more."""
         self.jvm.uncertainCalls().configure(size, across_evaluations, extra_nanos)
 
     def call_site(self) -> int:

@@ -76,6 +76,8 @@ class Explanation:
             lines.append(f"switched at {when}: {switch['cause']}")
             lines.append(f"  from {switch['old']}, {switch['cost_before']:,.0f} us")
             lines.append(f"  to   {switch['new']}, {switch['cost_after']:,.0f} us")
+        for site in self.data.get("calls", ()):
+            lines.append(_calls_line(site))
         for plan in self.data["operators"]:
             lines.append(f"operators of {plan['plan']} (rows counted in the last evaluation):")
             lines.extend(_operator_lines(plan["root"], 1))
@@ -118,6 +120,7 @@ def explain_query(
                 }
                 for switch in query.history()
             ],
+            "calls": query.calls.describe(),
             "operators": [
                 {"plan": plan["plan"], "root": root.as_dict()}
                 for plan, root in zip(operators, roots, strict=True)
@@ -202,6 +205,14 @@ def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bo
 
 def _indented(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
+
+
+def _calls_line(site: dict[str, Any]) -> str:
+    last = site["last"]
+    return (
+        f"{site['expression']}: {last['rows_passed']:,} of {last['rows_in']:,} rows, {last['calls']:,} calls"
+        f" in {last['seconds'] * 1e3:.3f} ms, {last['cache_hits']:,} spared"
+    )
 
 
 def _operator_lines(operator: dict[str, Any], depth: int) -> list[str]:

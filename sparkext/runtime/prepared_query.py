@@ -26,10 +26,12 @@ from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.r2r.leaves import DefaultGraph
 from sparkext.r2r.query_plans import compile_query
 from sparkext.r2r.solutions import column_name
+from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime import answers_file
 from sparkext.runtime.adaptation import Adaptation, FollowedCluster
 from sparkext.runtime.answers import Answers
+from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
@@ -60,6 +62,7 @@ class PreparedQuery:
         self._window_order = list(windows.values())
         self._dataset = Dataset(engine.store, query.dataset, engine.room)
         self._bags = engine.settings.duplicates == "bag"
+        self.calls = CallCounts(engine.room.call_site)
         self._patterns = WindowPatterns(
             engine.room,
             engine.windows,
@@ -129,7 +132,7 @@ class PreparedQuery:
         return PatternCompiler(
             engine.room,
             frames,
-            ExpressionCompiler(engine.room.number, engine.constant),
+            ExpressionCompiler(engine.room.number, engine.constant, self.calls.sites),
             LeafEstimates(
                 dataset,
                 engine.store.catalogue,
@@ -147,6 +150,11 @@ class PreparedQuery:
             costs=engine.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
+            uncertain=UncertainPlacement(
+                "late" if settings.heuristics_h4_enabled else settings.filter_placement,
+                settings.lazy_variables_enabled,
+                settings.function_cache_enabled,
+            ),
         )
 
     def _open(self) -> Any:
@@ -162,6 +170,7 @@ class PreparedQuery:
         made.sliced(",".join(map(str, frames.order)), frames.offset, limit)
         if frames.makes_terms or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
+        self.calls.tell(made)
         made.setForm(self._form())
         if self._bags:
             made.setBags()
@@ -217,6 +226,7 @@ class PreparedQuery:
         self._plans = plans
         self._shown_orders = orders_of(plans.orders)
         self._jvm.replacePlans(plans.jvm)
+        self.calls.tell(self._jvm)
         self._executed = False
 
     def static_data_changed(
@@ -291,6 +301,7 @@ class PreparedQuery:
         else:
             outcome = self._run_adapted(self._adaptation, bounds, instant)
         self._executed = True
+        self.calls.note(outcome)
         seconds = (outcome["run_ns"] + outcome["decode_ns"]) / 1e9
         self._timeline.append(Evaluated(instant, seconds, self._shown_orders))
         return answers_file.take(outcome, self.variables), outcome

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class QueryProgress:
-    """Counts since registration; times are seconds.
+    """Counts since registration; times are seconds. `calls` of uncertainty functions were made, `cache_hits` spared.
 
     `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
     beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is
@@ -27,6 +27,8 @@ class QueryProgress:
     run_seconds: float = 0.0
     decode_seconds: float = 0.0
     optimizer_seconds: float = 0.0
+    calls: int = 0
+    cache_hits: int = 0
     lag: float = 0.0
     failures: int = 0
     subscriber_failures: int = 0
@@ -41,6 +43,9 @@ class QueryProgress:
         self.run_seconds += outcome["run_ns"] / 1e9
         self.decode_seconds += outcome["decode_ns"] / 1e9
         self.optimizer_seconds += outcome.get("optimizer_ns", 0) / 1e9
+        for _, calls, hits, *_ in outcome.get("calls", ()):
+            self.calls += calls
+            self.cache_hits += hits
         if step is None:
             return
         behind, available = self.lag, step / 1000.0

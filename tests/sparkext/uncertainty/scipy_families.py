@@ -47,7 +47,7 @@ class Family:
             return sum(w * function(v) for v, w in self.points)
         low, high = self.frozen.ppf(1e-13), self.frozen.ppf(1 - 1e-13)
         inner = [self.frozen.ppf(q) for q in (0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999)]
-        edges = [e for e in getattr(self.frozen, "edges", ())]
+        edges = list(getattr(self.frozen, "edges", ()))
         cuts = sorted({low, high, *(c for c in (*inner, *edges, *kinks) if low < c < high)})
         return sum(
             integrate.quad(

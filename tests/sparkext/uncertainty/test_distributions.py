@@ -92,9 +92,9 @@ def test_sums_and_differences(jvm: Jvm) -> None:
 
             kinks = tuple(sign * (z - b) for b in x.breaks())
             read = jvm.parse(made.literal())
-            assert read.cdf(z) == pytest.approx(
-                right.expectation(at, kinks), abs=STATED_ERROR
-            ), made.literal()
+            assert read.cdf(z) == pytest.approx(right.expectation(at, kinks), abs=STATED_ERROR), (
+                made.literal()
+            )
             assert made.mean() == pytest.approx(left.mean + sign * right.mean, abs=1e-9)
             assert made.variance() == pytest.approx(left.variance + right.variance, abs=1e-9)
             assert read.cdf(read.quantile(0.3)) >= 0.3 - STATED_ERROR

@@ -1,0 +1,80 @@
+"""What a query's filters and BINDs with uncertainty functions have cost and let through, as the JVM counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sparkext.language.algebra_text import format_expression
+from sparkext.language.expressions import Expression
+from sparkext.r2r.uncertainty_calls import CallSites
+
+
+@dataclass(frozen=True)
+class CallCount:
+    """Counts at one place that calls uncertainty functions.
+
+    `calls` were made, `cache_hits` were spared by the function cache, the calls made took `seconds`. Of `rows_in` rows
+    that came there `rows_passed` passed the filter, or got a value from the BIND.
+    """
+
+    calls: int = 0
+    cache_hits: int = 0
+    seconds: float = 0.0
+    rows_in: int = 0
+    rows_passed: int = 0
+
+    def __add__(self, other: CallCount) -> CallCount:
+        return CallCount(
+            self.calls + other.calls,
+            self.cache_hits + other.cache_hits,
+            self.seconds + other.seconds,
+            self.rows_in + other.rows_in,
+            self.rows_passed + other.rows_passed,
+        )
+
+
+class CallCounts:
+    """The call sites of one query, and what was counted there: in the last evaluation, and since registration."""
+
+    def __init__(self, number: Callable[[], int]) -> None:
+        self.sites = CallSites(number)
+        self._told: set[int] = set()
+        self._last: dict[int, CallCount] = {}
+        self._total: dict[int, CallCount] = {}
+
+    def tell(self, jvm_query: Any) -> None:
+        """Have the JVM report the sites that it does not report yet."""
+        for site in self.sites.all.values():
+            if site not in self._told:
+                self._told.add(site)
+                jvm_query.addSite(site)
+
+    def note(self, outcome: Mapping[str, Any]) -> None:
+        """Add the report of an evaluation."""
+        for site, calls, hits, nanos, rows_in, rows_passed in outcome.get("calls", ()):
+            counted = CallCount(calls, hits, nanos / 1e9, rows_in, rows_passed)
+            self._last[site] = counted
+            self._total[site] = self._total.get(site, CallCount()) + counted
+
+    def last(self, expression: Expression) -> CallCount | None:
+        """What the last evaluation counted for a filter's condition or a BIND's expression."""
+        site = self.sites.all.get(expression)
+        return None if site is None else self._last.get(site)
+
+    def total(self, expression: Expression) -> CallCount | None:
+        """What all evaluations counted for a filter's condition or a BIND's expression."""
+        site = self.sites.all.get(expression)
+        return None if site is None else self._total.get(site)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Every site as plain data."""
+        return [
+            {
+                "expression": format_expression(expression),
+                "last": vars(self._last.get(site, CallCount())),
+                "total": vars(self._total.get(site, CallCount())),
+            }
+            for expression, site in self.sites.all.items()
+        ]
