@@ -46,7 +46,7 @@ def delay_binds(pattern: Node, cached: bool = True) -> Node:
     >>> text = '''PREFIX rspu: <http://w3id.org/rsp/rspu#>
     ... SELECT * { GRAPH <e:g> { ?s <e:p> ?x BIND(rspu:mean(?x) AS ?m) } ?s <e:q> ?y FILTER(?m > 1) }'''
     >>> print(format_algebra(delay_binds(parse_query(text).pattern.input)))
-    Extend ?m := <http://w3id.org/rsp/rspu#mean>(?x)
+    Extend ?m = <http://w3id.org/rsp/rspu#mean>(?x)
       Filter <http://w3id.org/rsp/rspu#mean>(?x) > 1
         Join
           Graph <e:g>
