@@ -36,6 +36,8 @@ def _look(
 ) -> None:
     if isinstance(node, Window | Graph):
         around = "WINDOW" if isinstance(node, Window) else "GRAPH"
+        if isinstance(node.name, Variable):
+            outside |= {node.name}  # its solutions are joined with the name
     if around is not None:
         if isinstance(node, Filter):
             _check(node.condition, node.input.variables, outside, around, warnings)

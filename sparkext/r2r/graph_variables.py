@@ -1,4 +1,4 @@
-"""``GRAPH ?g { .. }`` where the variable is not simply a column of every triple pattern inside."""
+"""``GRAPH ?g { .. }`` where ?g is not simply a column of every triple pattern inside."""
 
 from __future__ import annotations
 
@@ -27,8 +27,14 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
-from sparkext.language.expressions import Exists, Expression
+from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
+from sparkext.language.support import expressions_of
 from sparkext.r2r.inner_patterns import exists_of, map_expressions
+from sparkext.rewriting.bound_variables import (
+    certain_variables,
+    holds_exists,
+    mentioned_variables,
+)
 from static_data.terms import Iri
 
 
@@ -89,6 +95,57 @@ def _same(node: Node) -> GraphUse:
     return uses.pop() if len(uses) == 1 else GraphUse.OTHER
 
 
+def named_afterwards(node: Graph) -> Node | None:
+    """``GRAPH ?g { P }``, where the name is a column of P's triples, with the ?g that P speaks of another one.
+
+    Inside the group ?g is not bound yet; its solutions are joined with the name (SPARQL 1.1, section 18.6). Before,
+    ``Graph(?g, Filter(?g = .., P))``; after, ``Extend(Graph(?h, Filter(?g = .., P)), ?g, ?h)``. None: P may or may not
+    bind ?g, so that a column would not do.
+
+    >>> from sparkext.language.algebra import TriplePattern
+    >>> a, g = Variable("a"), Variable("g")
+    >>> pattern = Bgp((TriplePattern(a, Iri("http://e/p"), a),))
+    >>> named_afterwards(Graph(g, pattern)) == Graph(g, pattern)
+    True
+    >>> named_afterwards(Graph(g, Filter(VariableReference(g), pattern))).expression
+    VariableReference(variable=Variable(name='_:graph of g'))
+    """
+    name = node.name
+    assert isinstance(name, Variable)
+    if _joins_with(name, node.input):
+        return node
+    hidden = Variable(f"_:graph of {name.name}")
+    inner = replace(node, name=hidden)
+    if name not in node.input.variables:
+        return Extend(inner, name, VariableReference(hidden))
+    if name not in certain_variables(node.input):
+        return None
+    same = BuiltinCall("SAMETERM", (VariableReference(name), VariableReference(hidden)))
+    return Filter(same, inner)
+
+
+def _joins_with(name: Variable, node: Node) -> bool:
+    """Whether it is one whether the solutions of `node` are joined with a value of `name` or made with it."""
+    match node:
+        case Bgp() | Path():
+            return True
+        case Join():
+            return _joins_with(name, node.left) and _joins_with(name, node.right)
+        case Filter() | Extend():
+            if isinstance(node, Extend) and node.variable == name:
+                return False
+            read = any(name in mentioned_variables(e) for e in expressions_of(node))
+            asks = any(map(holds_exists, expressions_of(node)))
+            if read and (asks or name not in certain_variables(node.input)):
+                return False
+            return _joins_with(name, node.input)
+    return not any(
+        name in inner.variables
+        or any(name in mentioned_variables(e) for e in expressions_of(inner))
+        for inner in node.walk()
+    )
+
+
 def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
     """The same pattern with GRAPH ?g spelt out where the column of its triples would not do (SPARQL 1.1, section 18.6).
 
@@ -114,7 +171,9 @@ def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
         return node
     use = graph_use(node.input)
     if use is GraphUse.EVERY:
-        return node
+        named = named_afterwards(node)
+        if named is not None:
+            return named
     if use is GraphUse.NONE or not graphs:
         return Join(node.input, _names(node.name, graphs))
     parts: list[Node] = [

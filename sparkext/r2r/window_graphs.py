@@ -30,7 +30,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
-from sparkext.r2r.graph_variables import GraphUse, graph_use
+from sparkext.r2r.graph_variables import GraphUse, graph_use, named_afterwards
 from sparkext.r2r.inner_patterns import map_expressions, transform_everywhere
 from sparkext.rewriting.bound_variables import certain_variables
 from static_data.terms import Iri
@@ -91,12 +91,18 @@ def _in_window(node: Node) -> Node:
     if not isinstance(node, Graph) or not isinstance(node.name, Variable):
         return node
     use = graph_use(node.input)
+    place = node.position or Position(1, 1)
     if use is GraphUse.EVERY:
-        return node
+        named = named_afterwards(node)
+        if named is None:
+            raise UnsupportedFeatureError(
+                f"GRAPH {node.name} inside WINDOW, around what may bind {node.name} or not, is not supported",
+                *place,
+            )
+        return named
     if use is GraphUse.NONE:
         return Join(node.input, _element_names(node.name))
     carried = Variable(f"_:graph of {node.name.name}")
-    place = node.position or Position(1, 1)
     inner = _carrying(node.input, carried, place)
     if node.name not in node.input.variables:
         return Extend(inner, node.name, VariableReference(carried))

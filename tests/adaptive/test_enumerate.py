@@ -134,7 +134,7 @@ class Measured:
 @pytest.mark.parametrize(
     ("a_and_b", "a_and_c", "order", "cost"),
     [(16, 0, "((A C) B)", 10.0), (2, 128, "((A B) C)", 26.0)],
-    ids=["t=1001", "t=1002"],
+    ids=["003-fig3 at 1001", "003-fig3 at 1002"],
 )
 def test_figure_3_of_the_cqels_report(a_and_b, a_and_c, order, cost):
     """NOW(p1,loc), RANGE30(p2,loc), co-author(p1,p2): the better order turns round in one step."""

@@ -149,7 +149,7 @@ def test_random_graphs_with_filters_and_pre_joins_stay_exact(query, chance, bush
 
 
 def test_the_printed_figure_would_keep_the_plan_that_became_dear():
-    # CQELS report, Figure 3 with numbers: (d) is best at 1001, (e) at 1002.
+    # CQELS report, Figure 3 with numbers (003-fig3): (d) is best at 1001, (e) at 1002. Slip S-003-13.
     graph = QueryGraph(
         (
             Relation("A", ("p1", "loc"), WINDOW),
@@ -171,6 +171,10 @@ def test_the_printed_figure_would_keep_the_plan_that_became_dear():
     assert describe(cache.plan()) == "((A B) C)"
     assert cache.cost == pytest.approx(6 + 2 * 10)
     assert cache.cost_of(d) == pytest.approx(10 + 128 * 6)
+    e = cache.plan()
+    cache.apply({}, {("A", "C"): 0.0, ("A", "B"): 16.0})
+    assert cache.plan() == d
+    assert cache.cost_of(e) == pytest.approx(6 + 16 * 10)
 
 
 def connected(graph, test):

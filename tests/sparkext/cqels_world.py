@@ -64,6 +64,8 @@ def sightings() -> list[Element]:
 def query(select: str, pattern: str, windows: str = "now w30", tail: str = "") -> str:
     """A continuous query over the stream's windows."""
     kinds = {"now": "[NOW]", "w30": "[RANGE PT30S]", "w15": "[RANGE PT15S]"}
+    # CQL has both edges in; times are whole milliseconds.
+    kinds["closed"] = "[RANGE PT30.001S]"
     declared = "\n".join(
         f"FROM NAMED WINDOW :{name} ON <{STREAM}> {kinds[name]}" for name in windows.split()
     )
@@ -100,6 +102,9 @@ QUERIES = {
     "Q2 as printed": query(SHOWN, f"{TWO} {ROOM} {AS_PRINTED} {NAMES}"),
     "Q2 without !=": query(SHOWN, f"{TWO} {ROOM} {JOINT} {NAMES}"),
     "Q2": query(SHOWN, f"{TWO} {ROOM} {JOINT} {NAMES} {OTHER}"),
+    "Q2 closed": query(
+        SHOWN, f"{TWO.replace(':w30', ':closed')} {ROOM} {JOINT} {NAMES} {OTHER}", "now closed"
+    ),
     "Q3": query(SHOWN, f"{TWO} {ROOM} {EITHER_WAY} {NAMES} {OTHER}"),
     "Q3 DISTINCT": query(f"DISTINCT {SHOWN}", f"{TWO} {ROOM} {EITHER_WAY} {NAMES} {OTHER}"),
     "Q4": query(
@@ -167,6 +172,7 @@ ANSWERS = {
         "2 x Ann Ann 1",
     ),
     "Q2": ("", "", "", "Dan Cat 1", ""),
+    "Q2 closed": ("", "", "", "Dan Cat 1", "Ann Bob 1"),
     "Q3": ("", "2 x Cat Bob 1", "", "4 x Ann Cat 2, Dan Bob 1", "4 x Ann Cat 1, 2 x Ann Dan 1"),
     "Q3 DISTINCT": ("", "Cat Bob 1", "", "Ann Cat 2, Dan Bob 1", "Ann Cat 1, Ann Dan 1"),
     "Q4": ("", "cat bob 1", "", "ann cat 3", "ann cat 3"),
@@ -176,6 +182,21 @@ ANSWERS = {
     "Q4' per room": ("", "1 3 1", "1 3 1, 2 3 1", "1 2 1, 2 3 1", "1 2 1"),
     "Q4' by rows": ("", "1", "1, 2", "2", "1"),
     "Q4' by distinct authors": ("", "1", "1, 2", "1, 2", "1"),
+}
+
+# The queries that are worked examples, by the names of their cases.
+CASES = {
+    "Q1": "003-Q1",
+    "Q2": "003-Q2",
+    "Q2 closed": "003-Q2-closed",  # S-003-11: the windows taken do not hold their lower edge
+    "Q3": "003-Q3-bag",
+    "Q3 DISTINCT": "003-Q3-distinct",
+    "Q4": "003-Q4",
+    "Q1'": "003-Q1'",
+    "Q2'": "003-Q2'-bag",
+    "Q3' DISTINCT": "003-Q3'-distinct",
+    "Q4' by rows": "003-Q4'-rows-argmax",
+    "Q4' by distinct authors": "003-Q4'-distinct-argmax",
 }
 
 

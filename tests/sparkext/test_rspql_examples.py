@@ -186,61 +186,15 @@ def answered_under(
     }
 
 
-def test_example_2_a_query_over_one_graph(shops: tuple[Engine, StaticGraphs]) -> None:
-    answers = shops[0].select(f"PREFIX : <{E}> SELECT ?person {{ ?person :owns :a }}").answer()
-    assert [[_local(term) for term in row] for row in answers.rows()] == [["alice"]]
-
-
-@pytest.mark.parametrize(
-    ("operator", "told"),
-    [
-        ("RSTREAM", {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
-        ("ISTREAM", {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
-        ("DSTREAM", {8: [], 16: ["carl a alice 10%", "eve a alice 10%"]}),
-    ],
-)
-def test_example_10_with_the_policy_on_the_second_window(
-    shops: tuple[Engine, StaticGraphs], operator: str, told: dict[int, list[str]]
-) -> None:
-    """Slip S-001-2: the paper prints :adam, whom no data know, for :alice."""
-    windows = f"{W1} and [RANGE 2 STEP 2] REPORT ON WINDOW CLOSE AND NON-EMPTY CONTENT"
-    name = f"ex10-w2-{operator}"
-    assert answered_under(shops, name, EXAMPLE_10, windows, operator) == told
-
-
-@pytest.mark.parametrize(
-    ("starts", "told"),
-    [
-        ((0, 0), {8: ["carl a alice 10%", "eve a alice 10%"], 16: []}),
-        ((1, 0), {8: ["carl a alice 10%", "eve a alice 10%"], 16: ["diana b bob free"]}),
-        ((0, 1), {9: ["carl a alice 10%", "eve a alice 10%"], 15: ["diana b bob free"]}),
-        ((1, 1), {9: ["eve a alice 10%"], 15: ["diana b bob free"]}),
-    ],
-)
-def test_definition_25_the_four_candidates_of_example_10(
-    shops: tuple[Engine, StaticGraphs], starts: tuple[int, int], told: dict[int, list[str]]
-) -> None:
-    first, second = starts
-    windows = (
-        f"[RANGE 5 STEP 2 STARTING AT {first}]"
-        f" and [RANGE 2 STEP 2 STARTING AT {second}] REPORT ON WC AND NC"
-    )
-    name = f"def25-{first}-{second}"
-    assert answered_under(shops, name, EXAMPLE_10, windows) == told
-
-
 @pytest.mark.parametrize(
     ("report", "instants"),
     [
-        ("NON-EMPTY CONTENT", [*range(2, 11), *range(12, 17)]),
-        ("STRICT CONTENT CHANGE", [2, 5, 7, 9, 11, 12, 17]),
-        ("CONTENT CHANGE", [2, 5, 7, 12]),  # slip S-001-4
         ("WINDOW CLOSE", [6, 8, 10, 12, 14, 16]),
         ("WC AND NC AND EVERY 3", [10, 16]),  # t0 + 3k, t0 being 1
         ("NC AND CC", [2, 5, 7, 12]),
     ],
 )
-def test_definition_23_strategies_of_one_window(
+def test_definition_23_conjunctions_over_one_window(
     shops: tuple[Engine, StaticGraphs], report: str, instants: list[int]
 ) -> None:
     name = f"def23-{report.replace(' ', '-')}"

@@ -23,6 +23,12 @@ def test_filter_inside_graph_and_optional() -> None:
     assert warnings(group) == [("?x is not bound inside this GRAPH group,", 2, 59)]
 
 
+def test_filter_on_the_name_of_the_graph_around_it() -> None:
+    group = "{ GRAPH ?g { ?a :p ?b FILTER(?g = :g) } }"
+    assert warnings(group) == [("?g is not bound inside this GRAPH group,", 2, 30)]
+    assert warnings("{ GRAPH ?g { ?g :p ?b FILTER(?g = :g) } }") == []
+
+
 @pytest.mark.parametrize(
     "group",
     [

@@ -193,6 +193,20 @@ STATIC = {
         { SELECT ?x { ?x :v ?n } ORDER BY ?x LIMIT 1 } } }""",
     "a sub-select with a limit and an exists": """* { ?x :p ?y { SELECT ?x { ?x :v ?n }
         ORDER BY EXISTS { ?x :q ?z } ?x LIMIT 2 } }""",
+    # inside GRAPH ?g its name is not known yet
+    "a filter on the graph's name": "* { GRAPH ?g { ?x :p ?y FILTER(?g = :g1) } }",
+    "a filter on the graph's name, outside": "* { GRAPH ?g { ?x :p ?y } FILTER(?g = :g1) }",
+    "a filter on the graph's name in its graph": "* { GRAPH ?g { ?g :q ?y . ?x :v ?n FILTER(?g = :g1) } }",
+    "a graph's name that is given": "* { VALUES ?g { :g1 } GRAPH ?g { ?x :p ?y FILTER(!BOUND(?g)) } }",
+    "the graph's name in a value": "* { GRAPH ?g { ?x :p ?y BIND(STR(?g) AS ?n) } }",
+    "the graph's name in an optional part": "* { GRAPH ?g { ?x :p ?y OPTIONAL { ?g :q ?z } } }",
+    "the graph's name in a condition": "* { GRAPH ?g { ?x :p ?y OPTIONAL { ?x :v ?n FILTER(!BOUND(?g)) } } }",
+    "the graph's name in minus": "* { GRAPH ?g { ?x :q ?y MINUS { ?g :q ?y } } }",
+    "the graph's name in exists": "* { GRAPH ?g { ?x :p ?y FILTER EXISTS { ?g :q ?z } } }",
+    "the graph's name in exists, bound": "* { GRAPH ?g { ?g ?k ?y FILTER EXISTS { ?g :q ?z } } }",
+    "the graph's name in two groups": "* { GRAPH ?g { ?x :p ?y FILTER(!BOUND(?g)) } GRAPH ?g { ?x :v ?n } }",
+    "the graph's name in two groups, optional": """* { GRAPH ?g { ?x :p ?y FILTER(!BOUND(?g)) }
+        OPTIONAL { GRAPH ?g { ?x :v ?n BIND(BOUND(?g) AS ?k) } } }""",
     # joins on what may be unbound
     "two optional parts in a row": "* { ?x :v ?n OPTIONAL { ?x :q ?z } OPTIONAL { ?z :p ?y } }",
     "two optional parts of one name": "* { ?x :v ?n OPTIONAL { ?x :q ?z } OPTIONAL { ?x :p ?z } }",
