@@ -39,6 +39,13 @@ def test_every_case_is_named_by_a_test(shared: Path) -> None:
     assert all(any(name.startswith(prefix) for name in names) for prefix in WITHOUT_A_TEST)
 
 
+def test_every_slip_is_named_on_the_page_about_semantics(shared: Path) -> None:
+    slip = re.compile(r"S-00[0-3]-\d+")
+    papers = (shared / "papers" / "examples.md").read_text(encoding="utf-8")
+    page = (TESTS.parent / "docs" / "semantics.md").read_text(encoding="utf-8")
+    assert set(slip.findall(papers)) - set(slip.findall(page)) == set()
+
+
 def test_a_name_counts_in_full_only() -> None:
     assert is_named("003-Q1", ['"003-Q1"'])
     assert not is_named("003-Q1", ['"003-Q1\'"', "003-Q1-bag", "x003-Q1"])
