@@ -65,6 +65,7 @@ class CardinalityEstimator:
         self._needs = tuple(
             tuple(graph.members[v] for v in filter_.variables) for filter_ in graph.filters
         )
+        self._observed = {f.name: catalogue.filter(f.name).selectivity for f in graph.filters}
         self._selectivities = tuple(self.selectivity(filter_) for filter_ in graph.filters)
         self._modelled: dict[int, float] = {0: 0.0}
         self._unfiltered: dict[int, float] = {0: 1.0}
@@ -154,8 +155,10 @@ class CardinalityEstimator:
         return share
 
     def selectivity(self, filter_: JoinFilter) -> float:
-        """The share of rows that one filter keeps, as declared or guessed by its kind."""
-        columns = self._columns
+        """The share of rows that one filter keeps: observed, declared, or guessed by its kind."""
+        columns, observed = self._columns, self._observed.get(filter_.name)
+        if observed is not None:
+            return observed
         return filter_selectivity(
             filter_, lambda variable: min(c.distinct for c in columns[variable].values())
         )

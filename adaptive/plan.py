@@ -1,11 +1,12 @@
 """The join order as a tree of frozen nodes, to be read bottom-up by whoever executes it.
 
-Two plans are equal when they do the same work; estimated rows and costs do not count.
+Two plans are equal when they do the same work; estimated rows and costs do not count. The `filters`
+of a node are the names of filters and binds, in the order in which they are applied to its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -136,30 +137,56 @@ def describe(plan: PlanNode) -> str:
 
 
 def verify(plan: PlanNode, graph: QueryGraph) -> None:
-    """Raise PlanError unless the plan joins every relation once and applies every filter.
+    """Raise PlanError unless the plan joins every relation once and applies every filter and bind.
 
-    A filter must sit where all its variables are bound; join keys must be the shared variables.
+    A filter must sit where all its variables are bound; join keys must be the shared variables. A
+    bind is applied once, as its variable must not become one that two sides share.
     """
     if plan.relations != frozenset(relation.name for relation in graph.relations):
         raise PlanError(f"the plan covers {sorted(plan.relations)}, not the whole query")
-    applied: set[str] = set()
-    bound_by = {filter_.name: filter_.variables for filter_ in graph.filters}
-    for node in walk(plan):
-        mask = graph.mask(node.relations)
-        if isinstance(node, Join):
-            if node.left.relations & node.right.relations:
-                raise PlanError(f"{describe(node)} joins a relation twice")
-            shared = graph.shared_variables(
-                graph.mask(node.left.relations), graph.mask(node.right.relations)
-            )
-            if shared != node.on:
-                raise PlanError(f"{describe(node)} joins on {node.on}, sides share {shared}")
-        for name in node.filters:
-            if name not in bound_by:
-                raise PlanError(f"{describe(node)} applies the unknown filter {name!r}")
-            if not bound_by[name] <= graph.variables(mask):
-                raise PlanError(f"{describe(node)} applies {name!r} before its variables are bound")
-            applied.add(name)
-    missing = [filter_.name for filter_ in graph.filters if filter_.name not in applied]
+    reads = {filter_.name: filter_.variables for filter_ in graph.filters}
+    reads |= {extend.name: extend.inputs for extend in graph.extends}
+    binds = {extend.name: extend.variable for extend in graph.extends}
+    applied, _ = _verify(plan, graph, reads, binds)
+    missing = [each.name for each in (*graph.filters, *graph.extends) if each.name not in applied]
     if missing:
         raise PlanError(f"the plan applies no {', '.join(missing)}")
+
+
+def _verify(
+    node: PlanNode,
+    graph: QueryGraph,
+    reads: Mapping[str, frozenset[str]],
+    binds: Mapping[str, str],
+) -> tuple[set[str], set[str]]:
+    """What a part of a plan applies, and the variables that its binds have bound."""
+    applied: set[str] = set()
+    extended: set[str] = set()
+    for child in node.children:
+        more, computed = _verify(child, graph, reads, binds)
+        if twice := extended & computed:
+            raise PlanError(f"{describe(node)} binds {', '.join(sorted(twice))} on both sides")
+        applied |= more
+        extended |= computed
+    if isinstance(node, Join):
+        if node.left.relations & node.right.relations:
+            raise PlanError(f"{describe(node)} joins a relation twice")
+        shared = graph.shared_variables(
+            graph.mask(node.left.relations), graph.mask(node.right.relations)
+        )
+        if shared != node.on:
+            raise PlanError(f"{describe(node)} joins on {node.on}, sides share {shared}")
+    bound = graph.variables(graph.mask(node.relations))
+    for name in node.filters:
+        if name not in reads:
+            raise PlanError(f"{describe(node)} applies the unknown filter {name!r}")
+        if not reads[name] <= bound | extended:
+            raise PlanError(f"{describe(node)} applies {name!r} before its variables are bound")
+        if name in binds:
+            if name in applied:
+                raise PlanError(f"{describe(node)} binds {binds[name]} again")
+            if isinstance(node, Prejoined):
+                raise PlanError(f"the pre-joined {node.name} cannot bind {binds[name]}")
+            extended.add(binds[name])
+        applied.add(name)
+    return applied, extended

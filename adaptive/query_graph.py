@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adaptive.errors import QueryGraphError, StatisticsError
+from adaptive.expensive_calls import CallPrice
 
 
 class RelationKind(enum.Enum):
@@ -100,12 +101,16 @@ class JoinFilter:
     """A condition that may be applied as soon as all its variables are bound.
 
     `selectivity` is the kept share of the rows, 0 to 1; None asks for the default guess of `kind`.
+    A filter with a `price` is placed by cost among the joins. `uncertain` says that it calls an
+    uncertainty function, so that H4 applies to it.
     """
 
     name: str
     variables: frozenset[str]
     selectivity: float | None = None
     kind: FilterKind = FilterKind.OTHER
+    price: CallPrice | None = None
+    uncertain: bool = False
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -115,6 +120,28 @@ class JoinFilter:
                 f"the selectivity of filter {self.name!r} must lie in 0 to 1, "
                 f"not {self.selectivity!r}"
             )
+
+
+@dataclass(frozen=True)
+class Extend:
+    """A bind: computes `variable` out of the variables in `inputs`, once for each row.
+
+    It keeps all rows, and must come before whatever reads its variable. `price` None means that it
+    costs nothing worth counting; `uncertain` is as for filters.
+
+    >>> Extend("p", "p", frozenset({"uncertainty", "value"}), CallPrice(100.0)).variable
+    'p'
+    """
+
+    name: str
+    variable: str
+    inputs: frozenset[str]
+    price: CallPrice | None = None
+    uncertain: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.variable:
+            raise QueryGraphError("a bind needs a name and a variable")
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -133,8 +160,9 @@ def bits(mask: int) -> Iterator[int]:
 class QueryGraph:
     """The natural join of all relations, its filters, and the variables wanted from it.
 
-    `output` None means every variable. Raises QueryGraphError when there is no relation, a name is
-    used twice, or a filter or the output names a variable that no relation binds.
+    `output` None means every variable. `extends` are binds, each after those whose variables it
+    reads. Raises QueryGraphError when there is no relation, a name is used twice, a variable is
+    bound again, or a filter, a bind or the output names a variable that nothing binds before it.
 
     >>> graph = QueryGraph((
     ...     Relation("now", ("person", "room"), RelationKind.WINDOW),
@@ -149,24 +177,31 @@ class QueryGraph:
     relations: tuple[Relation, ...]
     filters: tuple[JoinFilter, ...] = ()
     output: frozenset[str] | None = None
+    extends: tuple[Extend, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.relations:
             raise QueryGraphError("a query graph needs at least one relation")
         for what, names in (
             ("relation", [relation.name for relation in self.relations]),
-            ("filter", [filter_.name for filter_ in self.filters]),
+            ("filter", [each.name for each in (*self.filters, *self.extends)]),
         ):
             for name in names:
                 if names.count(name) > 1:
                     raise QueryGraphError(f"{what} {name!r} is declared twice")
+        bound = set(self.members)
+        for extend in self.extends:
+            self._check_bound(extend.inputs, f"bind {extend.name!r}", bound)
+            if extend.variable in bound:
+                raise QueryGraphError(f"bind {extend.name!r} binds {extend.variable} again")
+            bound.add(extend.variable)
         for filter_ in self.filters:
-            self._check_bound(filter_.variables, f"filter {filter_.name!r}")
+            self._check_bound(filter_.variables, f"filter {filter_.name!r}", bound)
         if self.output is not None:
-            self._check_bound(self.output, "the output")
+            self._check_bound(self.output, "the output", bound)
 
-    def _check_bound(self, variables: Iterable[str], user: str) -> None:
-        unbound = sorted(set(variables) - self.members.keys())
+    def _check_bound(self, variables: Iterable[str], user: str, bound: set[str]) -> None:
+        unbound = sorted(set(variables) - bound)
         if unbound:
             raise QueryGraphError(f"{user} uses {', '.join(unbound)}, which no relation binds")
 

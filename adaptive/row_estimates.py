@@ -53,6 +53,7 @@ class RowEstimates:
         self._pair_logs: FloatArray = np.zeros(0)
         self._pair_parts: FloatArray = np.zeros((0, count))
         self._matches_seen = -1
+        self._filters_seen = -1
         self._counted: dict[int, float] = {}
         self._factors: FloatArray = np.zeros(1)
         self._factor_of: IntArray = np.zeros(count, dtype=np.intp)
@@ -142,7 +143,10 @@ class RowEstimates:
             frequent.update(self._match_terms(position))
         if frequent:
             self._match_frequent(sorted(frequent))
-        filters = self._take_filters(positions) if positions else 0
+        filters = 0
+        if positions or self._catalogue.filters_version != self._filters_seen:
+            self._filters_seen = self._catalogue.filters_version
+            filters = self._take_filters()
         changed |= self._take_pairs(changed)
         changed |= self._take_corrections()
         if len(changed) > 1:  # a part that holds {a, b} holds {a}
@@ -193,10 +197,12 @@ class RowEstimates:
         assert known is not None
         return known.rows
 
-    def _take_filters(self, positions: list[int]) -> int:
+    def _take_filters(self) -> int:
         changed = 0
         for number, filter_ in enumerate(self.graph.filters):
-            selectivity = filter_selectivity(filter_, self._fewest)
+            selectivity = self._catalogue.filter(filter_.name).selectivity
+            if selectivity is None:
+                selectivity = filter_selectivity(filter_, self._fewest)
             if selectivity != self._selectivities[number]:
                 self._selectivities[number] = selectivity
                 changed |= 1 << number

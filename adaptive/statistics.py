@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 
 from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
+from adaptive.expensive_calls import FilterStatistics
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
+
+
+_UNSEEN = FilterStatistics()
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Catalogue:
         self.matches_version = 0
         """Grows with each change of a pair match."""
         self.corrections = Corrections(half_life)
+        self._filters: dict[str, FilterStatistics] = {}
+        self.filters_version = 0
+        """Grows with each change of what is known about a filter."""
 
     def __contains__(self, name: object) -> bool:
         return name in self._relations
@@ -152,6 +159,16 @@ class Catalogue:
         if self._matches.get(pair) != rows:
             self._matches[pair] = float(rows)
             self.matches_version += 1
+
+    def filter(self, name: str) -> FilterStatistics:
+        """What was observed of a filter or bind, as yet nothing for one never told of."""
+        return self._filters.get(name, _UNSEEN)
+
+    def set_filter(self, name: str, statistics: FilterStatistics) -> None:
+        """Take over what was observed of a filter or bind."""
+        if self.filter(name) != statistics:
+            self._filters[name] = statistics
+            self.filters_version += 1
 
     def fold(self, counts: Iterable[OperatorCounts]) -> None:
         """Take in what operators counted, and correct the estimates of their join sets by it.

@@ -12,7 +12,7 @@ from adaptive.query_graph import QueryGraph
 
 
 def apply_filters_early(plan: PlanNode, graph: QueryGraph) -> PlanNode:
-    """The same plan with each filter at the first step that binds its variables.
+    """The same plan with each filter and bind at the first step that binds its variables.
 
     What comes out of a probed index is filtered by the join. Estimates are left as they were.
 
@@ -30,25 +30,51 @@ def apply_filters_early(plan: PlanNode, graph: QueryGraph) -> PlanNode:
     >>> apply_filters_last(after, graph) == before
     True
     """
-    return _early(plan, graph)[0]
+    return _early(plan, graph, set())[0]
 
 
-def _early(plan: PlanNode, graph: QueryGraph) -> tuple[PlanNode, frozenset[str]]:
-    """The plan, and the filters that it has applied."""
+def _early(
+    plan: PlanNode, graph: QueryGraph, bound_before: set[str]
+) -> tuple[PlanNode, frozenset[str]]:
+    """The plan, and the filters and binds that it has applied.
+
+    `bound_before` collects the binds applied anywhere so far: each is applied once.
+    """
     if isinstance(plan, Prejoined):
         return plan, frozenset(plan.filters)
-    decided = [filter_.name for filter_ in graph.filters_within(graph.mask(plan.relations))]
-    if not isinstance(plan, Join):
-        return replace(plan, filters=tuple(decided)), frozenset(decided)
-    left, done = _early(plan.left, graph)
-    right = plan.right
-    if plan.method != "index":
-        right, more = _early(plan.right, graph)
-        done |= more
-    elif isinstance(right, Prejoined):
-        done |= frozenset(right.filters)
-    own = tuple(name for name in decided if name not in done)
-    return replace(plan, left=left, right=right, filters=own), frozenset(decided)
+    left, right = plan, plan
+    done: frozenset[str] = frozenset()
+    if isinstance(plan, Join):
+        left, done = _early(plan.left, graph, bound_before)
+        right = plan.right
+        if plan.method != "index":
+            right, more = _early(plan.right, graph, bound_before)
+            done |= more
+        elif isinstance(right, Prejoined):
+            done |= frozenset(right.filters)
+    own = _applicable(plan, graph, done, bound_before)
+    done |= frozenset(own)
+    if isinstance(plan, Join):
+        return replace(plan, left=left, right=right, filters=own), done
+    return replace(plan, filters=own), done
+
+
+def _applicable(
+    plan: PlanNode, graph: QueryGraph, done: frozenset[str], bound_before: set[str]
+) -> tuple[str, ...]:
+    """Binds, then filters, that a step can apply and that nothing below it has."""
+    bound = graph.variables(graph.mask(plan.relations))
+    if not graph.extends:
+        return tuple(f.name for f in graph.filters if f.variables <= bound and f.name not in done)
+    bound |= {extend.variable for extend in graph.extends if extend.name in done}
+    own = []
+    for extend in graph.extends:
+        if extend.name not in bound_before and extend.inputs <= bound:
+            bound |= {extend.variable}
+            bound_before.add(extend.name)
+            own.append(extend.name)
+    own += [f.name for f in graph.filters if f.variables <= bound and f.name not in done]
+    return tuple(own)
 
 
 def apply_filters_last(plan: PlanNode, graph: QueryGraph) -> PlanNode:
@@ -60,7 +86,8 @@ def apply_filters_last(plan: PlanNode, graph: QueryGraph) -> PlanNode:
     bare = _without_filters(plan)
     if isinstance(bare, Prejoined):
         return bare
-    names = tuple(filter_.name for filter_ in graph.filters if filter_.name not in kept)
+    names = tuple(extend.name for extend in graph.extends)
+    names += tuple(filter_.name for filter_ in graph.filters if filter_.name not in kept)
     return replace(bare, filters=names)
 
 
