@@ -7,19 +7,29 @@ Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every
 A plan that follows a stream is the work of `plan_follower`: `plan_cache` keeps the table of that
 search right while statistics change (numbered in `sub_plans`, estimated in `row_estimates`, priced
 in `operator_prices`), and `switching` says when another plan is worth the change.
+
+Filters and binds that cost something are placed among the joins: `placement` for a given tree,
+priced by `placement_costs`; `placed_plan_cache` chooses tree and placement together, by what
+`filter_observation` has seen.
 """
 
 from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
+from adaptive.expensive_calls import CallPrice, FilterStatistics
 from adaptive.explain import explain, explain_choice, format_plan
+from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.optimizer import OptimizedPlan, optimize
+from adaptive.placed_plan_cache import PlacedPlanCache, optimize_placed, plan_cache
+from adaptive.placement import Placement
+from adaptive.placement_report import PlacedFilter, PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
 from adaptive.plan_cache import PlanCache, Touched
 from adaptive.plan_follower import Decision, PlanFollower, Switch
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
+    Extend,
     FilterKind,
     JoinFilter,
     QueryGraph,
@@ -32,15 +42,24 @@ from adaptive.switching import SwitchPolicy
 
 __all__ = [
     "AdaptiveError",
+    "CallPrice",
     "Catalogue",
     "ColumnStatistics",
     "CostModel",
     "Decision",
+    "Extend",
+    "FilterCounts",
+    "FilterEstimator",
     "FilterKind",
+    "FilterStatistics",
     "Join",
     "JoinFilter",
     "OperatorCounts",
     "OptimizedPlan",
+    "PlacedFilter",
+    "PlacedPlanCache",
+    "Placement",
+    "PlacementReport",
     "PlanCache",
     "PlanFollower",
     "PlanNode",
@@ -58,5 +77,7 @@ __all__ = [
     "explain_choice",
     "format_plan",
     "optimize",
+    "optimize_placed",
+    "plan_cache",
     "runs_sooner_on_driver",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from adaptive.optimizer import OptimizedPlan
+from adaptive.placement_report import PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, describe, join_order
 
 Tree: TypeAlias = dict[str, Any]
@@ -61,8 +62,11 @@ def explain(plan: PlanNode, measured: Measured | None = None, probed: bool = Fal
 
 
 def explain_choice(choice: OptimizedPlan, measured: Measured | None = None) -> Tree:
-    """The chosen plan with its reasons and its rivals, as plain data."""
-    return {
+    """The chosen plan with its reasons and its rivals, as plain data.
+
+    A query with expensive filters or binds also has `placement` (see `explain_placement`).
+    """
+    tree: Tree = {
         "plan": explain(choice.plan, measured),
         "join_order": list(join_order(choice.plan)),
         "cost": choice.cost,
@@ -75,6 +79,58 @@ def explain_choice(choice: OptimizedPlan, measured: Measured | None = None) -> T
             for rival in choice.considered
         ],
     }
+    if choice.placement is not None:
+        tree["placement"] = explain_placement(choice.placement)
+    return tree
+
+
+def explain_placement(report: PlacementReport) -> Tree:
+    """Where each expensive filter and bind went, as plain data; all costs in microseconds.
+
+    `chosen_cost` is the plan's, `early_cost` and `late_cost` are those of the best plans under H3
+    and H4. Each filter's own `early_cost` and `late_cost` are the plan's with that one moved.
+    """
+    return {
+        "placement": report.placement,
+        "chosen_cost": report.chosen_cost,
+        "early_cost": report.early_cost,
+        "late_cost": report.late_cost,
+        "filters": [
+            {
+                "name": placed.name,
+                "kind": placed.kind,
+                "nodes": [node_id(relations) for relations in placed.nodes],
+                "place": placed.place,
+                "selectivity": placed.selectivity,
+                "call_us": placed.call_us,
+                "rows": placed.rows,
+                "calls": placed.calls,
+                "cost": placed.cost,
+                "early_cost": placed.early_cost,
+                "late_cost": placed.late_cost,
+                "chosen_cost": report.chosen_cost,
+            }
+            for placed in report.filters
+        ],
+    }
+
+
+def _placement_lines(tree: Tree) -> list[str]:
+    lines = [
+        f"filters placed by {tree['placement']}: {tree['chosen_cost']:,.0f} us, "
+        f"early {tree['early_cost']:,.0f} us, late {tree['late_cost']:,.0f} us"
+    ]
+    if tree["placement"] != "cost":
+        lines[0] = lines[0].replace(" by ", " ", 1)
+    for placed in tree["filters"]:
+        lines.append(
+            f"  {placed['kind']} {placed['name']} after {', '.join(placed['nodes'])} "
+            f"({placed['place']}): ~{placed['rows']:,.0f} rows, {placed['calls']:,.0f} calls of "
+            f"{placed['call_us']:,.3g} us, keeps {placed['selectivity']:.1%}; whole plan "
+            f"{placed['chosen_cost']:,.0f} us, with this one early {placed['early_cost']:,.0f} us, "
+            f"late {placed['late_cost']:,.0f} us"
+        )
+    return lines
 
 
 def format_plan(tree: Tree, indent: int = 0) -> str:
@@ -90,6 +146,8 @@ def format_plan(tree: Tree, indent: int = 0) -> str:
     """
     if "plan" in tree:
         lines = [format_plan(tree["plan"])]
+        if "placement" in tree:
+            lines += _placement_lines(tree["placement"])
         lines += [f"- {note}" for note in tree["notes"]]
         lines += [
             f"instead {rival['order']}: {rival['cost']:,.0f} us ({rival['label']})"

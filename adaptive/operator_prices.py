@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive.cost_model import FloatArray, JoinCosts, linear_costs
+from adaptive.early_calls import EarlyCalls
 from adaptive.plan_operators import PlanOperators
 from adaptive.query_graph import QueryGraph, RelationKind
 from adaptive.row_estimates import RowEstimates
@@ -16,13 +18,20 @@ class OperatorPrices:
 
     `value` is what a slot costs as an input that is streamed; `held` what it costs as the right
     input of a join, that is with building it; `rows` its rows. A cost model that is linear (see
-    `LinearCosts`) is applied to arrays, any other to one alternative at a time.
+    `LinearCosts`) is applied to arrays, any other to one alternative at a time. With `calls`, what
+    expensive filters cost is added where they can be decided first.
     """
 
     def __init__(
-        self, graph: QueryGraph, costs: JoinCosts, sub_plans: SubPlans, estimates: RowEstimates
+        self,
+        graph: QueryGraph,
+        costs: JoinCosts,
+        sub_plans: SubPlans,
+        estimates: RowEstimates,
+        calls: EarlyCalls | None = None,
     ) -> None:
         self._costs = costs
+        self._calls = calls
         self._linear = linear_costs(costs)
         self._sub_plans = sub_plans
         self._estimates = estimates
@@ -37,6 +46,22 @@ class OperatorPrices:
             and graph.relations[mask.bit_length() - 1].kind is RelationKind.WINDOW
             for mask in sub_plans.parts
         ]
+        if calls is not None:
+            self._called: FloatArray = np.zeros(len(sub_plans.steps))
+            # Alternatives that decide an expensive filter which no input of theirs has decided.
+            self._deciding: NDArray[np.bool_] = np.array(
+                [
+                    step.method != "read"
+                    and bool(sub_plans.decided(sub_plans.parts[union]) & ~before & calls.filters)
+                    for step, union, before in zip(
+                        sub_plans.steps,
+                        sub_plans.union.tolist(),
+                        (sub_plans.decisions[share] for share in sub_plans.shares.tolist()),
+                        strict=True,
+                    )
+                ],
+                dtype=np.bool_,
+            )
 
     def update(self, reach: Reach) -> FloatArray:
         """Re-price what a change reaches; returns each alternative's own cost, without inputs."""
@@ -53,11 +78,14 @@ class OperatorPrices:
         self.held[reach.leaves] = self.value[reach.leaves] + self._fixed[reach.leaves]
         out = estimates.unfiltered[reach.union] * estimates.shares[reach.shares]
         if linear is None:
-            return self._singly(reach.alternatives, out)
-        own = self.rows[reach.left]
-        own *= self._each[reach.right]
-        out *= linear.output_row
-        own += out
+            own = self._singly(reach.alternatives, out)
+        else:
+            own = self.rows[reach.left]
+            own *= self._each[reach.right]
+            out *= linear.output_row
+            own += out
+        if self._calls is not None:
+            own += self._price_calls(self._calls, reach.alternatives)
         return own
 
     def set_values(self, parts: IntArray, best: FloatArray) -> None:
@@ -75,6 +103,8 @@ class OperatorPrices:
             own = self._singly(chosen, out)
         else:
             own = self.rows[left] * self._each[right] + out * self._linear.output_row
+        if self._calls is not None:
+            own += self._called[chosen]
         costs: FloatArray = own + self.value[left] + self.held[right]
         return costs
 
@@ -97,6 +127,9 @@ class OperatorPrices:
         for part in reach.leaves.tolist():
             rows = float(self._estimates.unfiltered[part])
             self.value[part] = costs.scan_cost(rows)
+            if self._calls is not None:
+                mask = sub_plans.parts[part]
+                self.value[part] += self._calls.cost(mask, 0, sub_plans.decided(mask))
             slot = sub_plans.index_slot.get(sub_plans.parts[part])
             if slot is not None:
                 self.rows[slot] = rows
@@ -117,6 +150,16 @@ class OperatorPrices:
             self.value[slot] = cost
             slots.append(slot)
         return slots
+
+    def _price_calls(self, calls: EarlyCalls, alternatives: IntArray) -> FloatArray:
+        """What expensive filters cost at the joins that are the first to decide them."""
+        sub_plans = self._sub_plans
+        for number in alternatives[self._deciding[alternatives]].tolist():
+            mask = sub_plans.parts[sub_plans.union[number]]
+            before = sub_plans.decisions[sub_plans.shares[number]]
+            self._called[number] = calls.cost(mask, before, sub_plans.decided(mask))
+        priced: FloatArray = self._called[alternatives]
+        return priced
 
     def _singly(self, alternatives: IntArray, out: FloatArray) -> FloatArray:
         """The own costs under a cost model that does not say its terms, one call each."""

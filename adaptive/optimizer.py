@@ -11,6 +11,7 @@ from adaptive.cost_model import CostModel, JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET, join_components, pairs_up_to, search_exact
 from adaptive.errors import SearchError
 from adaptive.greedy import search_greedy
+from adaptive.placement_report import PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, describe, verify, walk
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import QueryGraph
@@ -44,6 +45,8 @@ class OptimizedPlan:
     search: Literal["exact", "greedy"]
     pairs: int
     notes: tuple[str, ...]
+    placement: PlacementReport | None = None
+    """Where expensive filters and binds went; None where there are none."""
 
     @property
     def cost(self) -> float:

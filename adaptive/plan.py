@@ -148,7 +148,7 @@ def verify(plan: PlanNode, graph: QueryGraph) -> None:
     reads |= {extend.name: extend.inputs for extend in graph.extends}
     binds = {extend.name: extend.variable for extend in graph.extends}
     applied, _ = _verify(plan, graph, reads, binds)
-    missing = [each.name for each in (*graph.filters, *graph.extends) if each.name not in applied]
+    missing = [name for name in reads if name not in applied]
     if missing:
         raise PlanError(f"the plan applies no {', '.join(missing)}")
 

@@ -16,6 +16,7 @@ import numpy as np
 from adaptive.alternatives import Alternatives, RowEstimator, Step, Table
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts
+from adaptive.early_calls import EarlyCalls
 from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
 from adaptive.errors import SearchError
 from adaptive.known_rows import KnownRows
@@ -61,7 +62,8 @@ class PlanCache:
 
     Takes what `optimize` takes and finds what it finds. A graph beyond the budget (or of more than
     62 relations) has no table: it is searched greedily and anew after each change. The catalogue
-    may also be changed from outside; the next `apply` sees it.
+    may also be changed from outside; the next `apply` sees it. `calls` has what expensive filters
+    cost where a plan of the table applies them; greedy searches and `cost_of` do without.
 
     >>> from adaptive.plan import describe
     >>> from adaptive.query_graph import ColumnStatistics, Relation, RelationKind
@@ -88,6 +90,7 @@ class PlanCache:
         prejoin: PrejoinPolicy | None = None,
         budget: int = DEFAULT_BUDGET,
         bushy: bool = True,
+        calls: EarlyCalls | None = None,
     ) -> None:
         if budget < 0:
             raise SearchError(f"the budget must be at least 0 pairs, not {budget}")
@@ -97,6 +100,7 @@ class PlanCache:
         self.prejoin = PrejoinPolicy() if prejoin is None else prejoin
         self.budget = budget
         self.bushy = bushy
+        self._calls = calls
         self._components = graph.components()
         self._pairs = self._all_pairs()
         self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
@@ -145,7 +149,9 @@ class PlanCache:
         self._sub_plans = sub_plans
         self._estimates = RowEstimates(self.graph, self.catalogue, sub_plans)
         self._known_rows = KnownRows(self.graph, self.catalogue, sub_plans, self._estimates)
-        self._prices = OperatorPrices(self.graph, self.costs, sub_plans, self._estimates)
+        self._prices = OperatorPrices(
+            self.graph, self.costs, sub_plans, self._estimates, self._calls
+        )
         self._estimates.sync()
         reach = sub_plans.everything()
         self._estimates.estimate(reach)
@@ -173,6 +179,16 @@ class PlanCache:
             return Touched()
         if reach.static and self._prejoins_changed():
             return self._rebuild()
+        own = self.propagate_update_physical_cost(reach)
+        moved = self.trigger_update_optimal_plan(reach, own)
+        return Touched(len(reach.parts), len(reach.alternatives), moved)
+
+    def reprice(self, filters: int) -> Touched:
+        """Make all values right after the price of some filters (bit i) has changed."""
+        if self._pairs is None or not filters:
+            return Touched()
+        self._forget()
+        reach = self._sub_plans.reach(frozenset(), filters)
         own = self.propagate_update_physical_cost(reach)
         moved = self.trigger_update_optimal_plan(reach, own)
         return Touched(len(reach.parts), len(reach.alternatives), moved)
@@ -313,6 +329,11 @@ class PlanCache:
         self._scalar = None
         if self._known_rows is not None:
             self._known_rows.forget()
+
+    @property
+    def estimator(self) -> RowEstimator:
+        """The row estimates of now; to be asked for again after each change."""
+        return self._estimator()
 
     def _estimator(self) -> RowEstimator:
         if self._known_rows is not None:

@@ -11,8 +11,12 @@ from typing import Literal
 from adaptive.cost_model import JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.errors import PlanError
+from adaptive.expensive_calls import FilterStatistics
+from adaptive.filter_observation import FilterCounts
+from adaptive.followed_filters import FollowedFilters
+from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
+from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
-from adaptive.plan_cache import PlanCache
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
@@ -63,7 +67,8 @@ class PlanFollower:
     says: on "prepare", prepare the plan in the background and call `prepared` (or `failed`); on
     "switch", run that plan from now on and call `switched`. After each evaluation call `executed`.
     At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
-    False the first plan stays for ever.
+    False the first plan stays for ever. `placement` says how expensive filters and binds are
+    placed, if there are any; without `initial` the first plan is of that placement.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -81,6 +86,7 @@ class PlanFollower:
         adaptive: bool = True,
         budget: int = DEFAULT_BUDGET,
         bushy: bool = True,
+        placement: Placement = "cost",
     ) -> None:
         if cache_size < 1:
             raise PlanError(f"at least one prepared plan must be kept, not {cache_size}")
@@ -94,7 +100,10 @@ class PlanFollower:
         """Time spent on statistics and search, without the first search."""
         self.evaluation_seconds = 0.0
         """Time spent on evaluations, as told to `executed`."""
-        self.cache = PlanCache(graph, catalogue, cost_model, prejoin, budget, bushy)
+        self.cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
+        self._filters = (
+            FollowedFilters(self.cache) if isinstance(self.cache, PlacedPlanCache) else None
+        )
         self._catalogue = catalogue
         self._clock = clock
         self._size = cache_size
@@ -149,6 +158,23 @@ class PlanFollower:
         self.optimizer_seconds += self._clock() - began
         return decision
 
+    def update_filters(self, statistics: Mapping[str, FilterStatistics]) -> None:
+        """Take over what is known of expensive filters and binds; the next `observe` decides.
+
+        Where `executed` is given their counts, this is not needed. Raises PlanError for a name that
+        is none of theirs.
+        """
+        if self._filters is None:
+            raise PlanError("the query has no filters or binds that are placed by cost")
+        began = self._clock()
+        self._filters.cache.update_filters(statistics)
+        self.optimizer_seconds += self._clock() - began
+
+    @property
+    def filters_changed(self) -> bool:
+        """Whether counts of expensive filters have brought news that `observe` has not seen yet."""
+        return self._filters is not None and self._filters.cache.outdated
+
     def unchanged(self) -> None:
         """An evaluation passes without news of the statistics: what was best before it is best still."""
         self._regimes.seen(same=True)
@@ -159,23 +185,36 @@ class PlanFollower:
         cache = self.cache
         return not self.policy.within_margin(cache.cost_of(self._current), cache.cost)
 
-    def executed(self, counts: Iterable[OperatorCounts], seconds: float = 0.0) -> None:
+    def executed(
+        self,
+        counts: Iterable[OperatorCounts],
+        seconds: float = 0.0,
+        filters: Mapping[str, FilterCounts] | None = None,
+    ) -> None:
         """Take in what the operators of the evaluation counted; `seconds` is how long it took.
 
         The counts are compared with what was expected of the running plan in this evaluation; the
-        estimate in a count is used where the plan has no such part.
+        estimate in a count is used where the plan has no such part. `filters` are the counts of
+        expensive filters and binds, by name; the next `observe` takes them into account.
         """
         began = self._clock()
         counts = tuple(counts)
+        graph = self.cache.graph
+        if self._filters is not None:
+            graph = self._filters.cache.items.without
         if counts:
-            graph = self.cache.graph
-            expected = self.cache.expected_rows(self._current)
+            if self._filters is None:
+                expected = self.cache.expected_rows(self._current)
+            else:
+                expected = self._filters.expected_rows(self._current, filters or {})
             self._catalogue.fold(
                 replace(count, estimated=expected.get(count.relations, count.estimated))
                 for count in counts
                 # What one relation without filters counts is known already.
                 if len(count.relations) > 1 or graph.filters_within(graph.mask(count.relations))
             )
+        if self._filters is not None and filters:
+            self._filters.observe(self._current, filters)
         self._catalogue.tick()
         self.optimizer_seconds += self._clock() - began
         self.evaluation_seconds += seconds

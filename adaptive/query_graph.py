@@ -184,7 +184,7 @@ class QueryGraph:
             raise QueryGraphError("a query graph needs at least one relation")
         for what, names in (
             ("relation", [relation.name for relation in self.relations]),
-            ("filter", [each.name for each in (*self.filters, *self.extends)]),
+            ("filter", [f.name for f in self.filters] + [e.name for e in self.extends]),
         ):
             for name in names:
                 if names.count(name) > 1:

@@ -11,7 +11,6 @@ from adaptive.errors import StatisticsError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
 
-
 _UNSEEN = FilterStatistics()
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from adaptive.cardinality import filter_selectivity
 from adaptive.query_graph import QueryGraph
 from adaptive.statistics import Catalogue
+
+# What these say is a share or a factor: below 1 it is not next to nothing.
+_SHARES = ("counted", "selectivity", "call of")
 
 
 def snapshot(graph: QueryGraph, catalogue: Catalogue) -> dict[str, tuple[float, str]]:
@@ -27,6 +32,18 @@ def snapshot(graph: QueryGraph, catalogue: Catalogue) -> dict[str, tuple[float, 
             most = max((rows for _, rows in column.top), default=0)
             name = f"most frequent {variable} in {relation.name}"
             known[name] = (float(most), " rows")
+    for filter_ in graph.filters:
+        if filter_.price is not None:
+            share = catalogue.filter(filter_.name).selectivity
+            if share is None:  # as it was declared or guessed
+                share = filter_selectivity(replace(filter_, variables=frozenset()), lambda _: 1.0)
+            known[f"selectivity of {filter_.name}"] = (share, "")
+    prices = {filter_.name: filter_.price for filter_ in graph.filters}
+    prices |= {extend.name: extend.price for extend in graph.extends}
+    for name, price in prices.items():
+        if price is not None:
+            call_us = catalogue.filter(name).call_us
+            known[f"call of {name}"] = (price.call_us if call_us is None else call_us, " us")
     return known
 
 
@@ -43,7 +60,7 @@ def cause(before: dict[str, tuple[float, str]], after: dict[str, tuple[float, st
         old = before.get(name, (1.0 if name.startswith("counted") else None, unit))[0]
         if old is None:
             continue
-        least = 1e-3 if name.startswith("counted") else 1.0
+        least = 1e-3 if name.startswith(_SHARES) else 1.0
         ratio = abs(math.log(max(value, least) / max(old, least)))
         if ratio > largest + 1e-9:
             largest, words = ratio, f"{name}: {_number(old)} -> {_number(value)}{unit}"

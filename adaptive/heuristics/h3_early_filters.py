@@ -42,21 +42,18 @@ def _early(
     """
     if isinstance(plan, Prejoined):
         return plan, frozenset(plan.filters)
-    left, right = plan, plan
-    done: frozenset[str] = frozenset()
-    if isinstance(plan, Join):
-        left, done = _early(plan.left, graph, bound_before)
-        right = plan.right
-        if plan.method != "index":
-            right, more = _early(plan.right, graph, bound_before)
-            done |= more
-        elif isinstance(right, Prejoined):
-            done |= frozenset(right.filters)
+    if not isinstance(plan, Join):
+        own = _applicable(plan, graph, frozenset(), bound_before)
+        return replace(plan, filters=own), frozenset(own)
+    left, done = _early(plan.left, graph, bound_before)
+    right = plan.right
+    if plan.method != "index":
+        right, more = _early(plan.right, graph, bound_before)
+        done |= more
+    elif isinstance(right, Prejoined):
+        done |= frozenset(right.filters)
     own = _applicable(plan, graph, done, bound_before)
-    done |= frozenset(own)
-    if isinstance(plan, Join):
-        return replace(plan, left=left, right=right, filters=own), done
-    return replace(plan, filters=own), done
+    return replace(plan, left=left, right=right, filters=own), done | frozenset(own)
 
 
 def _applicable(

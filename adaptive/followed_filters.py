@@ -1,0 +1,64 @@
+"""The expensive filters and binds of one followed query: counts in, statistics for its plans out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adaptive.filter_observation import FilterCounts, FilterEstimator
+from adaptive.placed_plan_cache import PlacedPlanCache
+from adaptive.placement_costs import Part
+from adaptive.plan import PlanNode, Prejoined
+from adaptive.query_graph import bits
+
+
+class FollowedFilters:
+    """One estimator for each item of a plan cache, which is told what they have found."""
+
+    def __init__(self, cache: PlacedPlanCache) -> None:
+        self.cache = cache
+        self._estimators = {item.name: FilterEstimator() for item in cache.items.items}
+
+    def observe(self, plan: PlanNode, counts: Mapping[str, FilterCounts]) -> None:
+        """Take in what one evaluation of a plan counted at its items.
+
+        Names that are none of the query's items are left out: their filters have no price. The
+        statistics stand in the catalogue at once, and are used with the next `apply`.
+        """
+        pricing, number = self.cache.pricing, self.cache.items.number
+        distinct: dict[str, float] = {}
+        for _, use in pricing.uses(plan):
+            name, price = use.item.name, use.item.price
+            if price is not None and price.cached and name in counts:
+                found = min(use.distinct, float(max(1, counts[name].rows_in)))
+                distinct[name] = distinct.get(name, 0.0) + found
+        for name, counted in counts.items():
+            if name in number:
+                estimator = self._estimators[name]
+                estimator.observe(counted, distinct.get(name))
+                self.cache.catalogue.set_filter(name, estimator.statistics)
+
+    def expected_rows(
+        self, plan: PlanNode, counts: Mapping[str, FilterCounts]
+    ) -> dict[frozenset[str], float]:
+        """Rows expected of every part of a plan, given what its items really kept.
+
+        So what is off is the estimate of a join, and is not corrected there and at the filter too.
+        """
+        pricing = self.cache.pricing
+        factors = [1.0] * len(pricing.selectivities)
+        for name, counted in counts.items():
+            place = self.cache.items.number.get(name)
+            if place is not None and counted.rows_in and pricing.selectivities[place]:
+                kept = counted.rows_passed / counted.rows_in
+                factors[place] = kept / pricing.selectivities[place]
+        rows: dict[frozenset[str], float] = {}
+
+        def look(node: PlanNode, part: Part) -> None:
+            found = part.rows
+            if not isinstance(node, Prejoined):
+                for number in bits(part.applied.items):
+                    found *= factors[number]
+            rows[node.relations] = found
+
+        pricing.price(plan, look)
+        return rows

@@ -1,0 +1,96 @@
+import itertools
+import random
+
+import pytest
+
+from adaptive.errors import StatisticsError
+from adaptive.filter_observation import FilterCounts, FilterEstimator
+
+
+def counts(rows, share, chance=None, call_us=50.0):
+    passed = round(rows * share)
+    if chance is not None:
+        passed = sum(chance.random() < share for _ in range(rows))
+        call_us *= chance.lognormvariate(0.0, 0.1)
+    return FilterCounts(rows, passed, rows, 0, round(rows * call_us * 1e3))
+
+
+def test_nothing_seen_is_nothing_said():
+    estimator = FilterEstimator()
+    assert estimator.statistics.selectivity is None
+    assert estimator.statistics.call_us is None
+    estimator.observe(FilterCounts(0, 0, 0))
+    assert estimator.statistics.selectivity is None
+
+
+@pytest.mark.parametrize("rows", [30, 300, 3_000])
+@pytest.mark.parametrize(("before", "after"), [(0.1, 0.9), (0.9, 0.1), (0.5, 0.05), (0.02, 0.5)])
+def test_a_drift_is_followed_within_three_evaluations(rows, before, after):
+    chance = random.Random(rows)
+    estimator = FilterEstimator()
+    for _ in range(40):
+        estimator.observe(counts(rows, before, chance))
+    for _ in range(3):
+        estimator.observe(counts(rows, after, chance))
+    deviation = 4 * (after * (1 - after) / rows) ** 0.5
+    assert estimator.statistics.selectivity == pytest.approx(after, abs=0.06 + deviation)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.95])
+def test_noise_does_not_flap(share):
+    chance = random.Random(7)
+    estimator = FilterEstimator()
+    seen = []
+    for turn in range(300):
+        estimator.observe(counts(200, share, chance))
+        if turn >= 50:
+            seen.append(estimator.statistics)
+    changes = sum(one != other for one, other in itertools.pairwise(seen))
+    assert changes <= 25
+    assert all(abs(s.selectivity - share) < 0.06 for s in seen)
+    assert all(40.0 < s.call_us < 62.0 for s in seen)
+
+
+def test_what_alternates_settles_between():
+    estimator = FilterEstimator()
+    for turn in range(200):
+        estimator.observe(counts(500, 0.1 if turn % 2 else 0.9))
+    late = []
+    for turn in range(50):
+        estimator.observe(counts(500, 0.1 if turn % 2 else 0.9))
+        late.append(estimator.statistics.selectivity)
+    assert min(late) > 0.3
+    assert max(late) < 0.7
+
+
+def test_one_slow_evaluation_is_not_a_new_price():
+    estimator = FilterEstimator()
+    for _ in range(20):
+        estimator.observe(counts(500, 0.5))
+    estimator.observe(counts(500, 0.5, call_us=5_000.0))
+    assert estimator.statistics.call_us < 100.0
+    for _ in range(2):
+        estimator.observe(counts(500, 0.5, call_us=500.0))
+    assert estimator.statistics.call_us == pytest.approx(500.0, rel=0.2)
+
+
+def test_a_first_look_at_few_rows_is_careful():
+    estimator = FilterEstimator()
+    estimator.observe(FilterCounts(2, 2, 2))
+    assert 0.6 < estimator.statistics.selectivity < 0.95
+
+
+def test_repeated_inputs_are_counted():
+    estimator = FilterEstimator()
+    for _ in range(20):
+        estimator.observe(FilterCounts(1_000, 500, 100, 900, 5_000_000), distinct=1_000.0)
+    assert estimator.statistics.distinct_factor == pytest.approx(0.1, rel=0.15)
+    for _ in range(20):  # all differ: at least as many as there were rows
+        estimator.observe(FilterCounts(1_000, 500, 1_000, 0, 50_000_000), distinct=1_000.0)
+    assert estimator.statistics.distinct_factor == pytest.approx(1.0, rel=0.15)
+
+
+def test_impossible_counts_are_errors():
+    for wrong in ((-1, 0, 0), (1, 2, 0), (1, 1, -1)):
+        with pytest.raises(StatisticsError):
+            FilterCounts(*wrong)
