@@ -82,6 +82,8 @@ class _Writer(ExpressionWriter):
         head, pattern, tail = self._form()
         operator = random.choice(self._dialect.operators)
         every = f"COMPUTED EVERY {random.choice((2, 3, 5))} " if self._chance(0.15) else ""
+        if every:  # two periods would exclude each other
+            clauses = [clause.replace(" AND EVERY 3", "") for clause in clauses]
         report = ""
         if self._dialect.policies and self._names and self._chance(0.1):
             parts = " AND ".join(

@@ -19,7 +19,7 @@ class Window:
 
     def __init__(self, live: LiveRoom, name: str) -> None:
         self.live = live
-        self.table = live.cqels.WindowTable(2)
+        self.table = live.cqels.WindowTable(2, False)
         self.content = live.cqels.WindowContent(name, self.table)
         self.rows: set[tuple[int, int]] = set()
 
