@@ -20,7 +20,12 @@ from adaptive.expensive_calls import CallPrice, FilterStatistics
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.optimizer import OptimizedPlan, optimize
-from adaptive.placed_plan_cache import PlacedPlanCache, optimize_placed, plan_cache
+from adaptive.placed_plan_cache import (
+    PlacedPlanCache,
+    optimize_placed,
+    place_given,
+    plan_cache,
+)
 from adaptive.placement import Placement
 from adaptive.placement_report import PlacedFilter, PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
@@ -78,6 +83,7 @@ __all__ = [
     "format_plan",
     "optimize",
     "optimize_placed",
+    "place_given",
     "plan_cache",
     "runs_sooner_on_driver",
 ]

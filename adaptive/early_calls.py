@@ -38,26 +38,23 @@ class EarlyCalls:
 
     def cost(self, mask: int, before: int, decided: int) -> float:
         """Cost of the filters in `decided`, but not `before`, over the join of a set of relations."""
-        new = decided & ~before & self.filters
-        if not new:
-            return 0.0
         pricing = self._pricing()
         if pricing is not self._known_for:
             self._known.clear()
             self._known_for = pricing
-        done = self._of(before & self.filters)
-        wanted = self._of(new) & ~done
-        cost = self._known.get((mask, done, wanted))
+        key = (mask, before & self.filters, decided & self.filters)
+        cost = self._known.get(key)
         if cost is None:
-            applied = Applied(mask, pricing.decided(mask), done)
+            applied = Applied(mask, pricing.decided(mask), self._of(key[1]))
             cost = 0.0
-            for number in by_rank(pricing, applied, wanted):
+            for number in by_rank(pricing, applied, self._of(key[2]) & ~applied.items):
                 cost += pricing.use(number, applied).cost
                 applied = applied._replace(items=applied.items | 1 << number)
-            self._known[mask, done, wanted] = cost
+            self._known[key] = cost
         return cost
 
     def _of(self, filters: int) -> int:
+        """The items that some expensive filters stand for."""
         items = 0
         for number in bits(filters):
             items |= self._groups[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adaptive.cost_model import FloatArray, JoinCosts, linear_costs
 from adaptive.early_calls import EarlyCalls
@@ -47,21 +46,20 @@ class OperatorPrices:
             for mask in sub_plans.parts
         ]
         if calls is not None:
-            self._called: FloatArray = np.zeros(len(sub_plans.steps))
-            # Alternatives that decide an expensive filter which no input of theirs has decided.
-            self._deciding: NDArray[np.bool_] = np.array(
-                [
-                    step.method != "read"
-                    and bool(sub_plans.decided(sub_plans.parts[union]) & ~before & calls.filters)
-                    for step, union, before in zip(
-                        sub_plans.steps,
-                        sub_plans.union.tolist(),
-                        (sub_plans.decisions[share] for share in sub_plans.shares.tolist()),
-                        strict=True,
-                    )
-                ],
-                dtype=np.bool_,
-            )
+            # Joins that decide the same expensive filters on the same part, after the same ones,
+            # pay the same; number 0 is that there are none to decide.
+            self._paying: list[tuple[int, int, int]] = [(0, 0, 0)]
+            numbers: dict[tuple[int, int, int], int] = {}
+            self._pays: IntArray = np.zeros(len(sub_plans.steps), dtype=np.intp)
+            for number, step in enumerate(sub_plans.steps):
+                mask = sub_plans.parts[sub_plans.union[number]]
+                before = sub_plans.decisions[sub_plans.shares[number]] & calls.filters
+                decided = sub_plans.decided(mask) & calls.filters
+                if step.method != "read" and decided & ~before:
+                    key = (mask, before, decided)
+                    self._pays[number] = numbers.setdefault(key, len(numbers) + 1)
+            self._paying += numbers
+            self._paid: FloatArray = np.zeros(len(self._paying))
 
     def update(self, reach: Reach) -> FloatArray:
         """Re-price what a change reaches; returns each alternative's own cost, without inputs."""
@@ -104,7 +102,7 @@ class OperatorPrices:
         else:
             own = self.rows[left] * self._each[right] + out * self._linear.output_row
         if self._calls is not None:
-            own += self._called[chosen]
+            own += self._paid[self._pays[chosen]]
         costs: FloatArray = own + self.value[left] + self.held[right]
         return costs
 
@@ -153,13 +151,12 @@ class OperatorPrices:
 
     def _price_calls(self, calls: EarlyCalls, alternatives: IntArray) -> FloatArray:
         """What expensive filters cost at the joins that are the first to decide them."""
-        sub_plans = self._sub_plans
-        for number in alternatives[self._deciding[alternatives]].tolist():
-            mask = sub_plans.parts[sub_plans.union[number]]
-            before = sub_plans.decisions[sub_plans.shares[number]]
-            self._called[number] = calls.cost(mask, before, sub_plans.decided(mask))
-        priced: FloatArray = self._called[alternatives]
-        return priced
+        pays = self._pays[alternatives]
+        for number in np.unique(pays).tolist():
+            if number:
+                self._paid[number] = calls.cost(*self._paying[number])
+        paid: FloatArray = self._paid[pays]
+        return paid
 
     def _singly(self, alternatives: IntArray, out: FloatArray) -> FloatArray:
         """The own costs under a cost model that does not say its terms, one call each."""

@@ -13,8 +13,8 @@ from adaptive.expensive_calls import CallPrice
 from adaptive.heuristics.h4_late_uncertain_filters import uncertain_names
 from adaptive.query_graph import FilterKind, JoinFilter, QueryGraph, RelationKind, bits
 
-# So many sets of items are searched through for each part of a plan: four that depend on nothing.
-_MOST_SETS = 32
+# So many sets of items are searched through for each part of a plan: six that depend on nothing.
+_MOST_SETS = 64
 
 
 @dataclass(frozen=True)

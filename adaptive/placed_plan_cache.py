@@ -1,6 +1,6 @@
 """The plan cache of a query with expensive filters or binds: join order and placement together.
 
-The joins are searched twice, each in its own table that is kept up to date: with all filters applied
+The joins are searched twice at least, each time in a table that is kept up to date: with all filters applied
 early, their calls included, and with those of H4 left out. In both trees the items are then
 placed, and the cheaper plan is taken. So the plan is never dearer than the best order with early
 filters, nor than the best order with late ones, and for its own order nothing is cheaper (see
@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from adaptive.alternatives import RowEstimator
+from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, JoinCosts
 from adaptive.early_calls import EarlyCalls
-from adaptive.enumerate import DEFAULT_BUDGET
+from adaptive.enumerate import DEFAULT_BUDGET, pairs_up_to
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.optimizer import Considered, OptimizedPlan, optimize
@@ -79,11 +80,15 @@ class PlacedPlanCache:
         if all(relation.kind is RelationKind.STATIC for relation in graph.relations):
             # There must be a step to apply items at: the whole query may not be one pre-join.
             policy = replace(policy, enabled=False)
+        items = self.items
         orders = {
-            "early": (self.items.strict,),
-            "late": (self.items.late,),
-            "cost": (self.items.early, self.items.late),
+            "early": (items.strict,),
+            "late": (items.late,),
+            # What binds cost alone, and large graphs, are not searched exactly: H3 is asked as well.
+            "cost": (items.early, items.late, items.strict),
         }[placement]
+        if placement == "cost" and not graph.extends and _is_small(graph, budget):
+            orders = orders[:2]
         self._verified: dict[int, PlanNode] = {}
         self._priced: PlacementCosts | None = None
         self._best: PlanNode | None = None
@@ -265,6 +270,39 @@ class PlacedPlanCache:
             notes=("chosen under other statistics, kept for now", *best.notes),
             placement=self.report(now),
         )
+
+
+def _is_small(graph: QueryGraph, budget: int) -> bool:
+    """Whether a search of the graph is exact."""
+    pairs = 0
+    for component in graph.components():
+        found = pairs_up_to(graph, component, budget - pairs)
+        if found is None:
+            return False
+        pairs += len(found)
+    return True
+
+
+def place_given(
+    plan: PlanNode,
+    graph: QueryGraph,
+    catalogue: Catalogue,
+    cost_model: JoinCosts | None = None,
+    placement: Placement = "cost",
+) -> PlanNode:
+    """A given order of joins with the expensive filters and binds of its query placed.
+
+    Where they were does not matter, but for filters inside pre-joined parts. Raises PlanError for a
+    plan that then does not answer the query.
+    """
+    if not has_placed_items(graph):
+        return plan
+    items = PlacedItems(graph)
+    costs = CostModel() if cost_model is None else cost_model
+    estimator = CardinalityEstimator(items.without, catalogue)
+    placed = place(plan, PlacementCosts(items, estimator, costs, catalogue), placement)
+    verify(placed, graph)
+    return placed
 
 
 def plan_cache(

@@ -31,7 +31,7 @@ PLACEMENTS: tuple[Placement, ...] = ("early", "late", "cost")
 _CHEAPER = 1.0 - 1e-11
 
 # Rounds in which each of many items is moved once at most.
-_ROUNDS = 4
+_ROUNDS = 2
 
 
 def place(plan: PlanNode, costs: PlacementCosts, placement: Placement) -> PlanNode:
@@ -112,6 +112,8 @@ def _ordered(plan: PlanNode, costs: PlacementCosts) -> tuple[PlanNode, Part]:
 
 def by_rank(costs: PlacementCosts, applied: Applied, items: int) -> tuple[int, ...]:
     """Filters by rank, each with the binds that it still needs just before it; other binds last."""
+    if items & (items - 1) == 0:
+        return tuple(bits(items))
     known = costs.items.items
     order: list[int] = []
     filters = [number for number in bits(items) if known[number].filter is not None]

@@ -67,6 +67,7 @@ class PlacementCosts:
         self._observed = [catalogue.filter(item.name) for item in items.items]
         self.selectivities = tuple(self._selectivity(item) for item in items.items)
         self._shares = {0: 1.0}
+        self._uses: dict[tuple[int, Applied], ItemUse] = {}
         self._base: dict[tuple[int, int], float] = {}
         self._sources: dict[int, list[tuple[int, float, float]]] = {}
 
@@ -180,6 +181,12 @@ class PlacementCosts:
 
     def use(self, number: int, applied: Applied) -> ItemUse:
         """What applying one more item costs where so much has been applied before."""
+        known = self._uses.get((number, applied))
+        if known is None:
+            known = self._uses[number, applied] = self._use(number, applied)
+        return known
+
+    def _use(self, number: int, applied: Applied) -> ItemUse:
         item = self.items.items[number]
         rows = self.rows(applied)
         if item.price is None:

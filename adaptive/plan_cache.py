@@ -342,8 +342,11 @@ class PlanCache:
             self._scalar = CardinalityEstimator(self.graph, self.catalogue)
         return self._scalar
 
-    def _candidates_now(self) -> tuple[PrejoinCandidate, ...]:
-        return prejoin_candidates(self._estimator(), self.prejoin, self._static_parts)
+    def _candidates_now(self, only: tuple[int, ...] | None = None) -> tuple[PrejoinCandidate, ...]:
+        parts = self._static_parts
+        if only is not None:
+            parts = tuple(part for part in parts if part.mask in only)
+        return prejoin_candidates(self._estimator(), self.prejoin, parts)
 
     def _prejoins_changed(self) -> bool:
         if not self.prejoin.enabled:
@@ -351,8 +354,8 @@ class PlanCache:
         candidates = self._candidates_now()
         return tuple(c.mask for c in candidates if c.refusal is None) != self._allowed
 
-    def _priced(self) -> Alternatives:
-        allowed = {c.mask: c for c in self._candidates_now() if c.refusal is None}
+    def _priced(self, only: tuple[int, ...] | None = None) -> Alternatives:
+        allowed = {c.mask: c for c in self._candidates_now(only) if c.refusal is None}
         return Alternatives(self._estimator(), self.costs, allowed, self.bushy)
 
     def _searched(self, whole: bool = False) -> SearchResult:
@@ -360,7 +363,8 @@ class PlanCache:
         if self._pairs is None:
             candidates = self._candidates_now()
             return search(self._estimator(), self.costs, candidates, self.budget, self.bushy)
-        alternatives = self._priced()
+        # Which parts may be pre-joined is known: an update that moves one of them rebuilds.
+        alternatives = self._priced(self._allowed)
         table: Table = {}
         if whole:
             for part in self._sub_plans.parts:

@@ -292,12 +292,14 @@ class QueryGraph:
     def needed_outside(self, mask: int) -> tuple[str, ...]:
         """The variables of a set that something outside it still reads, sorted by name.
 
-        That is: a relation outside, a filter that the set cannot decide alone, or the output.
+        That is: a relation outside, a filter that the set cannot decide alone, a bind, or the output.
         """
         bound = self.variables(mask)
         needed = set(bound) if self.output is None else set(bound & self.output)
         for filter_ in self.filters:
             if not filter_.variables <= bound:
                 needed |= filter_.variables & bound
+        for extend in self.extends:
+            needed |= extend.inputs & bound
         needed.update(v for v in bound if self.members[v] & ~mask)
         return tuple(sorted(needed))

@@ -13,14 +13,16 @@ from adaptive.enumerate import pairs_up_to
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import CallPrice, FilterStatistics
 from adaptive.explain import explain_choice, format_plan
+from adaptive.heuristics.h4_late_uncertain_filters import without_filters
 from adaptive.optimizer import optimize
-from adaptive.placed_plan_cache import PlacedPlanCache, optimize_placed, plan_cache
+from adaptive.placed_plan_cache import PlacedPlanCache, optimize_placed, place_given, plan_cache
 from adaptive.placement import placed_exactly
-from adaptive.plan import verify, walk
+from adaptive.plan import Join, Scan, verify, walk
 from adaptive.plan_cache import PlanCache
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
+    Extend,
     JoinFilter,
     QueryGraph,
     Relation,
@@ -242,6 +244,28 @@ def test_a_static_filter_is_applied_once_inside_a_pre_join():
     assert any("dear" in n.filters and not n.children and len(n.relations) > 1 for n in walk(plan))
     (shown,) = cache.report(plan).filters
     assert (shown.place, shown.cost) == ("pre-joined", 0.0)
+
+
+def test_items_are_placed_in_a_given_order():
+    given = Join(Scan("oxygen"), Scan("temperature"), ("sector",), "hash")
+    for warm, place in ((20.0, "late"), (50_000.0, "early")):
+        placed = place_given(given, LISTING_2, windows(warm))
+        assert without_filters(placed, frozenset({"low"})) == given
+        assert placed.filters == (("low",) if place == "late" else ())
+        assert place_given(placed, LISTING_2, windows(warm), placement="early").left.filters
+    plain = replace(LISTING_2, filters=())
+    assert place_given(given, plain, windows(20.0)) is given
+
+
+def test_what_a_bind_reads_is_kept_by_pre_joined_parts():
+    bind = Extend("p", "p", frozenset({"paper"}), CallPrice(1.0))
+    graph = replace(Q2, extends=(bind,))
+    assert "paper" in graph.needed_outside(graph.mask(["creator1", "creator2"]))
+    plan = PlacedPlanCache(graph, dblp()).plan()
+    verify(plan, graph)
+    for node in walk(plan):
+        if {"creator1", "creator2"} <= node.relations and not node.children:
+            assert "paper" in node.variables
 
 
 def test_unknown_names_and_placements_are_errors():
