@@ -1,0 +1,151 @@
+"""Where a filter with an uncertainty function goes: early, late, or by cost, by fan-out and selectivity of a join.
+
+The follow-up experiment of the uncertainty paper (Figure 3): two streams of events, each of the first leading to
+0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share of 0, 0.1 ... 1
+pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
+of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms, and must
+give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early in a
+second pass over that in the first. A placement five times as slow as the other is run a few times only.
+
+Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
+better of early and late in each batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bench.placement_cells import CellEffort, CellRace
+from bench.placement_drift import DriftEffort, DriftRace
+from bench.report import Report, progress
+from bench.uncertain_engine import FUNCTIONS, session
+
+NAME = "placement"
+COLUMNS = (
+    "cardinality",
+    "selectivity",
+    "functions",
+    "events",
+    "early_ms",
+    "late_ms",
+    "cost_ms",
+    "ratio",
+    "noise",
+    "answers",
+)
+SHOWN = ("worst_ratio", "noise", "least_ms", "crossover", "drift_ratio")
+
+CARDINALITIES = (100.0, 10.0, 1.0, 0.1, 0.01)
+SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
+QUICK_CARDINALITIES = (10.0, 0.1)
+QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
+FULL = {
+    "native": CellEffort(10, 20, 3, 20.0, 2048, 1 << 18),
+    "dear": CellEffort(4, 20, 3, 20.0, 64, 1 << 15),
+}
+QUICK = {
+    "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),
+    "dear": CellEffort(2, 3, 2, 0.0, 100, 100),
+}
+DRIFT = DriftEffort(24, 1, 3, {"native": 20_000, "dear": 400})
+QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this bench beside --quick and --json."""
+    parser.add_argument(
+        "--cardinality",
+        type=float,
+        action="append",
+        help=f"only this fan-out; repeatable (default {', '.join(f'{c:g}' for c in CARDINALITIES)};"
+        f" quick {', '.join(f'{c:g}' for c in QUICK_CARDINALITIES)})",
+    )
+    parser.add_argument(
+        "--functions",
+        action="append",
+        choices=FUNCTIONS,
+        help="only these; repeatable (default both)",
+    )
+
+
+def cells(race: CellRace, cardinalities: Sequence[float], quick: bool) -> list[dict[str, Any]]:
+    """All rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough."""
+    effort = (QUICK if quick else FULL)[race.functions]
+    rows: list[dict[str, Any]] = []
+    for cardinality in cardinalities:
+        events = effort.events
+        for selectivity in QUICK_SELECTIVITIES if quick else SELECTIVITIES:
+            rows.append(race.measure(cardinality, selectivity, events))
+            events = rows[-1]["events"]
+    return rows
+
+
+def crossover(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Where early and late change places, by functions and cardinality.
+
+    `faster` is the better one at the least and at the greatest selectivity, `at` are the selectivities at which they
+    change, linearly interpolated.
+
+    >>> crossing = [{"early_ms": 10.0 * s, "late_ms": 5.0, "selectivity": s} for s in (0.0, 1.0)]
+    >>> crossover([{**cell, "functions": "dear", "cardinality": 10.0} for cell in crossing])
+    {'dear': {'10': {'faster': ['early', 'late'], 'at': [0.5]}}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for functions, cardinality in dict.fromkeys((r["functions"], r["cardinality"]) for r in rows):
+        gaps = sorted(
+            (row["selectivity"], row["early_ms"] - row["late_ms"])
+            for row in rows
+            if (row["functions"], row["cardinality"]) == (functions, cardinality)
+        )
+        at = [
+            round(low + (high - low) * before / (before - after), 3)
+            for (low, before), (high, after) in pairwise(gaps)
+            if before * after < 0
+        ]
+        faster = ["late" if gap > 0 else "early" for _, gap in (gaps[0], gaps[-1])]
+        found.setdefault(functions, {})[f"{cardinality:g}"] = {"faster": faster, "at": at}
+    return found
+
+
+def summarise(rows: list[dict[str, Any]], drift: list[dict[str, Any]]) -> dict[str, Any]:
+    """The worst cell beside the noise, the shortest of the faster evaluations, and the drifting stream."""
+    worst = max(rows, key=lambda row: row["ratio"])
+    return {
+        "worst_ratio": worst["ratio"],
+        "worst_cell": {key: worst[key] for key in COLUMNS[:7]},
+        "noise": round(float(np.percentile([row["noise"] for row in rows], 95)), 4),
+        "least_ms": min(min(row["early_ms"], row["late_ms"]) for row in rows),
+        "crossover": crossover(rows),
+        "drift_ratio": max((row["ratio"] for row in drift), default=None),
+        "drift": drift,
+    }
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Runs the bench; raises AnswersDifferError when two placements disagree."""
+    spark = session()
+    cardinalities = args.cardinality or (QUICK_CARDINALITIES if args.quick else CARDINALITIES)
+    rows: list[dict[str, Any]] = []
+    drift = []
+    try:
+        for functions in args.functions or FUNCTIONS:
+            progress(f"{functions} functions")
+            race = CellRace(spark, functions, (QUICK if args.quick else FULL)[functions])
+            try:
+                rows += cells(race, cardinalities, args.quick)
+            finally:
+                race.close()
+            progress("  a drifting stream")
+            drifting = DriftRace(spark, functions, QUICK_DRIFT if args.quick else DRIFT)
+            try:
+                drift.append(drifting.run())
+            finally:
+                drifting.close()
+    finally:
+        spark.stop()
+    return Report(NAME, rows, summarise(rows, drift))

@@ -1,0 +1,199 @@
+"""One cell of the placement bench: a fan-out and a selectivity, under early, late and cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from bench.data.linked_events import LinkedEvents, followed
+from bench.report import progress
+from bench.uncertain_engine import (
+    PLACEMENTS,
+    Contender,
+    Evaluation,
+    Setting,
+    WatchedQuery,
+    agree,
+    in_turn,
+)
+
+# A placement that takes this many times as long as the other is run a few times only, once that is some time at all.
+HOPELESS, HOPELESS_MS = 5.0, 100.0
+# Event time between evaluations, and a window that nothing leaves.
+STEP_MS = 1000
+RANGE = "PT24H"
+
+
+@dataclass(frozen=True)
+class CellEffort:
+    """How much is run.
+
+    Evaluations before the measured ones, those (twice), those of a hopeless placement, the milliseconds that the faster
+    of early and late takes at least, and the first stream's events to begin with and at most.
+    """
+
+    warm_ups: int
+    runs: int
+    few_runs: int
+    least_ms: float
+    events: int
+    most_events: int
+
+
+@dataclass
+class Runner:
+    """A contender's query of one cell."""
+
+    contender: Contender
+    name: str
+    events: LinkedEvents
+    watched: WatchedQuery
+    warm: list[Evaluation] = field(default_factory=list)
+    passes: tuple[list[Evaluation], list[Evaluation]] = field(default_factory=lambda: ([], []))
+    turns: int = 0
+
+    @property
+    def placement(self) -> str:
+        """Where the filter goes."""
+        return self.contender.setting.placement
+
+    def evaluate(self) -> Evaluation:
+        """Let one more event arrive, and evaluate."""
+        self.turns += 1
+        clock = self.contender.clock + STEP_MS
+        self.contender.push(f"{self.name}/first", self.events.idle(self.turns, clock))
+        return self.contender.advance(clock)[self.name]
+
+    def warmed_ms(self) -> float:
+        """What an evaluation seems to take, from the last warm-ups."""
+        return min(run.ms for run in self.warm[-3:])
+
+    def median(self, place: int) -> float:
+        """The median of a pass."""
+        return float(np.median([run.ms for run in self.passes[place]]))
+
+
+class CellRace:
+    """Measures cells with one kind of functions; an engine for each placement."""
+
+    def __init__(self, spark: SparkSession, functions: str, effort: CellEffort) -> None:
+        self.functions = functions
+        self._effort = effort
+        self._cells = 0
+        self.contenders = [Contender(spark, Setting(functions, place)) for place in PLACEMENTS]
+
+    def measure(self, fan_out: float, selectivity: float, events: int) -> dict[str, Any]:
+        """A row of the result; `events` are tried first, and more where these are answered too fast."""
+        while True:
+            runners = self._open(fan_out, selectivity, events)
+            few = self._warm_up(runners)
+            least = min(r.warmed_ms() for r in runners if r.placement != "cost")
+            wanted = self._effort.least_ms
+            if least >= wanted or events >= self._effort.most_events:
+                break
+            self._stop(runners)
+            events = min(events * grown(least, wanted), self._effort.most_events)
+        for place in range(2):
+            for turn in range(self._effort.runs):
+                for contender in in_turn(self.contenders, turn):
+                    runner = next(r for r in runners if r.contender is contender)
+                    if turn < self._effort.few_runs or runner.placement not in few:
+                        runner.passes[place].append(runner.evaluate())
+        agree({f"{r.placement}, run {n}": e for r in runners for n, e in enumerate(_all(r))})
+        self._stop(runners)
+        found = row(self.functions, fan_out, selectivity, runners)
+        shown = ", ".join(f"{key} {found[key]}" for key in ("early_ms", "late_ms", "cost_ms"))
+        progress(f"  1 to {fan_out:g}, selectivity {selectivity:g}, {events:,} events: {shown}")
+        return found
+
+    def _open(self, fan_out: float, selectivity: float, events: int) -> list[Runner]:
+        self._cells += 1
+        name = f"http://example.org/cell/{self._cells}"
+        made = LinkedEvents(events, fan_out)
+        text = followed(f"{name}/first", f"{name}/second", selectivity, RANGE)
+        runners = []
+        for contender in self.contenders:
+            for stream in ("first", "second"):
+                contender.engine.register_stream(f"{name}/{stream}")
+            runners.append(Runner(contender, name, made, contender.register(name, text)))
+        time = max(contender.clock for contender in self.contenders) + STEP_MS
+        first, second = made.first(time), made.second(time)
+        for runner in runners:
+            runner.contender.push(f"{name}/second", second)
+            runner.contender.push(f"{name}/first", first)
+            runner.warm.append(runner.contender.advance(time)[name])
+        return runners
+
+    def _warm_up(self, runners: list[Runner]) -> set[str]:
+        """Runs all until warm; the placements, of early and late, that are hopeless."""
+        few: set[str] = set()
+        for number in range(self._effort.warm_ups):
+            for runner in runners:
+                if runner.placement not in few:
+                    runner.warm.append(runner.evaluate())
+            if number >= 1:
+                few |= hopeless({r.placement: r.warmed_ms() for r in runners})
+        return few
+
+    def _stop(self, runners: list[Runner]) -> None:
+        for runner in runners:
+            runner.contender.stop(runner.name)
+
+    def close(self) -> None:
+        """End all engines."""
+        for contender in self.contenders:
+            contender.close()
+
+
+def _all(runner: Runner) -> list[Evaluation]:
+    return [*runner.warm, *runner.passes[0], *runner.passes[1]]
+
+
+def hopeless(ms: dict[str, float]) -> set[str]:
+    """Of early and late, the one that is not worth twenty runs.
+
+    >>> hopeless({"early": 700.0, "late": 20.0, "cost": 25.0}), hopeless({"early": 50.0, "late": 2.0})
+    ({'early'}, set())
+    """
+    early, late = ms["early"], ms["late"]
+    slow, fast = max(early, late), min(early, late)
+    return (
+        {"early" if early == slow else "late"}
+        if slow > max(HOPELESS * fast, HOPELESS_MS)
+        else set()
+    )
+
+
+def grown(ms: float, wanted: float) -> int:
+    """By which power of two the events must grow for evaluations to last as long as wanted.
+
+    >>> grown(15.0, 20.0), grown(9.0, 20.0), grown(0.5, 20.0)
+    (2, 4, 8)
+    """
+    return int(2 ** min(3, max(1, np.ceil(np.log2(1.1 * wanted / ms)))))
+
+
+def row(
+    functions: str, fan_out: float, selectivity: float, runners: list[Runner]
+) -> dict[str, Any]:
+    """What a cell's runs say."""
+    by_placement = {runner.placement: runner for runner in runners}
+    ms = {name: runner.median(0) for name, runner in by_placement.items()}
+    again = by_placement["early"].median(1)
+    last = {name: runner.passes[1][-1] for name, runner in by_placement.items()}
+    return {
+        "cardinality": fan_out,
+        "selectivity": selectivity,
+        "functions": functions,
+        "events": runners[0].events.events,
+        **{f"{name}_ms": round(ms[name], 3) for name in PLACEMENTS},
+        "early_again_ms": round(again, 3),
+        "ratio": round(ms["cost"] / min(ms["early"], ms["late"]), 4),
+        "noise": round(again / ms["early"], 4),
+        **{f"{name}_calls": last[name].calls for name in PLACEMENTS},
+        **{f"{name}_runs": len(by_placement[name].passes[0]) for name in PLACEMENTS},
+        "answers": last["cost"].answers,
+    }

@@ -1,0 +1,105 @@
+"""A stream whose selectivity and fan-out drift, under early, late and cost, batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from bench.data.linked_events import LinkedEvents, followed
+from bench.uncertain_engine import PLACEMENTS, Contender, Evaluation, Setting, agree, in_turn
+
+STEP_MS = 1000
+_NAME = "http://example.org/drift"
+
+
+@dataclass(frozen=True)
+class DriftEffort:
+    """Batches of a round, rounds that are not measured, rounds that are, and events of a batch by functions."""
+
+    batches: int
+    warm_rounds: int
+    rounds: int
+    events: dict[str, int]
+
+
+def drifted(batch: int, batches: int) -> tuple[float, float]:
+    """Selectivity and fan-out of a batch: from few that pass and lead to many, to many that lead nowhere, and back.
+
+    >>> [tuple(round(x, 2) for x in drifted(b, 4)) for b in range(4)]
+    [(0.05, 10.0), (0.5, 0.71), (0.95, 0.05), (0.5, 0.71)]
+    """
+    along = (1 - np.cos(2 * np.pi * batch / batches)) / 2
+    return float(0.05 + 0.9 * along), float(10.0 * (0.05 / 10.0) ** along)
+
+
+class DriftRace:
+    """Measures the drifting stream with one kind of functions; an engine for each placement."""
+
+    def __init__(self, spark: SparkSession, functions: str, effort: DriftEffort) -> None:
+        self.functions = functions
+        self._effort = effort
+        self.contenders = [Contender(spark, Setting(functions, place)) for place in PLACEMENTS]
+        text = followed(f"{_NAME}/first", f"{_NAME}/second", 0.5, "PT1S")
+        for contender in self.contenders:
+            for stream in ("first", "second"):
+                contender.engine.register_stream(f"{_NAME}/{stream}")
+            contender.register(_NAME, text)
+
+    def run(self) -> dict[str, Any]:
+        """What all rounds took; a batch counts with its median over the rounds."""
+        effort = self._effort
+        ms: dict[str, list[list[float]]] = {place: [] for place in PLACEMENTS}
+        for number in range((effort.warm_rounds + effort.rounds) * effort.batches):
+            found = self._evaluate(number)
+            if number % effort.batches == 0:
+                for rounds in ms.values():
+                    rounds.append([])
+            for place, evaluation in found.items():
+                ms[place][-1].append(evaluation.ms)
+        measured = {
+            place: np.median(np.array(rounds[effort.warm_rounds :]), axis=0)
+            for place, rounds in ms.items()
+        }
+        return drift_row(self.functions, measured, effort.batches)
+
+    def _evaluate(self, number: int) -> dict[str, Evaluation]:
+        selectivity, fan_out = drifted(number % self._effort.batches, self._effort.batches)
+        events = self._effort.events[self.functions]
+        time = (number + 1) * STEP_MS
+        made = LinkedEvents(events, fan_out, batch=number, low=selectivity)
+        first, second = made.first(time), made.second(time)
+        found = {}
+        for contender in in_turn(self.contenders, number):
+            contender.push(f"{_NAME}/first", first)
+            contender.push(f"{_NAME}/second", second)
+            found[contender.setting.placement] = contender.advance(time)[_NAME]
+        agree(found)
+        return found
+
+    def close(self) -> None:
+        """End all engines."""
+        for contender in self.contenders:
+            contender.close()
+
+
+def drift_row(functions: str, ms: dict[str, np.ndarray], batches: int) -> dict[str, Any]:
+    """Times over all batches of a round: of each placement, and of the better of early and late in each batch."""
+    best = np.minimum(ms["early"], ms["late"])
+    cost = float(ms["cost"].sum())
+    return {
+        "functions": functions,
+        **{f"{place}_ms": round(float(ms[place].sum()), 3) for place in PLACEMENTS},
+        "best_ms": round(float(best.sum()), 3),
+        "ratio": round(cost / float(best.sum()), 4),
+        "batches": [
+            {
+                "selectivity": round(drifted(batch, batches)[0], 4),
+                "fan_out": round(drifted(batch, batches)[1], 4),
+                **{place: round(float(ms[place][batch]), 3) for place in PLACEMENTS},
+            }
+            for batch in range(batches)
+        ],
+    }

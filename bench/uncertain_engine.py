@@ -1,0 +1,225 @@
+"""An engine under one setting of placement, lazy variables and function cache, and what its evaluations took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+import sparkext
+from bench.digest import digest_table
+from bench.report import BenchError
+from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.registered_query import RegisteredQuery
+
+T = TypeVar("T")
+
+FUNCTIONS = ("native", "dear")
+PLACEMENTS = ("early", "late", "cost")
+# What a dear call takes: the class of the paper's prototype.
+DEAR_NANOSECONDS = 100_000
+
+# A plan that the engine prepares meanwhile is waited for at most this long.
+PREPARED_SECONDS = 20.0
+
+SESSION = {
+    "spark.master": "local[2]",
+    "spark.app.name": "bench",
+    "spark.driver.memory": "6g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Distributions are read where the texts of terms are: on the driver.
+    "spark.cqels.driverExecution.maxRows": "1000000000",
+}
+
+
+class AnswersDifferError(BenchError):
+    """Two settings answered the same query over the same windows differently."""
+
+
+def session() -> SparkSession:
+    """The Spark session of the uncertainty benches."""
+    builder = sparkext.configure(SparkSession.builder)
+    for key, value in SESSION.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How uncertainty functions are placed and called.
+
+    >>> Setting("dear", "late").keys["spark.cqels.filterPlacement"]
+    'late'
+    """
+
+    functions: str = "native"
+    placement: str = "cost"
+    lazy: bool = True
+    cache: bool = True
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The setting as `spark.cqels.*` keys."""
+        burden = DEAR_NANOSECONDS if self.functions == "dear" else 0
+        return {
+            "spark.cqels.filterScope": "lift",
+            "spark.cqels.filterPlacement": self.placement,
+            "spark.cqels.lazyVariables.enabled": str(self.lazy).lower(),
+            "spark.cqels.functionCache.enabled": str(self.cache).lower(),
+            "spark.cqels.functionBurden": str(burden),
+        }
+
+    @property
+    def name(self) -> str:
+        """The setting in a few words."""
+        lazy, cache = ("on" if used else "off" for used in (self.lazy, self.cache))
+        return f"{self.functions} functions, placement {self.placement}, lazy {lazy}, cache {cache}"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation: milliseconds without moving the windows, answers, calls made and calls that the cache spared."""
+
+    instant: int
+    ms: float
+    digest: str
+    answers: int
+    calls: int
+    cache_hits: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a query has done since it was registered."""
+
+    evaluations: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    cache_hits: int = 0
+
+    @staticmethod
+    def of(query: RegisteredQuery) -> Counted:
+        """As the query says now."""
+        done = query.progress
+        sites = [site["total"] for site in query.calls.describe()]
+        return Counted(
+            done.evaluations,
+            done.seconds - done.window_seconds,
+            sum(site["calls"] for site in sites),
+            sum(site["cache_hits"] for site in sites),
+        )
+
+
+class WatchedQuery:
+    """A registered query whose evaluations are taken one at a time; `runs` are those that were kept."""
+
+    def __init__(self, query: RegisteredQuery) -> None:
+        self.query = query
+        self.runs: list[Evaluation] = []
+        self._before = Counted.of(query)
+
+    def take(self, instant: int) -> Evaluation:
+        """The evaluation at `instant`, which must be the only one since the last was taken."""
+        now, before = Counted.of(self.query), self._before
+        answers = self.query.last_answers
+        if now.evaluations != before.evaluations + 1 or answers is None or answers.time != instant:
+            raise BenchError(
+                f"{self.query.name}: {now.evaluations - before.evaluations} evaluations,"
+                f" not one, at {instant} ms"
+            )
+        self._before = now
+        return Evaluation(
+            instant,
+            (now.seconds - before.seconds) * 1e3,
+            digest_table(answers.table),
+            answers.table.num_rows,
+            now.calls - before.calls,
+            now.cache_hits - before.cache_hits,
+        )
+
+    @property
+    def median_ms(self) -> float:
+        """The median of the runs that were kept."""
+        return float(np.median([run.ms for run in self.runs]))
+
+    def wait_for_plans(self) -> None:
+        """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""
+        found = self.query._adaptation
+        give_up = time.monotonic() + PREPARED_SECONDS
+        while found is not None and found.orders.pending and time.monotonic() < give_up:
+            time.sleep(0.005)
+
+
+class Contender:
+    """An engine under one setting, its streams and queries."""
+
+    def __init__(self, spark: SparkSession, setting: Setting, static: Path | None = None) -> None:
+        self.setting = setting
+        for key, value in setting.keys.items():
+            spark.conf.set(key, value)
+        try:
+            self.engine = sparkext.Engine(spark)
+        finally:
+            for key in setting.keys:
+                spark.conf.unset(key)
+        if static is not None:
+            self.engine.load_static(static, progress=False)
+        self.queries: dict[str, WatchedQuery] = {}
+        self.clock = 0  # the last instant
+
+    def register(self, name: str, text: str) -> WatchedQuery:
+        """Register a query; its streams must be known."""
+        watched = self.queries[name] = WatchedQuery(self.engine.register_query(text, name=name))
+        return watched
+
+    def stop(self, name: str) -> None:
+        """End a query; what it has done stays with who holds it."""
+        self.queries.pop(name).query.stop()
+
+    def push(self, iri: str, elements: Sequence[StreamElement]) -> None:
+        """Push elements into a stream, which is made known if it is not."""
+        report = self.engine.register_stream(iri).push_elements(elements)
+        if report.malformed or report.late:
+            raise BenchError(f"<{iri}>: {report.malformed} elements malformed, {report.late} late")
+
+    def advance(self, instant: int) -> dict[str, Evaluation]:
+        """Let event time reach `instant`; the evaluations there, by the name of their query."""
+        self.engine.advance_to(instant)
+        self.clock = instant
+        found = {name: watched.take(instant) for name, watched in self.queries.items()}
+        for watched in self.queries.values():
+            watched.wait_for_plans()
+        return found
+
+    def close(self) -> None:
+        """End the engine."""
+        self.engine.close()
+
+
+def in_turn(contenders: Sequence[T], number: int) -> list[T]:
+    """The contenders in an order that begins with another one each time.
+
+    >>> in_turn(["a", "b", "c"], 4)
+    ['b', 'c', 'a']
+    """
+    first = number % len(contenders)
+    return [*contenders[first:], *contenders[:first]]
+
+
+def agree(evaluations: dict[str, Evaluation]) -> None:
+    """Raises AnswersDifferError unless all have the same answers; keys say who answered."""
+    (first, expected), *others = evaluations.items()
+    for name, evaluation in others:
+        if evaluation.digest != expected.digest:
+            raise AnswersDifferError(
+                f"{expected.instant} ms: {first} has {expected.answers} answers, {name} has"
+                f" {evaluation.answers} or others"
+            )
