@@ -38,8 +38,7 @@ WIDTHS = {"q1": 10, "q2": 5, "q3": 1, "q4": 10, "q5": 5, "q6": 1}
 SETTINGS = (
     Setting(placement="cost"),
     Setting(placement="early", lazy=False, cache=False),
-    Setting(placement="late", cache=False),
-    Setting("dear", "cost", lazy=False),
+    Setting("dear", "late"),
 )
 TOLERANCE = 1e-6
 
