@@ -139,7 +139,7 @@ class Race:
         self._workload = workload
         self._effort = effort
         self._tunnel = tunnel
-        self._pushed = -1
+        self._pushed = 0
         self.contenders: list[Contender] = []
         for setting in workload.settings(functions):
             contender = Contender(spark, setting, static)
@@ -158,10 +158,8 @@ class Race:
     def run(self) -> list[dict[str, Any]]:
         """Warm up, measure, and give a row for each variant, threshold and setting."""
         effort = self._effort
-        # The windows are full from the first evaluation on.
-        first = -(-self._workload.width // self._workload.every)
         for number in range(effort.warm_ups + effort.evaluations):
-            self._evaluate((first + number) * self._workload.every, number, effort.warm_ups)
+            self._evaluate((number + 1) * self._workload.every, number, effort.warm_ups)
         return [
             self._row(f"{self._workload.name}{variant}", threshold, contender)
             for variant in VARIANTS
