@@ -102,9 +102,10 @@ def crossover(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             for row in rows
             if (row["functions"], row["cardinality"]) == (functions, cardinality)
         )
+        apart = [(selectivity, gap) for selectivity, gap in gaps if gap]
         at = [
             round(low + (high - low) * before / (before - after), 3)
-            for (low, before), (high, after) in pairwise(gaps)
+            for (low, before), (high, after) in pairwise(apart)
             if before * after < 0
         ]
         faster = ["late" if gap > 0 else "early" for _, gap in (gaps[0], gaps[-1])]

@@ -61,11 +61,11 @@ class LinkedEvents:
         100
         """
         index = np.arange(self.events)
-        place = index % self.places
         if self.fan_out < 1:
             linked = np.floor((index + 1) * self.fan_out) > np.floor(index * self.fan_out)
-            place = np.where(linked, np.cumsum(linked) % self.places, self.places + index)
-        return place
+            nowhere = self.places + index
+            return np.asarray(np.where(linked, np.cumsum(linked) % self.places, nowhere))
+        return index % self.places
 
     def values(self) -> np.ndarray:
         """The values of the first events in units of the last digit, in no order that their links know.

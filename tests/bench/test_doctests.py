@@ -13,6 +13,7 @@ import pytest
     [
         "bench.data.annotated",
         "bench.data.ehealth",
+        "bench.data.linked_events",
         "bench.data.rdf_files",
         "bench.data.reification",
         "bench.data.text_columns",
@@ -21,9 +22,13 @@ import pytest
         "bench.data.vocabulary",
         "bench.digest",
         "bench.drifting",
+        "bench.placement",
+        "bench.placement_cells",
+        "bench.placement_drift",
         "bench.plan_search",
         "bench.report",
         "bench.stream_race",
+        "bench.uncertain_engine",
     ],
 )
 def test_examples_hold(name: str) -> None:

@@ -1,0 +1,195 @@
+"""The benches of uncertainty functions: their events, tiny runs, and what follows from rows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from bench import placement, tvs
+from bench.data.linked_events import LinkedEvents, followed
+from bench.data.tunnel import Tunnel
+from bench.data.tunnel_files import write_static
+from bench.placement_cells import CellEffort, CellRace
+from bench.placement_drift import DriftEffort, DriftRace, drift_row
+from bench.report import BenchError
+from bench.uncertain_engine import (
+    FUNCTIONS,
+    PLACEMENTS,
+    AnswersDifferError,
+    Contender,
+    Evaluation,
+    Setting,
+    agree,
+)
+from sparkext.language import parse_query
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+# -- events -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fan_out", [0.01, 0.1, 1.0, 10.0, 100.0])
+def test_events_lead_to_as_many_as_asked(fan_out: float) -> None:
+    made = LinkedEvents(1000, fan_out)
+    at: dict[str, int] = {}
+    for element in made.second(0):
+        (place,) = re.findall(r"happensAt> (<\S+>)", " ".join(element.triples))
+        at[place] = at.get(place, 0) + 1
+    followed_by = [
+        at.get(re.findall(r"leadsTo> (<\S+>)", " ".join(element.triples))[0], 0)
+        for element in made.first(0)
+    ]
+    assert sum(followed_by) / 1000 == pytest.approx(fan_out)
+    assert max(followed_by) == max(1, fan_out)
+    assert len({element.graph for element in made.first(0)}) == 1000
+
+
+def test_links_know_nothing_of_values() -> None:
+    made = LinkedEvents(5000, 0.1)
+    linked = made.leads_to() < made.places
+    assert np.mean(made.values()[linked]) == pytest.approx(5e8, rel=0.1)
+
+
+def test_what_arrives_meanwhile_leads_nowhere_and_never_passes() -> None:
+    made = LinkedEvents(50, 1.0)
+    (idle,) = made.idle(3, 0)
+    text = " ".join(idle.triples)
+    known = {element.graph for element in made.first(0)}
+    assert idle.graph not in known
+    assert int(re.findall(r"place/0_(\d+)>", text)[0]) >= made.places
+    assert float(re.findall(r'hasSimpleResult> "([\d.]+)"', text)[0]) > 1
+
+
+def test_the_query_has_its_streams_threshold_and_range() -> None:
+    query = parse_query(followed("http://e/1", "http://e/2", 0.25, "PT5S"))
+    assert [w.stream.value for w in query.windows] == ["http://e/1", "http://e/2"]
+    assert not query.warnings
+
+
+# -- tiny runs --------------------------------------------------------------------------------------
+
+
+def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: Path) -> None:
+    tunnel, static = Tunnel(4), tmp_path / "tunnel.nt"
+    write_static(tunnel, static)
+    rows = []
+    for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
+        race = tvs.Race(spark, workload, "native", tvs.Effort(4, (0.0,), 1, 2), tunnel, static)
+        try:
+            rows += race.run()
+        finally:
+            race.close()
+    assert {row["query"] for row in rows} == {"q3a", "q3b", "q6a", "q6b"}
+    filters = [row for row in rows if row["query"][1] == "3"]
+    assert sorted(row["placement"] for row in filters) == sorted([*PLACEMENTS] * 2)
+    assert {row["threshold"] for row in filters} == {0.0}
+    binds = [row for row in rows if row["query"][1] == "6"]
+    assert {(row["lazy"], row["cache"]) for row in binds} == {
+        (lazy, cache) for lazy in (True, False) for cache in (True, False)
+    }
+    assert all(row["cache_hits"] == 0 for row in binds if not row["cache"])
+    summary = tvs.summarise(rows)
+    assert len(summary["order_gaps"]) == 2 and len(summary["lazy_gains"]) == 4
+
+
+def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
+    race = CellRace(spark, "dear", CellEffort(2, 2, 1, 0.0, 20, 20))
+    try:
+        row = race.measure(10.0, 0.5, 20)
+    finally:
+        race.close()
+    assert row["answers"] == 100 and row["events"] == 20
+    # Every event's error is added to its value, and compared; each is another one.
+    assert row["early_calls"] >= 40 and row["late_calls"] >= 40
+    assert row["early_ms"] >= 40 * 0.1
+    drift = DriftRace(spark, "native", DriftEffort(2, 1, 1, {"native": 40}))
+    try:
+        found = drift.run()
+    finally:
+        drift.close()
+    assert [batch["fan_out"] for batch in found["batches"]] == [10.0, 0.05]
+    assert found["best_ms"] <= min(found["early_ms"], found["late_ms"])
+
+
+def test_not_exactly_one_evaluation_is_an_error(spark: SparkSession) -> None:
+    contender = Contender(spark, Setting())
+    try:
+        for stream in ("http://e/1", "http://e/2"):
+            contender.engine.register_stream(stream)
+        contender.register("followed", followed("http://e/1", "http://e/2", 0.5, "PT1S"))
+        contender.push("http://e/1", LinkedEvents(3, 1.0).first(1000))
+        contender.advance(1000)
+        with pytest.raises(BenchError, match="evaluations, not one"):
+            contender.advance(3000)
+    finally:
+        contender.close()
+
+
+# -- arithmetic -------------------------------------------------------------------------------------
+
+
+def test_different_answers_are_named() -> None:
+    one, other = (Evaluation(5, 1.0, digest, 3, 0, 0) for digest in ("3-a", "3-b"))
+    agree({"early": one, "late": one})
+    with pytest.raises(AnswersDifferError, match="late has 3 answers or others"):
+        agree({"early": one, "late": other})
+
+
+def tvs_row(query: str, ms: float, **more: Any) -> dict[str, Any]:
+    row = {"threshold": None, "functions": "dear", "placement": None, "lazy": None, "cache": None}
+    return {"query": query, "p50_ms": ms, **row, **more}
+
+
+def test_summary_of_the_tunnel() -> None:
+    rows = [
+        tvs_row("q1a", 10.0, placement="cost", threshold=0.2),
+        tvs_row("q1b", 11.0, placement="cost", threshold=0.2),
+        tvs_row("q1a", 30.0, placement="early", threshold=0.2),
+        tvs_row("q1b", 30.0, placement="early", threshold=0.2),
+        tvs_row("q1a", 8.0, placement="late", threshold=0.2),
+        tvs_row("q1b", 20.0, placement="late", threshold=0.2),
+        tvs_row("q4a", 5.0, lazy=True, cache=True),
+        tvs_row("q4a", 50.0, lazy=False, cache=True),
+        tvs_row("q4b", 9.0, lazy=True, cache=True),
+        tvs_row("q4b", 8.0, lazy=False, cache=True),
+    ]
+    summary = tvs.summarise(rows)
+    # q1: 1 ms and 10 %; q4: 4 ms and 80 %.
+    assert summary["worst_order_gap"]["query"] == "q4" and summary["order_matters"] == 1
+    assert summary["lazy_gain"] == 10.0
+    assert summary["lazy_excess_ms"] == 1.0
+    assert summary["cost_ratio"] == 1.25
+
+
+def test_summary_of_placement() -> None:
+    def row(selectivity: float, early: float, late: float, cost: float) -> dict[str, Any]:
+        times = {"early_ms": early, "late_ms": late, "cost_ms": cost}
+        where = {"cardinality": 10.0, "selectivity": selectivity, "functions": "native"}
+        return {
+            **where,
+            **times,
+            "events": 5,
+            "ratio": cost / min(early, late),
+            "noise": 1.01,
+        }
+
+    rows = [row(0.0, 20.0, 40.0, 21.0), row(0.5, 40.0, 40.0, 40.0), row(1.0, 50.0, 40.0, 44.0)]
+    drift = [
+        drift_row(functions, dict(zip(PLACEMENTS, times, strict=True)), 2)
+        for functions, times in zip(
+            FUNCTIONS, np.array([[[1, 9], [5, 2], [2, 2]], [[4, 4], [4, 4], [4, 4]]]), strict=True
+        )
+    ]
+    summary = placement.summarise(rows, drift)
+    assert summary["worst_ratio"] == 1.1 and summary["worst_cell"]["selectivity"] == 1.0
+    assert summary["noise"] == 1.01 and summary["least_ms"] == 20.0
+    assert summary["crossover"]["native"]["10"] == {"faster": ["early", "late"], "at": [0.667]}
+    assert [d["ratio"] for d in drift] == [pytest.approx(4 / 3, abs=1e-4), 1.0]
+    assert summary["drift_ratio"] == pytest.approx(4 / 3, abs=1e-4)
