@@ -80,7 +80,8 @@ class LinkedEvents:
         rng = np.random.default_rng((self.seed, self.batch))
         steps = (rng.permutation(self.events) + rng.uniform(0.1, 0.9, self.events)) / self.events
         values = np.interp(steps, (0.0, self.low, 1.0), (0.0, 0.5, 1.0))
-        return (values * 10**_DIGITS).astype(np.int64) | 1
+        units: np.ndarray = (values * 10**_DIGITS).astype(np.int64)
+        return units | 1
 
     def first(self, time_ms: int) -> list[StreamElement]:
         """The elements of the first stream."""
