@@ -203,6 +203,13 @@ class Settings:
         1.3,
         "Measures that have changed by less than this factor are no reason to look at the order again.",
     )
+    delta_evaluation_enabled: bool = _key(
+        "deltaEvaluation.enabled",
+        BOOLEAN,
+        True,
+        "Find the new answers of a monotone ISTREAM query from what arrived, not by evaluating each"
+        " instant as a whole. When false, the same answers take work that grows with the windows.",
+    )
     prejoin_enabled: bool = _key(
         "prejoin.enabled",
         BOOLEAN,

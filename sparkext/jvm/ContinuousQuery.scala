@@ -20,6 +20,7 @@ final class ContinuousQuery(
   private var bags = false
   private val sites = mutable.ArrayBuffer[CallSite]()
   private val texts = new StaticTexts(dictionary)
+  private var delta: DeltaEvaluation = _
   private var runNanos = 0L
   private var sampleNanos = 0L
   private var unsampled = 0
@@ -87,11 +88,15 @@ final class ContinuousQuery(
         return s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
       }
     }
+    told(moved - begun, moved)(stream(arrange(plans.run(slices))))
+  }
+
+  /** Evaluates, writes the answers, and tells of both in JSON. */
+  private def told(windowNanos: Long, moved: Long)(evaluated: => LongTable): String = {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
-    val before = sites.map(_.counts)
+    val before = sites.map(_.counts).toSeq
     val started = System.nanoTime()
-    val all = plans.run(slices)
-    val solutions = stream(arrange(all))
+    val solutions = evaluated
     val rows = if (form == null) solutions else form(solutions)
     val answered = if (form == null) visible else form.columns
     val ran = System.nanoTime()
@@ -99,7 +104,7 @@ final class ContinuousQuery(
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, answered, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":${moved - begun},"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}${called(before.toSeq)}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}${called(before)}}"""
   }
 
   /** What this evaluation has counted at each call site: [number, calls, cache hits, nanoseconds, rows in, rows passed]. */
@@ -108,6 +113,25 @@ final class ContinuousQuery(
     else sites.zip(before).map { case (site, old) =>
       site.counts.zip(old).map { case (now, earlier) => now - earlier }.mkString(s"[${site.number},", ",", "]")
     }.mkString(",\"calls\":[", ",", "]")
+
+  /** Has `evaluateDelta` find what is new by these plans, over all that the windows hold at first; `stays` says of each
+   *  window pattern how long its rows stay, "width,slide,start" one a line, slide 0 where each stays for the width.
+   */
+  def setDelta(plans: DeltaPlans, stays: String): Unit = {
+    if (delta == null) delta = new DeltaEvaluation(dictionary, visible)
+    delta.replacePlans(plans, stays.split('\n').map(Stay.parse))
+  }
+
+  /** As `evaluate`, for ISTREAM, by the plans of `setDelta`; the instant is that to which the windows move. */
+  def evaluateDelta(bounds: String, instant: Long): String = {
+    val begun = System.nanoTime()
+    moveWindows(bounds)
+    val moved = System.nanoTime()
+    told(moved - begun, moved)(delta.newAt(instant))
+  }
+
+  /** How many answers, with what they hold in the dictionary, `evaluateDelta` knows to hold. */
+  def heldAnswers: Int = if (delta == null) 0 else delta.heldCount
 
   /** Whether to sample windows before this evaluation: as often as it takes `SampledShare` of the time of evaluations. */
   private def samplingPays(): Boolean = {
@@ -213,9 +237,12 @@ final class ContinuousQuery(
     0
   }
 
-  def close(): Unit = Seq(held, heldBefore).foreach { ids =>
-    dictionary.release(ids.array, ids.size)
-    ids.reset()
+  def close(): Unit = {
+    if (delta != null) delta.close()
+    Seq(held, heldBefore).foreach { ids =>
+      dictionary.release(ids.array, ids.size)
+      ids.reset()
+    }
   }
 }
 

@@ -42,8 +42,8 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
       if (held == 0) { cutTime = firstTime; cutElement = firstElement }
       held += news
       val first = panes.get(firstTime)
-      enter(first, starts.get(firstTime).row(firstElement, first))
-      panes.subMap(firstTime, false, close, true).values.forEach(p => enter(p, 0))
+      enter(first, starts.get(firstTime).row(firstElement, first), firstTime)
+      panes.subMap(firstTime, false, close, true).forEach((time, pane) => enter(pane, 0, time))
     }
     moved(if (held == 0) close else cutTime - 1, close)
   }

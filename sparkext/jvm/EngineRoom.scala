@@ -48,6 +48,12 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def windowPattern(window: StreamWindow, name: String, spec: String): WindowContent =
     window.pattern(QuadPattern.parse(spec), name)
 
+  /** The rows that a pattern finds in a window, each with the time at which it was sighted last. */
+  def timedPattern(window: StreamWindow, name: String, spec: String): TimedContent = window.timed(QuadPattern.parse(spec), name)
+
+  /** The rows that a pattern finds in what entered a window last, each with its time. */
+  def arrivedPattern(window: StreamWindow, name: String, spec: String): ArrivedRows = window.arrived(QuadPattern.parse(spec), name)
+
   def dropWindowPattern(window: StreamWindow, spec: String): Unit = window.dropPattern(QuadPattern.parse(spec))
 
   /** The rows of quads (s, p, o, g) that match a pattern, as a DataFrame; quoted triples are taken apart here, where their
@@ -196,6 +202,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     new ClusterStatistics(sampleRows, exactValues, drift)
 
   def plans(main: ExecutablePlan): QueryPlans = new QueryPlans(main)
+
+  def deltaPlans(): DeltaPlans = new DeltaPlans
 
   /** CONSTRUCT's template, see Template for the notation. */
   def template(pattern: String): AnswerForm = new Template(dictionary, pattern)

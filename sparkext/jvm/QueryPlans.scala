@@ -25,14 +25,20 @@ final class QueryPlans(main: ExecutablePlan) {
     if (slices == 0) plan.runOnDriver() else plan.runAsJob(slices)
 
   /** The last run's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows, nanoseconds], ..]}, ..]. */
-  def operators(): String =
-    all.map { plan =>
-      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]")
-      s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
-    }.mkString("[", ",", "]")
+  def operators(): String = QueryPlans.listing(all)
 
   /** Rows out of each operator of the last run, in the order of `operators`, as a JSON list for each plan. */
   def rowCounts(): String = all.map(_.rowCounts().mkString("[", ",", "]")).mkString("[", ",", "]")
 
-  def planTree(): String = all.map(p => s"-- ${p.label}\n${p.treeString}").mkString("\n")
+  def planTree(): String = QueryPlans.trees(all)
+}
+
+private[cqels] object QueryPlans {
+  def listing(plans: Seq[ExecutablePlan]): String =
+    plans.map { plan =>
+      val rows = plan.operators().map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]")
+      s"""{"plan":${Json.quote(plan.label)},"operators":[${rows.mkString(",")}]}"""
+    }.mkString("[", ",", "]")
+
+  def trees(plans: Seq[ExecutablePlan]): String = plans.map(p => s"-- ${p.label}\n${p.treeString}").mkString("\n")
 }

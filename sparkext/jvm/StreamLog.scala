@@ -129,7 +129,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     leave(window, open)
     if (close > window.close) {
       val from = math.max(window.close, open)
-      if (close > from) panes.subMap(from, false, close, true).values.forEach(p => window.enter(p, 0))
+      if (close > from) panes.subMap(from, false, close, true).forEach((time, pane) => window.enter(pane, 0, time))
     }
     window.moved(open, close)
   }
@@ -149,13 +149,19 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     if (until > window.open) panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
   }
 
-  /** The panes that a window shows, each with the row from which it does. */
-  private[cqels] def contentOf(window: StreamWindow): Iterable[(LongTable, Int)] =
+  /** The panes that a window shows, each with its time and the row from which it does. */
+  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, LongTable, Int)] =
     if (window.close <= window.open) Nil
     else
       panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
-        (pane, window.firstRow(starts.get(time), time))
+        (time, pane, window.firstRow(starts.get(time), time))
       }
+
+  /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
+  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, LongTable) => Unit): Unit = synchronized {
+    val from = math.max(window.open, time)
+    if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
+  }
 
   /** Drops the panes that every window has left; those of a stream without windows up to `close`. Returns panes dropped. */
   def dropExpired(close: Long): Int = synchronized {
@@ -180,6 +186,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   private var opens = Long.MinValue
   private var closes = Long.MinValue
+  private var late = 0L
   private val patterns = mutable.LinkedHashMap[QuadPattern, WindowContent]()
   // By predicate id; patterns with a variable predicate are asked for every quad.
   private val byPredicate = mutable.LongMap[Array[PatternFeed]]()
@@ -207,8 +214,25 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
     val feed = new PatternFeed(spec, stream.dictionary, table, known)
     if (spec.predicate == 0) anyPredicate :+= feed
     else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
-    stream.contentOf(this).foreach { case (pane, from) => PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at)) }
+    stream.contentOf(this).foreach { case (time, pane, from) =>
+      PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at, time))
+    }
   }
+
+  /** The rows that a pattern finds here, each with the time at which it was sighted last. */
+  def timed(spec: QuadPattern, name: String): TimedContent = stream.synchronized {
+    val content = pattern(spec, name)
+    if (content.table.keepTimes()) {
+      val matcher = new QuadMatcher(spec, stream.dictionary)
+      stream.contentOf(this).foreach { case (time, pane, from) =>
+        PatternFeed.each(pane, from, pane.rowCount)((d, at) => if (matcher.matches(d, at)) content.table.sight(matcher.row, time))
+      }
+    }
+    new TimedContent(content)
+  }
+
+  /** The rows that a pattern finds in what came last. */
+  def arrived(spec: QuadPattern, name: String): ArrivedRows = new ArrivedRows(stream, this, spec, name)
 
   private[cqels] def dropFeed(table: WindowTable): Unit = stream.synchronized {
     anyPredicate = anyPredicate.filterNot(_.table eq table)
@@ -221,14 +245,14 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 
   private[cqels] def moved(open: Long, close: Long): Unit = { opens = open; closes = close }
 
-  private[cqels] def enter(pane: LongTable, from: Int): Unit =
+  private[cqels] def enter(pane: LongTable, from: Int, time: Long): Unit =
     PatternFeed.each(pane, from, pane.rowCount) { (data, at) =>
       byPredicate.getOrNull(data(at + 1)) match {
         case null =>
-        case feeds => var i = 0; while (i < feeds.length) { feeds(i).insert(data, at); i += 1 }
+        case feeds => var i = 0; while (i < feeds.length) { feeds(i).insert(data, at, time); i += 1 }
       }
       var i = 0
-      while (i < anyPredicate.length) { anyPredicate(i).insert(data, at); i += 1 }
+      while (i < anyPredicate.length) { anyPredicate(i).insert(data, at, time); i += 1 }
     }
 
   private[cqels] def leave(pane: LongTable): Unit = leave(pane, 0, pane.rowCount)
@@ -245,7 +269,13 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 
   /** An element arrived for a time that the window already covers. */
   private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
-    if (time > opens && time <= closes) enter(pane, from)
+    if (time > opens && time <= closes) {
+      late += 1
+      enter(pane, from, time)
+    }
+
+  /** How many elements came for a time that the window covered already. */
+  private[cqels] def lateArrivals: Long = late
 
   /** The first row of a pane that belongs to the window. */
   private[cqels] def firstRow(starts: ElementStarts, time: Long): Int = 0
@@ -257,7 +287,7 @@ private final class PatternFeed(spec: QuadPattern, dictionary: Dictionary, val t
   private val absent = if (known == null) null else known.asReadOnlyCopy()
   private val key = new IdRow(spec.columns.length)
 
-  def insert(data: Array[Long], at: Int): Unit = if (matcher.matches(data, at) && isNew) table.insert(matcher.row)
+  def insert(data: Array[Long], at: Int, time: Long): Unit = if (matcher.matches(data, at) && isNew) table.insert(matcher.row, time)
   def delete(data: Array[Long], at: Int): Unit = if (matcher.matches(data, at) && isNew) table.delete(matcher.row)
 
   private def isNew: Boolean = absent == null || {

@@ -168,7 +168,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
     override def next(): InternalRow = {
       val row = WindowChains.rowOf(link)
       var c = 0
-      while (c < columns.length) { cursor.set(c, table.cell(row, columns(c))); c += 1 }
+      while (c < columns.length) { cursor.set(c, table.value(row, columns(c))); c += 1 }
       left -= 1
       if (left == 0) {
         link = chains.next(row)

@@ -23,6 +23,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   private var total = 0L
   private var arrived = 0L
   private var expired = 0L
+  private var lastSeen: Array[Long] = null // when each row was sighted last; null: nobody asks
 
   def rowCount: Int = present
   /** One past the highest row number in use; rows below it may be free. */
@@ -33,25 +34,46 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def times(row: Int): Int = if (bag) sightings(row) else 1
   def isPresent(row: Int): Boolean = sightings(row) > 0
   @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
+  /** A cell, or in the column after the last, where times are kept, the time as [[TimedContent]] writes it. */
+  @inline def value(row: Int, column: Int): Long = if (column < arity) cell(row, column) else TimedContent.write(lastSeen(row))
+
+  /** Has the time of each row's last sighting be kept; whether it was not before. Those of the rows of now are set by `sight`. */
+  def keepTimes(): Boolean = {
+    val asked = lastSeen == null
+    if (asked) lastSeen = Array.fill(sightings.length)(Long.MinValue)
+    asked
+  }
+
+  /** Notes that a row that is present was sighted at a time. */
+  def sight(values: Array[Long], time: Long): Unit = {
+    var row = heads(slot(hashOf(values)))
+    while (row >= 0 && !same(row, values)) row = hashNext(row)
+    if (row >= 0) lastSeen(row) = math.max(lastSeen(row), time)
+  }
   /** Rows that became present, and that left, since the start. */
   def arrivals: Long = arrived
   def expiries: Long = expired
 
   def memoryBytes: Long =
-    8L * cells.length + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
+    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
 
-  def insert(values: Array[Long]): Unit = {
+  def insert(values: Array[Long]): Unit = insert(values, Long.MinValue)
+
+  /** Takes in a sighting of a row at a time. */
+  def insert(values: Array[Long], time: Long): Unit = {
     total += 1
     val hash = hashOf(values)
     var row = heads(slot(hash))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
     if (row >= 0) {
       sightings(row) += 1
+      if (lastSeen != null && time > lastSeen(row)) lastSeen(row) = time
     } else {
       if (present >= heads.length) rehash(heads.length * 2)
       val at = takeRow()
       System.arraycopy(values, 0, cells, at * arity, arity)
       sightings(at) = 1
+      if (lastSeen != null) lastSeen(at) = time
       val s = slot(hash)
       hashNext(at) = heads(s)
       heads(s) = at
@@ -134,10 +156,11 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
 
   // After a peak: without this, scans would walk it and memory would keep it for as long as the window is never empty.
   private def compact(): Unit = {
-    val (oldCells, oldSightings, oldUsed) = (cells, sightings, used)
+    val (oldCells, oldSightings, oldSeen, oldUsed) = (cells, sightings, lastSeen, used)
     val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 2)
     cells = new Array[Long](capacity * math.max(1, arity))
     sightings = new Array[Int](capacity)
+    if (lastSeen != null) lastSeen = new Array[Long](capacity)
     hashNext = new Array[Int](capacity)
     used = 0
     free = -1
@@ -146,6 +169,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
       if (oldSightings(row) > 0) {
         System.arraycopy(oldCells, row * arity, cells, used * arity, arity)
         sightings(used) = oldSightings(row)
+        if (lastSeen != null) lastSeen(used) = oldSeen(row)
         used += 1
       }
       row += 1
@@ -163,6 +187,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
       if (used == sightings.length) {
         if (used.toLong * 2 * arity > Int.MaxValue - 8) throw new IllegalStateException(s"more than $used rows of one pattern in one window")
         sightings = java.util.Arrays.copyOf(sightings, used * 2)
+      if (lastSeen != null) lastSeen = java.util.Arrays.copyOf(lastSeen, used * 2)
         hashNext = java.util.Arrays.copyOf(hashNext, used * 2)
         cells = java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity))
       }

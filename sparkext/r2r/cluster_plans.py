@@ -24,6 +24,7 @@ from adaptive import (
 from adaptive.heuristics import apply_filters_last
 from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Comparison, Expression
+from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaf_names import condition_name, leaf_name
 from sparkext.r2r.leaves import (
@@ -222,6 +223,9 @@ class ClusterPlanner:
     def _relation(self, name: str, leaf: Leaf) -> Relation:
         variables = tuple(v.name for v in leaf.variables)
         match leaf:
+            case WindowLeaf(pattern=TimedPattern()):
+                # A delta is looked up in windows, whose indexes are kept up, never the other way round.
+                return Relation(name, variables, RelationKind.DERIVED, indexable=not leaf.arrived)
             case WindowLeaf():
                 return Relation(name, variables, RelationKind.WINDOW)
             case MergedLeaf():

@@ -170,6 +170,7 @@ class PatternCompiler:
             for condition in late:
                 solutions = self.existence.where(solutions, condition)
             return solutions
+        cluster = _arrived_first(cluster)
         if self.rules and self.frames.prepared:
             cluster = self._share(cluster, needed)
             cluster = self._restrict(cluster)
@@ -396,6 +397,15 @@ class PatternCompiler:
         return Solutions(
             frame.select(*(column(v) for v in variables)), variables, certain_variables(node), rows
         )
+
+
+def _arrived_first(cluster: Cluster) -> Cluster:
+    """What has just arrived comes first where no costs choose: all else is looked up from there."""
+    arrived = [leaf for leaf in cluster.leaves if isinstance(leaf, WindowLeaf) and leaf.arrived]
+    if not arrived:
+        return cluster
+    rest = (leaf for leaf in cluster.leaves if leaf not in arrived)
+    return replace(cluster, leaves=(*arrived, *rest))
 
 
 def _read_outside(

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from sparkext.language.algebra import Variable
 from sparkext.r2r.datasets import Dataset, column_names
+from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.solutions import Solutions, column_name
 
@@ -66,7 +67,13 @@ class PreparedFrames:
         self.stages: dict[str, tuple[Any, Solutions]] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
-        return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)
+        variables = leaf.variables
+        names = _names(variables)
+        if isinstance(
+            leaf.pattern, TimedPattern
+        ):  # its last column is the time, whatever there is before
+            names = [*_names(variables[:-1]), *_names(variables[-1:])]
+        return self._solutions(self._windows(leaf), variables, names, rows)
 
     def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
         return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)

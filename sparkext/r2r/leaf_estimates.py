@@ -15,6 +15,7 @@ from sparkext.language.paths import OneOrMore, ZeroOrMore, ZeroOrOne
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expand_paths import numbered, path_pattern
 from sparkext.r2r.leaf_statistics import (
+    arrived_statistics,
     guessed_window_rows,
     heuristic_statistics,
     table_statistics,
@@ -83,6 +84,8 @@ class LeafEstimates:
         match leaf:
             case StaticLeaf():
                 return self._table(leaf)
+            case WindowLeaf() if leaf.arrived:
+                return arrived_statistics(leaf, self._domains(others))
             case WindowLeaf():
                 return window_statistics(
                     leaf,

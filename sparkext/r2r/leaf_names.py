@@ -46,6 +46,8 @@ def leaf_name(leaf: Leaf) -> str:
         case WindowLeaf():
             kept = "" if leaf.kept is None else f" distinct {' '.join(map(str, leaf.kept))}"
             text = _pattern(leaf.pattern)
+            if leaf.arrived:
+                text = f"new {text}"
             if leaf.graph is not None:
                 text = f"{_short(leaf.graph)}{{{text}}}"
             return f"{_short(leaf.window)}{{{text}}}{kept}"

@@ -9,6 +9,7 @@ from adaptive.heuristics import bound_positions_rank, guessed_statistics, within
 from adaptive.heuristics.h1_bound_positions import Bound
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
 from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
+from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf, WindowLeaf
 from sparkext.r2r.pattern_places import GRAPH_PLACE
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 NOW_ROWS = 1_000.0
 ROWS_PER_SECOND = 200.0
 MOST_ROWS = 10_000.0
+# What is taken to arrive at an instant.
+ARRIVED_ROWS = 16.0
 # What is taken to be left of the rows for each constant inside a quoted triple, of which nothing is counted.
 INNER_CONSTANT_SHARE = 0.5
 
@@ -81,6 +84,8 @@ def window_statistics(
     `h1`, patterns with more bound positions are guessed to find less.
     """
     rows = float(present_rows)
+    if isinstance(leaf.pattern, TimedPattern):  # these orders stay, however the window fills up
+        rows = max(rows, guessed_window_rows(width_ms))
     if not rows:
         rows = guessed_window_rows(width_ms)
         bound = bound_positions(leaf.pattern)
@@ -93,6 +98,15 @@ def window_statistics(
     if leaf.kept is not None:
         rows = min(rows, max(1.0, _product(columns[v.name].distinct for v in leaf.kept)))
     return RelationStatistics(rows, columns)
+
+
+def arrived_statistics(leaf: WindowLeaf, domains: Mapping[Variable, float]) -> RelationStatistics:
+    """Statistics of what a window's pattern finds in the elements of one instant."""
+    columns = {
+        v.name: ColumnStatistics(max(1.0, min(ARRIVED_ROWS, domains.get(v, ARRIVED_ROWS))))
+        for v in leaf.variables
+    }
+    return RelationStatistics(ARRIVED_ROWS, columns)
 
 
 def guessed_window_rows(width_ms: int | None) -> float:

@@ -87,6 +87,11 @@ class WindowLeaf:
         """All of them."""
         return frozenset(self.variables)
 
+    @property
+    def arrived(self) -> bool:
+        """Whether only rows that have just arrived are found."""
+        return getattr(self.pattern, "arrived", False)
+
     static = False
 
 

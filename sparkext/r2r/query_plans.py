@@ -19,6 +19,14 @@ from sparkext.language.algebra import (
     Variable,
 )
 from sparkext.language.expressions import VariableReference
+from sparkext.r2r.delta_patterns import (
+    TimedPattern,
+    alternatives,
+    not_monotone,
+    through,
+    timed,
+    timed_patterns,
+)
 from sparkext.r2r.expand_paths import expand_paths
 from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
@@ -34,6 +42,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from sparkext.r2r.compiler import PatternCompiler
+
+
+_MOST_DELTA_PLANS = 32
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,7 @@ def compile_query(
 
     `scope` is that of its outermost patterns, `base_iri` what IRI() resolves against.
     """
-    pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
-    pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
-    if compiler.early_filters:
-        pattern = push_filters(pattern, compiler.uncertain.comes_last)
-    if compiler.uncertain.lazy:
-        pattern = delay_binds(pattern, compiler.uncertain.cached)
-    pattern, modifiers, project = _peel(scope_exists(pattern, scope))
+    pattern, modifiers, project = _peel(_rewritten(compiler, pattern, scope, base_iri))
     sorting = {v for key in modifiers.keys for v in key.expression.variables}
     if isinstance(project, Distinct | Reduced):
         solutions = compiler.compile(project, scope)
@@ -87,6 +92,65 @@ def compile_query(
     needed = frozenset(variables) | sorting
     solutions = compiler.compile(project.input, scope, needed)
     return _ordered(compiler, solutions.select(variables), solutions, modifiers)
+
+
+def _rewritten(
+    compiler: PatternCompiler, pattern: Node, scope: Scope, base_iri: str | None
+) -> Node:
+    pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
+    pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
+    if compiler.early_filters:
+        pattern = push_filters(pattern, compiler.uncertain.comes_last)
+    if compiler.uncertain.lazy:
+        pattern = delay_binds(pattern, compiler.uncertain.cached)
+    return scope_exists(pattern, scope)
+
+
+@dataclass(frozen=True)
+class DeltaPattern:
+    """A monotone query ready for delta evaluation: its pattern with the times of window rows, and the scope."""
+
+    pattern: Node
+    scope: Scope
+    variables: tuple[Variable, ...]
+
+    @property
+    def timed(self) -> list[TimedPattern]:
+        """The window patterns."""
+        return timed_patterns(self.pattern)
+
+    @property
+    def parts(self) -> list[tuple[Node, TimedPattern]]:
+        """Each window pattern in each alternative of the pattern: there is one plan for each."""
+        return [(way, part) for way in alternatives(self.pattern) for part in timed_patterns(way)]
+
+    def compile(self, compiler: PatternCompiler, way: Node, part: TimedPattern) -> DataFrame:
+        """The derivations that use an arrived row of one window pattern: the answered variables, then the times of all
+        window patterns."""
+        shown = (*self.variables, *(pattern.time for pattern in self.timed))
+        found = compiler.compile(through(way, part.number), self.scope, frozenset(shown))
+        return found.select(shown).frame
+
+
+def delta_pattern(
+    compiler: PatternCompiler,
+    pattern: Node,
+    variables: tuple[Variable, ...],
+    scope: Scope = DEFAULT_GRAPH,
+    base_iri: str | None = None,
+) -> DeltaPattern | str:
+    """Make a query's pattern ready for delta evaluation, or say what keeps it from that; arguments as for
+    `compile_query`."""
+    _, modifiers, project = _peel(_rewritten(compiler, pattern, scope, base_iri))
+    if modifiers != Modifiers():
+        return "ORDER BY, LIMIT or OFFSET"
+    whole = project.input if isinstance(project, Distinct | Reduced) else project
+    reason = not_monotone(whole, scope)
+    if reason is not None:
+        return reason
+    made = DeltaPattern(timed(whole, scope), scope, variables)
+    plans = len(made.parts)
+    return made if plans <= _MOST_DELTA_PLANS else f"it would take {plans} plans"
 
 
 def _peel(pattern: Node) -> tuple[Node, Modifiers, Project | Distinct | Reduced]:

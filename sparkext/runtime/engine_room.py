@@ -52,6 +52,14 @@ class EngineRoom:
         """The content of a triple pattern in a window; `spec` as `r2r.pattern_places.pattern_text` writes it."""
         return self.jvm.windowPattern(window, name, spec)
 
+    def timed_pattern(self, window: Any, name: str, spec: str) -> Any:
+        """The content of a triple pattern in a window, each row with the time of its last sighting."""
+        return self.jvm.timedPattern(window, name, spec)
+
+    def arrived_pattern(self, window: Any, name: str, spec: str) -> Any:
+        """What a triple pattern finds in the elements that entered a window last, each row with its time."""
+        return self.jvm.arrivedPattern(window, name, spec)
+
     def drop_window_pattern(self, window: Any, spec: str) -> None:
         """Stop keeping a pattern's content."""
         self.jvm.dropWindowPattern(window, spec)
@@ -156,6 +164,10 @@ class EngineRoom:
             yield
         finally:
             set_nanos(before)
+
+    def delta_plans(self) -> Any:
+        """No plans of delta evaluation yet; see DeltaEvaluation.scala."""
+        return self.jvm.deltaPlans()
 
     def plans(self, main: Any) -> Any:
         """The plans of a query: the main one, to which stages are added in the order in which they run."""

@@ -59,6 +59,8 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"query {self.data['query']} runs on {self.data['execution']}"]
+        if self.data["evaluation"] != "once":
+            lines.append(self.data["evaluation"])
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(format_plan(choice)))
@@ -107,6 +109,7 @@ def explain_query(
         {
             "query": query.name,
             "execution": query.execution,
+            "evaluation": query.evaluation if query.windows else "once",
             "choices": shown,
             "statistics": list(statistics),
             "switches": [

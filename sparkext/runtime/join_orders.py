@@ -13,6 +13,7 @@ from typing import Any
 from adaptive import PlanNode
 from sparkext.r2r.cluster_plans import ClusterChoice
 from sparkext.r2r.query_plans import QueryFrames
+from sparkext.runtime.delta_plans import DeltaPlans
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,8 @@ class PlansInUse:
 class CompiledPlans:
     """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took.
 
-    `slices` is 0 for plans that run on the driver, else the number of slices of a Spark job.
+    `slices` is 0 for plans that run on the driver, else the number of slices of a Spark job. With `delta` plans,
+    instants are evaluated by these; else it says why not.
     """
 
     orders: Orders
@@ -45,6 +47,7 @@ class CompiledPlans:
     jvm: Any
     seconds: float
     slices: int
+    delta: DeltaPlans | str = ""
     use: PlansInUse = field(default_factory=PlansInUse, compare=False)
 
 

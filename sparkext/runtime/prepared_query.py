@@ -24,7 +24,7 @@ from sparkext.r2r.expressions import ExpressionCompiler
 from sparkext.r2r.frames import PreparedFrames, StockFrames
 from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.r2r.leaves import DefaultGraph
-from sparkext.r2r.query_plans import compile_query
+from sparkext.r2r.query_plans import compile_query, delta_pattern
 from sparkext.r2r.solutions import column_name
 from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.r2r.window_graphs import spell_out_windows
@@ -33,6 +33,7 @@ from sparkext.runtime.adaptation import Adaptation, FollowedCluster
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
+from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
@@ -108,12 +109,36 @@ class PreparedQuery:
                     plans.addStage(
                         content, room.prepare(solutions.frame.select(*columns), name, once)
                     )
+            delta = self._compile_delta()
+            if isinstance(delta, str) and enabled:
                 plans.warm()
         choices = tuple(compiler.choices)
         slices = self._decide_slices(choices, plans)
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
-        return CompiledPlans(orders, frames, choices, plans, seconds, slices)
+        return CompiledPlans(orders, frames, choices, plans, seconds, slices, delta)
+
+    def _compile_delta(self) -> DeltaPlans | str:
+        """The plans of delta evaluation, or why there are none."""
+        query, windows = self.query, self._window_order
+        if not windows:
+            return "a query without windows"
+        reason = not_by_delta(query, windows, self._engine.settings)
+        if reason is not None:
+            return reason
+        pattern = delta_pattern(
+            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
+        )
+        if isinstance(pattern, str):
+            return pattern
+        return compile_delta(
+            pattern,
+            lambda: self._compiler(()),
+            self._patterns,
+            windows,
+            self._engine.room,
+            self.name,
+        )
 
     def _little(self, choices: Sequence[ClusterChoice]) -> bool:
         """Whether generated code would cost more than it saves: an ordinary query over few rows."""
@@ -174,7 +199,19 @@ class PreparedQuery:
         made.setForm(self._form())
         if self._bags:
             made.setBags()
+        self._set_delta(made)
         return made
+
+    def _set_delta(self, made: Any) -> None:
+        delta = self._plans.delta
+        if isinstance(delta, DeltaPlans):
+            made.setDelta(delta.jvm, delta.stays)
+
+    @property
+    def delta(self) -> DeltaPlans | None:
+        """The plans by which instants are evaluated from what arrived; None where each is evaluated as a whole."""
+        delta = self._plans.delta
+        return delta if isinstance(delta, DeltaPlans) else None
 
     def _form(self) -> Any:
         engine = self._engine
@@ -187,7 +224,7 @@ class PreparedQuery:
         engine = self._engine
         settings = engine.settings
         wanted = settings.enabled and settings.adaptive_enabled and settings.statistics_enabled
-        if not (wanted and self.windows):
+        if not (wanted and self.windows) or self.delta is not None:
             return None
         contents = WatchedContents(
             self._patterns.content, lambda leaf: engine.relations.table(self._dataset, leaf)
@@ -276,6 +313,7 @@ class PreparedQuery:
         self._past = self.history()
         self._plans = plans
         self._jvm.replacePlans(plans.jvm)
+        self._set_delta(self._jvm)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
         self._executed = False
@@ -295,6 +333,8 @@ class PreparedQuery:
             self._plans = self.compile(())
             self._jvm.replacePlans(self._plans.jvm)
             outcome = json.loads(self._jvm.evaluate("", 1, False))
+        elif self.delta is not None:
+            outcome = json.loads(self._jvm.evaluateDelta(bounds, instant))
         elif self._adaptation is None or self.outdated:
             # Other join orders would be compiled for static data that are not yet those of this instant.
             outcome = json.loads(self._jvm.evaluate(bounds, self._plans.slices, False))
@@ -395,8 +435,9 @@ class PreparedQuery:
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""
         self.refresh(NEVER)
-        operators = operators_of(self._plans.jvm) if self._executed else []
-        choices = list(self._plans.choices)
+        made: CompiledPlans | DeltaPlans = self.delta or self._plans
+        operators = operators_of(made.jvm) if self._executed else []
+        choices = list(made.choices)
         if self._adaptation is not None:
             for cluster in self._adaptation.clusters:
                 follower = cluster.follower
@@ -404,9 +445,7 @@ class PreparedQuery:
                 choices[cluster.place] = replace(
                     choices[cluster.place], plan=now.plan, optimized=now
                 )
-        return explain_query(
-            self, choices, operators, self._plans.jvm.planTree(), self.statistics()
-        )
+        return explain_query(self, choices, operators, made.jvm.planTree(), self.statistics())
 
     def statistics(self) -> list[dict[str, Any]]:
         """What the windows count now of the join columns: card, different values, the most frequent ones."""
@@ -422,11 +461,19 @@ class PreparedQuery:
         """Where evaluations run, and why."""
         if not self._engine.settings.enabled:
             return "stock Spark (spark.cqels.enabled=false)"
+        if self.delta is not None:
+            return "driver"
         slices = self._plans.slices
         if not slices:
             return "driver"
         refusal = self._plans.jvm.driverRefusal()
         return f"Spark job of {slices} slices" + (f" ({refusal})" if refusal else "")
+
+    @property
+    def evaluation(self) -> str:
+        """Whether instants are evaluated from what arrived ("delta evaluation"), or as a whole, and why."""
+        delta = self._plans.delta
+        return f"full evaluation: {delta}" if isinstance(delta, str) else "delta evaluation"
 
     def close(self) -> None:
         """Give back what the query holds."""

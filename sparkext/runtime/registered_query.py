@@ -50,6 +50,7 @@ class RegisteredQuery(PreparedQuery):
         self.policy = policy_of(query, specs, engine.profile, start, report)
         super().__init__(engine, name, query, windows)
         self.scheduler = self._make_scheduler()
+        logger.info("%s: %s", name, self.evaluation)
 
     def _make_scheduler(self) -> InstantScheduler:
         watermarks = {

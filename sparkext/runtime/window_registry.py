@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sparkext.errors import UnknownStreamError
 from sparkext.language.algebra import Variable
 from sparkext.language.query import Query
+from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.pattern_places import (
     ANY_NAME,
@@ -143,6 +144,7 @@ class WindowPatterns:
         self._static = static
         self._bag = bag
         self._contents: dict[WindowLeaf, Any] = {}
+        self._arrived: dict[int, Any] = {}  # by the number of the pattern
         self._places: dict[PatternPlace, QueryWindow] = {}
         self._merged: Merged = {}
 
@@ -152,6 +154,8 @@ class WindowPatterns:
             if leaf not in self._merged:
                 self._merged[leaf] = self._merge(leaf)
             return self._merged[leaf]
+        if isinstance(leaf.pattern, TimedPattern):
+            return self._timed(leaf, leaf.pattern)
         if leaf not in self._contents:
             window = self._windows[leaf.window.value]
             spec = self._spec(leaf)
@@ -161,6 +165,30 @@ class WindowPatterns:
                 self._registry.use_pattern(place)
             name = f"{window.name} {leaf.pattern.predicate.n3()}"
             self._contents[leaf] = self._room.window_pattern(window.window, name, spec)
+        return self._contents[leaf]
+
+    def arrived(self, pattern: TimedPattern) -> Any:
+        """The JVM's rows of a pattern in what arrived last, of which `content` gave the relation."""
+        return self._arrived[pattern.number]
+
+    def forget_arrived(self) -> None:
+        """Have the rows of what arrived last be others for patterns that are asked for from now on."""
+        self._arrived.clear()
+
+    def _timed(self, leaf: WindowLeaf, pattern: TimedPattern) -> Any:
+        plain = replace(leaf, pattern=pattern.plain)
+        window = self._windows[leaf.window.value]
+        if pattern.arrived:
+            if pattern.number not in self._arrived:
+                name = f"new in {window.name} {pattern.predicate.n3()}"
+                arrived = self._room.arrived_pattern(window.window, name, self._spec(plain))
+                self._arrived[pattern.number] = arrived
+            return self._arrived[pattern.number].content()
+        if leaf not in self._contents:
+            untimed = self.content(plain)  # counted as in use
+            self._contents[leaf] = self._room.timed_pattern(
+                window.window, untimed.name(), self._spec(plain)
+            )
         return self._contents[leaf]
 
     def present_rows(self, leaf: WindowLeaf) -> int:
@@ -189,6 +217,7 @@ class WindowPatterns:
                 self._room.drop_window_pattern(window.window, place[2])
         self._places.clear()
         self._contents.clear()
+        self._arrived.clear()
 
     def _merge(self, leaf: MergedLeaf) -> Any:
         name = f"default graph {leaf.pattern.predicate.n3()}"
