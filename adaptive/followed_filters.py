@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.placed_plan_cache import PlacedPlanCache
-from adaptive.placement_costs import Part
-from adaptive.plan import PlanNode, Prejoined
-from adaptive.query_graph import bits
+from adaptive.plan import PlanNode
 
 
 class FollowedFilters:
@@ -44,21 +42,10 @@ class FollowedFilters:
 
         So what is off is the estimate of a join, and is not corrected there and at the filter too.
         """
-        pricing = self.cache.pricing
-        factors = [1.0] * len(pricing.selectivities)
-        for name, counted in counts.items():
-            place = self.cache.items.number.get(name)
-            if place is not None and counted.rows_in and pricing.selectivities[place]:
-                kept = counted.rows_passed / counted.rows_in
-                factors[place] = kept / pricing.selectivities[place]
-        rows: dict[frozenset[str], float] = {}
-
-        def look(node: PlanNode, part: Part) -> None:
-            found = part.rows
-            if not isinstance(node, Prejoined):
-                for number in bits(part.applied.items):
-                    found *= factors[number]
-            rows[node.relations] = found
-
-        pricing.price(plan, look)
-        return rows
+        binds = self.cache.items.names(self.cache.items.binds)
+        shares = {
+            name: counted.rows_passed / counted.rows_in
+            for name, counted in counts.items()
+            if counted.rows_in and name not in binds
+        }
+        return self.cache.expected_rows(plan, shares)

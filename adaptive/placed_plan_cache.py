@@ -208,10 +208,18 @@ class PlacedPlanCache:
             self._verified[id(plan)] = plan
         return self.pricing.price(plan)
 
-    def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
-        """Rows expected now of every join of a plan and every leaf read, by relations' names."""
+    def expected_rows(
+        self, plan: PlanNode, shares: Mapping[str, float] | None = None
+    ) -> dict[frozenset[str], float]:
+        """Rows expected now of every join of a plan and every leaf read, by relations' names.
+
+        `shares` are what some filters have really kept of their rows, by name.
+        """
+        pricing = self.pricing
+        if shares:
+            pricing = PlacementCosts(self.items, self.estimator, self.costs, self.catalogue, shares)
         rows: dict[frozenset[str], float] = {}
-        self.pricing.price(plan, lambda node, part: rows.update({node.relations: part.rows}))
+        pricing.price(plan, lambda node, part: rows.update({node.relations: part.rows}))
         return rows
 
     def repriced(self, plan: PlanNode) -> PlanNode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -52,11 +52,16 @@ class PlacementCosts:
 
     The rows of a node are those of its relations after its cheap filters, times the selectivities
     of the items applied so far, taken as independent. Without any item, a plan costs what
-    `PlanPricing` says.
+    `PlanPricing` says. `shares` replaces the selectivities of some items, by name.
     """
 
     def __init__(
-        self, items: PlacedItems, estimator: RowEstimator, costs: JoinCosts, catalogue: Catalogue
+        self,
+        items: PlacedItems,
+        estimator: RowEstimator,
+        costs: JoinCosts,
+        catalogue: Catalogue,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         self.items = items
         self.graph = items.without
@@ -65,7 +70,11 @@ class PlacementCosts:
         self._catalogue = catalogue
         self._cheap = {f.name: 1 << number for number, f in enumerate(self.graph.filters)}
         self._observed = [catalogue.filter(item.name) for item in items.items]
-        self.selectivities = tuple(self._selectivity(item) for item in items.items)
+        shares = shares or {}
+        self.selectivities = tuple(
+            shares[item.name] if item.name in shares else self._selectivity(item)
+            for item in items.items
+        )
         self._shares = {0: 1.0}
         self._uses: dict[tuple[int, Applied], ItemUse] = {}
         self._base: dict[tuple[int, int], float] = {}

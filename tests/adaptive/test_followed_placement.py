@@ -139,7 +139,7 @@ def test_noise_does_not_make_plans_flap():
 
 def test_what_filters_keep_is_not_taken_for_a_wrong_join():
     stream = Stream()
-    for share in (0.1, 0.9, 0.2):
+    for share in (0.1, 0.9, 0.0, 0.2):
         for _ in range(12):
             stream.evaluate(1.0, below=share)
     corrections = stream.follower.cache.catalogue.corrections.in_use()

@@ -178,6 +178,28 @@ def test_filters_at_one_node_are_ordered_by_rank():
         assert order == ["good", "weak", "dear"]
 
 
+def test_many_filters_are_moved_one_at_a_time():
+    chance = random.Random(5)
+    filters = tuple(
+        JoinFilter(
+            f"f{number}",
+            frozenset({"level"} if number % 2 else {"level", "label"}),
+            chance.random(),
+            price=CallPrice(10 ** chance.uniform(-1, 2)),
+            uncertain=True,
+        )
+        for number in range(8)
+    )
+    graph = QueryGraph((OXYGEN, LINK, NAME), filters)
+    assert not PlacedItems(graph).few()
+    catalogue = sectors(0.01)
+    catalogue.update("name", statistics(1e6, other=1_000, label=1e6))  # trimmed first, then many
+    plans = {how: chosen(graph, catalogue, how)[0] for how in ("early", "late", "cost")}
+    verify(plans["cost"], graph)
+    assert plans["cost"].cost < min(plans["early"].cost, plans["late"].cost)
+    assert set(plans["cost"].left.filters) & {"f1", "f3", "f5", "f7"}
+
+
 def test_a_bind_comes_before_what_reads_it_and_late_when_nothing_does():
     bind = Extend("p", "p", frozenset({"level", "error"}), CallPrice(100.0), uncertain=True)
     likely = JoinFilter("likely", frozenset({"p"}), 0.1)
