@@ -52,8 +52,8 @@ class PlacedPlanCache:
     ...     {"oxygen": RelationStatistics(1e3, sectors)} | closed(10.0)))
     >>> cache.plan().filters, cache.plan().left.filters         # after the join: 10 calls, not 1,000
     (('low',), ())
-    >>> cache.update_filters({"low": FilterStatistics(call_us=0.0, selectivity=0.0)}).entries
-    2
+    >>> cache.update_filters({"low": FilterStatistics(call_us=0.0, selectivity=0.0)}).rebuilt
+    False
     >>> cache.plan().filters, cache.plan().left.filters
     ((), ('low',))
     """
