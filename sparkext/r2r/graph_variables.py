@@ -129,7 +129,7 @@ def _joins_with(name: Variable, node: Node) -> bool:
     match node:
         case Bgp() | Path():
             return True
-        case Join():
+        case Join() | Union():
             return _joins_with(name, node.left) and _joins_with(name, node.right)
         case Filter() | Extend():
             if isinstance(node, Extend) and node.variable == name:
