@@ -134,6 +134,8 @@ def answered(
         text = case.text
         for name in streams:
             text = text.replace(f"ON <{name}>", f"ON <urn:{number}:{name}>")
+        # The name of a CONSTRUCT query is that of the stream it makes.
+        text = text.replace(" :query ", f" :query-{number}-{len(results)} ")
         told: dict[int, Answer] = {}
 
         def note(answers: Answers, told: dict[int, Answer] = told) -> None:
