@@ -9,18 +9,18 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
 from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
-from sparkext.errors import CqelsError, UnknownStreamError
+from sparkext.errors import CqelsError, DuplicateNameError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
@@ -33,6 +33,7 @@ from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.report_choice import ReportWish
 from sparkext.runtime.streams import Stream
+from sparkext.runtime.user_functions import Returns, UserFunctions
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.profiles import profile_named
@@ -55,10 +56,6 @@ if TYPE_CHECKING:
     from static_data.load import LoadReport
 
 logger = logging.getLogger(__name__)
-
-
-class DuplicateNameError(CqelsError):
-    """A query name that is already in use."""
 
 
 class EvaluationError(CqelsError):
@@ -97,6 +94,7 @@ class Engine:
             self.settings.function_cache_across_evaluations,
             self.settings.function_burden,
         )
+        self.functions = UserFunctions(spark, self.room)
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.profile = profile_named(self.settings.semantics)
@@ -269,6 +267,21 @@ class Engine:
 
     # -- queries ----------------------------------------------------------------------------------------
 
+    def register_function(
+        self,
+        iri: str,
+        function: Callable[..., Any],
+        returns: Returns = "term",
+        cost_us: float = 200.0,
+    ) -> None:
+        """Have queries call a function in Python by an IRI.
+
+        It gets numbers, strings and booleans of Python for such literals, other terms as they are, and returns a
+        number (`returns="double"`) or a term, None for an error of SPARQL; it must give the same value for the same
+        arguments. `cost_us` is what a call is said to cost. Raises FunctionError or DuplicateNameError.
+        """
+        self.functions.add(iri, function, returns, cost_us)
+
     def register_query(
         self,
         text: str | Query,
@@ -284,7 +297,7 @@ class Engine:
         UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
         query = under_profile(self._read(text), self.profile)
-        check_supported(query)
+        check_supported(query, self.functions.names)
         if not query.windows:
             raise CqelsError(
                 "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
@@ -348,7 +361,7 @@ class Engine:
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
         query = self._read(text)
-        check_supported(query)
+        check_supported(query, self.functions.names)
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")
         with self.lock:

@@ -98,6 +98,14 @@ class SessionError(CqelsError):
     """A Spark session in which the engine cannot run."""
 
 
+class DuplicateNameError(CqelsError):
+    """A name of a query or function that is already in use."""
+
+
+class FunctionError(CqelsError):
+    """A user's function that is declared wrongly, or gave what is no term."""
+
+
 class LiveViewError(CqelsError):
     """Data that do not fit a live view, a view declared wrongly, or one that has been dropped."""
 

@@ -35,6 +35,9 @@ object DistributionFamilies {
   private def point(value: Double, name: String, p: Array[Double]): Distribution =
     new PointDistribution(Array(value), Array(1.0), Distribution.write(name, p.toIndexedSeq: _*))
 
+  /** What weights are divided by: weights that a literal of ours states are read as they are written. */
+  private[cqels] def total(sum: Double): Double = if (math.abs(sum - 1) < 1e-12) 1.0 else sum
+
   private def weighted(p: Array[Double]): Distribution = {
     val values = p.indices.by(2).map(p(_)).toArray
     val weights = p.indices.by(2).map(i => p(i + 1)).toArray
@@ -42,7 +45,7 @@ object DistributionFamilies {
     if (weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null
     else {
       val kept = values.indices.filter(weights(_) > 0)
-      PointDistribution.of(kept.map(values(_)).toArray, kept.map(weights(_) / sum).toArray)
+      PointDistribution.of(kept.map(values(_)).toArray, kept.map(weights(_) / DistributionFamilies.total(sum)).toArray)
     }
   }
 }
@@ -196,7 +199,7 @@ object Histogram {
     val weights = p.indices.drop(1).by(2).map(p(_)).toArray
     val sum = weights.sum
     val rising = edges.indices.drop(1).forall(i => edges(i - 1) < edges(i))
-    if (!rising || weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null else new Histogram(edges, weights.map(_ / sum))
+    if (!rising || weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null else new Histogram(edges, weights.map(_ / DistributionFamilies.total(sum)))
   }
 }
 

@@ -125,7 +125,7 @@ object TermFunctions {
   }
 
   private val makers: Set[Class[_]] = Set(TermValues, StringFunctions, RegexFunctions, NumericFunctions, DateFunctions, Hashes,
-    TermConstructors, TripleFunctions, Casts, Aggregates, UncertaintyFunctions).map(_.getClass)
+    TermConstructors, TripleFunctions, Casts, Aggregates, UncertaintyFunctions, UserFunctions).map(_.getClass)
   private val inlineOnly = Set("integer", "booleanTerm", "choose", "plus")
 
   /** A function of the engine's number and so many terms that gives a term or an error. */

@@ -10,7 +10,8 @@ import java.util.concurrent.atomic.{AtomicInteger, LongAdder}
  */
 final class UncertainCalls(private[cqels] val room: Long) {
   private val read = new ConcurrentHashMap[java.lang.Long, AnyRef]()
-  private val results = new ConcurrentHashMap[Call, AnyRef]()
+  private val results = new ConcurrentHashMap[AnyRef, AnyRef]()
+  private val functions = new java.util.concurrent.CopyOnWriteArrayList[RegisteredFunction]()
   private val sites = new ConcurrentHashMap[Int, CallSite]()
   private val numbers = new AtomicInteger
   @volatile private var size = 0
@@ -47,19 +48,25 @@ final class UncertainCalls(private[cqels] val room: Long) {
     }
   }
 
-  /** The value of a call: from the cache, or computed and put there. */
-  private[cqels] def value[T <: AnyRef](site: CallSite, function: Int, a: Distribution, b: Distribution, c: Distribution)(
-      compute: => T): T =
+  /** Takes a function of a user's, and gives the number that it is called by. */
+  def addFunction(function: UserFunction, givesNumber: Boolean): Int = synchronized {
+    functions.add(new RegisteredFunction(function, givesNumber))
+    functions.size - 1
+  }
+  private[cqels] def function(number: Int): RegisteredFunction = functions.get(number)
+
+  /** The value of a call: from the cache, or computed and put there; `key` stands for the function and its arguments. */
+  private[cqels] def value[T <: AnyRef](site: CallSite, key: => AnyRef)(compute: => T): T =
     if (size == 0) site.make(burden)(compute)
     else {
-      val call = new Call(function, a, b, c)
+      val call = key
       val known = results.get(call)
       if (known != null) { site.spare(); UncertainCalls.opened(known) }
       else if (results.size >= size) site.make(burden)(compute)
       else {
         // Of threads that call with the same arguments at a time, one computes and the others wait for it.
         var here = false
-        val kept = results.computeIfAbsent(call, (_: Call) => {
+        val kept = results.computeIfAbsent(call, (_: AnyRef) => {
           here = true
           val value = site.make(burden)(compute)
           if (value == null) UncertainCalls.None else value
@@ -84,7 +91,10 @@ final class CallSite(calls: UncertainCalls, val number: Int) {
   def distribution(id: Long): Distribution = calls.distribution(id)
 
   def apply[T <: AnyRef](function: Int, a: Distribution, b: Distribution, c: Distribution)(compute: => T): T =
-    calls.value(this, function, a, b, c)(compute)
+    calls.value(this, new Call(function, a, b, c))(compute)
+
+  def keyed[T <: AnyRef](key: => AnyRef)(compute: => T): T = calls.value(this, key)(compute)
+  private[cqels] def function(number: Int): RegisteredFunction = calls.function(number)
 
   /** A row has been looked at; it has `passed` a filter, or has a value for a BIND. */
   def row(passed: Boolean): Unit = { rowsIn.increment(); if (passed) rowsPassed.increment() }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.types.{DataType, DoubleType, LongType, ObjectType}
+import org.apache.spark.sql.types.{ArrayType, DataType, DoubleType, IntegerType, LongType, ObjectType}
 
 /** The functions of `rspu:` (uncertainty paper, Definitions 3 to 7 and 14); an argument of a wrong kind is an error, null.
  *
@@ -105,7 +105,8 @@ object UncertaintyFunctions {
     call("mean", DoubleType, Value),
     call("variance", DoubleType, Value),
     call("quantile", DoubleType, Value, DoubleType),
-    unsited("point", Value, DoubleType))
+    unsited("point", Value, DoubleType),
+    TermFunctions.call("cqels_user_function", UserFunctions, "term", LongType, nullable = true, Site, IntegerType, ArrayType(LongType)))
 
   private def call(method: String, result: DataType, inputs: DataType*): TermFunctions.Description =
     TermFunctions.call("cqels_rspu_" + method.toLowerCase(java.util.Locale.ROOT), this, method, result, nullable = true,

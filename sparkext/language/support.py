@@ -38,15 +38,17 @@ _Finding = tuple[Position, str]
 _NOWHERE: Final = Position(1, 1)
 
 
-def check_supported(query: Query) -> None:
+def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> None:
     """Raise `UnsupportedFeatureError` for the first thing in the text that the engine does not run.
+
+    `functions` are the IRIs of users' functions that it does run.
 
     >>> from sparkext.language.parser import parse_query
     >>> check_supported(parse_query("ASK { SERVICE <http://e/> { ?s ?p ?o } }"))
     Traceback (most recent call last):
     sparkext.errors.UnsupportedFeatureError: line 1, column 7: SERVICE is not supported yet
     """
-    findings = sorted(_in_query(query))
+    findings = sorted(_in_query(query, functions))
     if findings:
         (line, column), what = findings[0]
         raise UnsupportedFeatureError(f"{what} {_is_are(what)} not supported yet", line, column)
@@ -56,18 +58,18 @@ def _is_are(what: str) -> str:
     return "are" if what.split(" in ")[0].split(" named")[0].endswith("s") else "is"
 
 
-def _in_query(query: Query) -> Iterator[_Finding]:
-    yield from _in_node(query.pattern)
+def _in_query(query: Query, functions: frozenset[str]) -> Iterator[_Finding]:
+    yield from _in_node(query.pattern, functions)
 
 
-def _in_node(node: Node) -> Iterator[_Finding]:
+def _in_node(node: Node, functions: frozenset[str]) -> Iterator[_Finding]:
     place = node.position or _NOWHERE
     if type(node) in REFUSED_NODES:
         yield place, REFUSED_NODES[type(node)]
     for expression in expressions_of(node):
-        yield from _in_expression(expression)
+        yield from _in_expression(expression, functions)
     for child in node.children:
-        yield from _in_node(child)
+        yield from _in_node(child, functions)
 
 
 def expressions_of(node: Node) -> tuple[Expression, ...]:
@@ -89,15 +91,17 @@ def expressions_of(node: Node) -> tuple[Expression, ...]:
     return ()
 
 
-def _in_expression(expression: Expression) -> Iterator[_Finding]:
+def _in_expression(expression: Expression, functions: frozenset[str]) -> Iterator[_Finding]:
     for part in expression.walk():
         place = part.position or _NOWHERE
         if type(part) in REFUSED_EXPRESSIONS:
             yield place, REFUSED_EXPRESSIONS[type(part)]
         if isinstance(part, Exists):
-            yield from _in_node(part.pattern)
+            yield from _in_node(part.pattern, functions)
         match part:
             case FunctionCall() if uncertainty_function(part) is not None:
+                pass
+            case FunctionCall() if part.function in functions and not part.distinct:
                 pass
             case FunctionCall() if cast_of(part) is None:
                 yield place, f"the function <{part.function}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from sparkext.language.casts import cast_of
 from sparkext.language.expressions import Expression, FunctionCall
 
 RSPU: Final = "http://w3id.org/rsp/rspu#"
@@ -50,9 +51,27 @@ def uncertainty_function(expression: Expression) -> UncertaintyFunction | None:
     return FUNCTIONS.get(expression.function.removeprefix(RSPU))
 
 
+def is_user_call(expression: Expression) -> bool:
+    """Whether a function is called that is neither a cast nor one of `rspu:`.
+
+    >>> is_user_call(FunctionCall("http://example.org/f", ())), is_user_call(FunctionCall(RSPU + "mean", ()))
+    (True, False)
+    """
+    return (
+        isinstance(expression, FunctionCall)
+        and not expression.function.startswith(RSPU)
+        and cast_of(expression) is None
+    )
+
+
 def calls_uncertainty(expression: Expression) -> bool:
-    """Whether a function on uncertain values is called anywhere in an expression, EXISTS not looked into."""
-    return any(uncertainty_function(part) is not None for part in expression.walk())
+    """Whether a function that may be dear is called anywhere in an expression, EXISTS not looked into.
+
+    Those are the functions on uncertain values, and those of users.
+    """
+    return any(
+        uncertainty_function(part) is not None or is_user_call(part) for part in expression.walk()
+    )
 
 
 def mistaken_call(call: FunctionCall) -> str | None:

@@ -192,7 +192,8 @@ class PatternCompiler:
     def condition(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """Whether a condition holds, null for an error; notes what evaluating it needs."""
         self._note(expression)
-        return self.expressions.condition(expression, columns)
+        with self.expressions.calls_at(expression):
+            return self.expressions.condition(expression, columns)
 
     def counted_condition(
         self, expression: Expression, columns: Mapping[Variable, Column]
@@ -204,7 +205,8 @@ class PatternCompiler:
     def value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """The id of an expression's value, null for an error; notes what evaluating it needs."""
         self._note(expression)
-        return self.expressions.term(expression, columns)
+        with self.expressions.calls_at(expression):
+            return self.expressions.term(expression, columns)
 
     def _note(self, expression: Expression) -> None:
         self.makes_terms |= makes_terms(expression)

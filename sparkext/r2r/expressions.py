@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -27,7 +28,7 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
-from sparkext.language.uncertainty import uncertainty_function
+from sparkext.language.uncertainty import is_user_call, uncertainty_function
 from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
 from sparkext.r2r.scoped_exists import Found
 from sparkext.r2r.solutions import unbound
@@ -48,11 +49,21 @@ class ExpressionCompiler:
     """
 
     def __init__(
-        self, room: int, encode: Callable[[str], int], sites: CallSites | None = None
+        self,
+        room: int,
+        encode: Callable[[str], int],
+        sites: CallSites | None = None,
+        user_function: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self._room = room
         self._encode = encode
-        self._uncertain = UncertaintyCalls(room, sites or CallSites(lambda: 0), self.term)
+        self._uncertain = UncertaintyCalls(
+            room, sites or CallSites(lambda: 0), self.term, user_function
+        )
+
+    def calls_at(self, expression: Expression) -> AbstractContextManager[None]:
+        """Have calls of uncertainty functions in the expression counted together."""
+        return self._uncertain.at(expression)
 
     def counted_term(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """As `term`, for a BIND: calls of uncertainty functions and their rows are counted."""
@@ -87,6 +98,11 @@ class ExpressionCompiler:
                 return self._on_terms(f"cast_{target.lower()}", expression.arguments, columns)
             case FunctionCall() if uncertainty_function(expression) is not None:
                 return self._uncertain.term(expression, columns)
+            case FunctionCall() if is_user_call(expression):
+                value = self._uncertain.user_term(expression, columns)
+                if value is None:
+                    raise _unsupported(expression)
+                return value
             case BuiltinCall() if not _is_boolean(expression):
                 return self._builtin(expression, columns)
             case _:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -72,16 +73,33 @@ class CallSites:
 class UncertaintyCalls:
     """Compiles the calls of one query.
 
-    `term` compiles any other expression to a column of term ids, `room` is the engine's number.
+    `term` compiles any other expression to a column of term ids, `room` is the engine's number, `user_function` gives
+    the number of a function by its IRI.
     """
 
     def __init__(
-        self, room: int, sites: CallSites, term: Callable[[Expression, Columns], Column]
+        self,
+        room: int,
+        sites: CallSites,
+        term: Callable[[Expression, Columns], Column],
+        user_function: Callable[[str], int | None],
     ) -> None:
         self._room = room
         self._sites = sites
         self._term = term
+        self._user_function = user_function
         self._site: int | None = None
+
+    @contextmanager
+    def at(self, expression: Expression) -> Iterator[None]:
+        """Have calls that are compiled in this block counted under the expression's site."""
+        before = self._site
+        if calls_uncertainty(expression):
+            self._site = self._sites.of(expression)
+        try:
+            yield
+        finally:
+            self._site = before
 
     def counted(
         self,
@@ -90,15 +108,13 @@ class UncertaintyCalls:
         given: Columns,
     ) -> Column:
         """A filter or BIND compiled so that its rows and calls are counted under its own site."""
-        if not calls_uncertainty(expression):
-            return compile(expression, given)
-        site = self._sites.of(expression)
-        before, self._site = self._site, site
-        try:
+        with self.at(expression):
             value = compile(expression, given)
-        finally:
-            self._site = before
-        return F.call_function("cqels_counted", self._site_column(site), value)
+        if not calls_uncertainty(expression):
+            return value
+        return F.call_function(
+            "cqels_counted", self._site_column(self._sites.of(expression)), value
+        )
 
     def term(self, call: FunctionCall, columns: Columns) -> Column:
         """A call's value as a term id."""
@@ -106,6 +122,17 @@ class UncertaintyCalls:
         value = self._value(call, function, columns)
         to_term = "doubleterm" if function.gives == "number" else "term"
         return self._invoke(to_term, call, value)
+
+    def user_term(self, call: FunctionCall, columns: Columns) -> Column | None:
+        """The value of a user's function as a term id, None if there is no such function."""
+        number = self._user_function(call.function)
+        if number is None:
+            return None
+        values = F.array(*(self._term(part, columns) for part in call.arguments))
+        site = self._site_column(self._sites.of(call) if self._site is None else self._site)
+        return F.call_function(
+            "cqels_user_function", site, F.lit(number), values.cast("array<bigint>")
+        )
 
     def condition(self, call: FunctionCall, columns: Columns) -> Column:
         """The effective boolean value of a call: of a number, whether it is not 0; of a distribution, an error."""

@@ -191,6 +191,10 @@ class EngineRoom:
         """How uncertainty functions are called: how many results are kept, for how long, what a call costs more."""
         self.jvm.uncertainCalls().configure(size, across_evaluations, extra_nanos)
 
+    def add_function(self, function: object, gives_number: bool) -> int:
+        """The number by which a function in Python is called; see UserFunctions.scala."""
+        return int(self.jvm.uncertainCalls().addFunction(function, gives_number))
+
     def call_site(self) -> int:
         """The number of a new place where uncertainty functions are called."""
         return int(self.jvm.uncertainCalls().newSite())

@@ -157,7 +157,9 @@ class PreparedQuery:
         return PatternCompiler(
             engine.room,
             frames,
-            ExpressionCompiler(engine.room.number, engine.constant, self.calls.sites),
+            ExpressionCompiler(
+                engine.room.number, engine.constant, self.calls.sites, engine.functions.number
+            ),
             LeafEstimates(
                 dataset,
                 engine.store.catalogue,

@@ -216,7 +216,7 @@ def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
     for triple in triples:
         if not isinstance(triple, tuple) or len(triple) != 3:
             raise StreamElementError(f"a triple is (subject, predicate, object), not {triple!r}")
-        lines.append(" ".join(_term_text(term) for term in triple) + " .")
+        lines.append(" ".join(term_text(term) for term in triple) + " .")
     return lines
 
 
@@ -228,10 +228,10 @@ _PYTHON_VALUES: tuple[tuple[type, Callable[[Any], str], str], ...] = (
 )
 
 
-def _term_text(term: TermLike) -> str:
+def term_text(term: TermLike) -> str:
     """A term in N-Triples syntax.
 
-    >>> _term_text("http://e/x"), _term_text(3), _term_text('"a"@en')
+    >>> term_text("http://e/x"), term_text(3), term_text('"a"@en')
     ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
     """
     if is_rdflib(term):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.engine import DuplicateNameError, Engine
-from sparkext.errors import RecursiveQueryError, StreamElementError
+from sparkext.engine import Engine
+from sparkext.errors import DuplicateNameError, RecursiveQueryError, StreamElementError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

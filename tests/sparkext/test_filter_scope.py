@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparkext.language import parse_query
 from tests.oracle.evaluation import static_store
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
@@ -58,4 +59,38 @@ def test_standard_scope_and_lift(spark: SparkSession, tmp_path: Path) -> None:
     engine.load_static(data, progress=False)
     (_, written), (_, meant) = replay(engine, [WRITTEN, MEANT], {STREAM: sightings()})
     assert written == meant and any(written.values())
+    engine.close()
+
+
+def test_lift_of_binds(spark: SparkSession, tmp_path: Path) -> None:
+    """A BIND moves out with the filters that read its variable; out of an OPTIONAL nothing is bound."""
+    data = write_graphs(tmp_path, DEFAULT_GRAPH, {ROOMS: LOCALIZATION})
+    written, optional = (
+        query(
+            "?person ?locName ?both",
+            f"WINDOW :w30 {{ ?person loc:at ?loc {inner} }}{ROOM}",
+            "w30",
+        )
+        for inner in (
+            'BIND(CONCAT(?locName, "!") AS ?both) FILTER(?both != "Room 2!")',
+            'OPTIONAL { ?person loc:at ?loc BIND(CONCAT(?locName, "!") AS ?both) }',
+        )
+    )
+    meant = query(
+        "?person ?locName ?both",
+        f'WINDOW :w30 {{ ?person loc:at ?loc }}{ROOM}BIND(CONCAT(?locName, "!") AS ?both)'
+        ' FILTER(?both != "Room 2!")',
+        "w30",
+    )
+    assert [w.message for w in parse_query(optional).warnings] == [
+        "?locName is not bound inside this WINDOW group, so the BIND leaves ?both unbound; move the BIND out to where"
+        " the variable is bound, or set spark.cqels.filterScope=lift to have it read there"
+    ]
+    engine = engine_in(spark, "lift")
+    engine.load_static(data, progress=False)
+    (_, first), (_, second), (_, third) = replay(
+        engine, [written, meant, optional], {STREAM: sightings()}
+    )
+    assert first == second and any(first.values())
+    assert any(third.values()) and all(row[2] is None for rows in third.values() for row in rows)
     engine.close()

@@ -203,7 +203,7 @@ def test_queries_come_and_go_while_the_stream_runs(engine: Engine) -> None:
 
 
 def test_a_name_is_free_again_when_its_query_was_stopped(engine: Engine) -> None:
-    from sparkext.engine import DuplicateNameError
+    from sparkext.errors import DuplicateNameError
 
     engine.register_stream(S)
     made = engine.register_query(query("WINDOW :w { ?x :at ?y }"))

@@ -1,0 +1,123 @@
+"""Functions that users write in Python and call in queries by an IRI."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.java_gateway import ensure_callback_server_started
+
+from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
+from sparkext.language.uncertainty import RSPU
+from sparkext.runtime.streams import term_text
+from static_data.terms import XSD, Term, parse_term
+from static_data.terms import Literal as RdfLiteral
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.engine_room import EngineRoom
+
+Returns = Literal["double", "term"]
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]*")
+_NUMBERS: dict[str, Callable[[str], object]] = {
+    XSD + "integer": int,
+    XSD + "decimal": float,
+    XSD + "double": lambda text: float(text.replace("INF", "inf")),
+    XSD + "string": str,
+    XSD + "boolean": lambda text: text in ("true", "1"),
+}
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A function by its IRI: the number that the JVM knows it by, and microseconds that a call is said to cost."""
+
+    number: int
+    cost_us: float
+
+
+class UserFunctions:
+    """The functions that an engine's queries may call beside SPARQL's and those of `rspu:`."""
+
+    def __init__(self, spark: SparkSession, room: EngineRoom) -> None:
+        self._spark = spark
+        self._room = room
+        self._known: dict[str, UserFunction] = {}
+
+    def add(self, iri: str, function: Callable[..., Any], returns: Returns, cost_us: float) -> None:
+        """Take a function; see `Engine.register_function`."""
+        if not _ABSOLUTE.fullmatch(iri):
+            raise FunctionError(f"a function is named by an absolute IRI, not by {iri!r}")
+        if iri.startswith((RSPU, XSD)):
+            raise FunctionError(f"<{iri}> lies in a namespace whose functions are given")
+        if iri in self._known:
+            raise DuplicateNameError(f"there is a function <{iri}> already")
+        if returns not in ("double", "term"):
+            raise FunctionError(f"a function returns 'double' or 'term', not {returns!r}")
+        if not cost_us >= 0:
+            raise FunctionError(f"a call costs 0 microseconds or more, not {cost_us!r}")
+        ensure_callback_server_started(self._spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+        number = self._room.add_function(_Called(iri, function, returns), returns == "double")
+        self._known[iri] = UserFunction(number, cost_us)
+
+    def number(self, iri: str) -> int | None:
+        """The number that the JVM knows a function by; None if there is none of that name."""
+        known = self._known.get(iri)
+        return None if known is None else known.number
+
+    def cost_us(self, iri: str) -> float:
+        """Microseconds that a call was said to cost."""
+        return self._known[iri].cost_us
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The IRIs of all functions."""
+        return frozenset(self._known)
+
+
+class _Called:
+    """What the JVM calls, on a thread of py4j."""
+
+    def __init__(self, iri: str, function: Callable[..., Any], returns: Returns) -> None:
+        self._iri = iri
+        self._function = function
+        self._returns = returns
+
+    def call(self, arguments: str) -> str | None:
+        """The value for arguments that are a JSON array of terms; None is an error of SPARQL."""
+        value = self._function(*(python_value(parse_term(text)) for text in json.loads(arguments)))
+        if value is None:
+            return None
+        if self._returns == "double":
+            number = repr(float(value))
+            return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(number, number)
+        if isinstance(value, str):
+            return RdfLiteral(value).n3()
+        try:
+            return parse_term(term_text(value)).n3()
+        except StreamElementError as error:
+            raise FunctionError(f"<{self._iri}> gave a value that is no term: {error}") from None
+
+    class Java:
+        """Tells py4j which interface this is."""
+
+        implements = ("org.apache.spark.sql.cqels.UserFunction",)
+
+
+def python_value(term: Term) -> object:
+    """A number, string or boolean of Python for a literal of these types, any other term as it is.
+
+    >>> python_value(parse_term('"0.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'))
+    0.5
+    """
+    if isinstance(term, RdfLiteral) and (read := _NUMBERS.get(term.datatype.value)) is not None:
+        try:
+            return read(term.lexical)
+        except ValueError:
+            return term
+    return term
