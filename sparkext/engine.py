@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import heapq
 import itertools
 import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +26,7 @@ from sparkext.r2r.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_room import EngineRoom
+from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions, Source
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
@@ -37,7 +37,7 @@ from sparkext.runtime.user_functions import Returns, UserFunctions
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.profiles import profile_named
-from sparkext.s2r.watermark import NEVER, StreamWatermark, milliseconds_now
+from sparkext.s2r.watermark import StreamWatermark
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.order_choice import OrderPolicy
@@ -56,10 +56,6 @@ if TYPE_CHECKING:
     from static_data.load import LoadReport
 
 logger = logging.getLogger(__name__)
-
-
-class EvaluationError(CqelsError):
-    """Evaluations that failed; everything else that was due has been evaluated."""
 
 
 class Engine:
@@ -124,13 +120,12 @@ class Engine:
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
-        self._evaluating = False
-        self._news = False  # whether something has arrived since the queries were asked what is due
-        self._now: int | None = None
         self._registrations = itertools.count()
-        self._failures: list[str] = []
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
         self.graph_versions = GraphVersions(self)
+        self.evaluations = EvaluationLoop(
+            self._queries, self.streams, self.derived, self.graph_versions
+        )
         self.store.listen(self._static_data_changed)
 
     @property
@@ -231,7 +226,9 @@ class Engine:
         with self.lock:
             if iri not in self.streams:
                 idle = self.settings.idle_timeout or None
-                watermark = StreamWatermark(self.settings.allowed_lateness, idle, self._clock)
+                watermark = StreamWatermark(
+                    self.settings.allowed_lateness, idle, self.evaluations.clock
+                )
                 self.streams[iri] = Stream(self, iri, watermark)
             stream = self.streams[iri]
         if source is not None:
@@ -411,104 +408,9 @@ class Engine:
 
     # -- evaluation -------------------------------------------------------------------------------------
 
-    def settled_up_to(self, iri: str) -> int:
-        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
-        return max(
-            (
-                q.scheduler.settled_up_to
-                for q in self._queries.values()
-                if q.scheduler.progress(iri)
-            ),
-            default=NEVER,
-        )
-
-    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None:
-        """Tell the queries over a stream at which times elements came, and how many at each."""
-        times = sorted(arrived)
-        counts = [arrived[time] for time in times]
-        for query in self._queries.values():
-            if any(window.stream == iri for window in query.windows.values()):
-                query.scheduler.add(iri, times, counts)
-
     def evaluate_due(self) -> None:
-        """Evaluate every query at every instant that is due, in order of time.
-
-        Raises EvaluationError when some failed, after all others have been evaluated.
-        """
-        self._news = True
-        if self._evaluating:
-            return  # A subscriber pushed: the loop below takes it up.
-        self._evaluating = True
-        try:
-            self._evaluate_in_order()
-            self._let_panes_go()
-            self.graph_versions.apply_complete(self._failures)
-        finally:
-            self._evaluating = False
-            self._now = None
-        if self._failures:
-            failures, self._failures = self._failures, []
-            raise EvaluationError("; ".join(failures))
-
-    def _evaluate_in_order(self) -> None:
-        """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
-
-        Windows are shared and move forwards only, so all queries must be asked again before any goes on after news.
-        """
-        waiting: list[tuple[int, int, RegisteredQuery]] = []
-        while self._news or waiting:
-            if self._news:
-                self._news = False
-                self._now = milliseconds_now()
-                asked = {query for _, _, query in waiting}
-                for query in self._queries.values():
-                    if query not in asked:
-                        self._wait(query, waiting)
-                self._news |= self.derived.pass_on({query: time for time, _, query in waiting})
-            elif waiting:
-                instant, _, query = heapq.heappop(waiting)
-                if query.active:
-                    self.graph_versions.apply_until(instant, self._failures)
-                    self._evaluate(query, instant)
-                    self._wait(query, waiting)
-                    self._news |= len(self.derived) > 0
-
-    def _clock(self) -> int:
-        # While queries are asked, time stands still: all must find the same streams idle.
-        return milliseconds_now() if self._now is None else self._now
-
-    def _wait(
-        self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]
-    ) -> None:
-        instant = next(query.scheduler.due(), None)
-        if instant is not None:
-            heapq.heappush(waiting, (instant, query.number, query))
-
-    def _evaluate(self, query: RegisteredQuery, instant: int) -> None:
-        try:
-            query.evaluate(instant)
-        except Exception as error:
-            # The other queries and instants come first; whoever pushed hears of it afterwards.
-            query.progress.failures += 1
-            logger.exception("%s failed at %d ms", query.name, instant)
-            self._failures.append(f"{query.name} at {instant} ms: {error}")
-
-    def _let_panes_go(self) -> None:
-        for iri, stream in self.streams.items():
-            complete = min(stream.watermark.complete_up_to, 1 << 53)
-            if complete <= NEVER:
-                continue
-            lines: dict[str, tuple[int, int]] = {}
-            for query in self._queries.values():
-                settled = min(query.scheduler.settled_up_to, complete)
-                for window in query.windows.values():
-                    if window.stream == iri and settled > NEVER:
-                        low, high = window.spec.present_bounds(settled)
-                        other = lines.get(window.key, (low, high))
-                        lines[window.key] = min(other, (low, high))
-            if lines:
-                stream.log.advanceAll("\n".join(f"{k}|{lo}|{hi}" for k, (lo, hi) in lines.items()))
-            stream.log.dropExpired(complete)
+        """Evaluate every query at every instant that is due, in order of time; raises EvaluationError."""
+        self.evaluations.evaluate_due()
 
     def close(self) -> None:
         """Stop all queries and sources and give back what the engine holds."""

@@ -11,6 +11,10 @@ class CqelsError(Exception):
     """Base of all errors raised on purpose by this package."""
 
 
+class EvaluationError(CqelsError):
+    """Evaluations that failed; everything else that was due has been evaluated."""
+
+
 class QuerySyntaxError(CqelsError):
     """A query text that is not RSP-QL*; `line` and `column` are 1-based.
 

@@ -132,7 +132,7 @@ class Stream:
     def _append(self, elements: Sequence[StreamElement]) -> PushReport:
         in_order = sorted(elements, key=lambda element: element.time_ms)
         # A sorted batch is judged by the watermark before it; what is malformed must not move it.
-        floor = max(self._engine.settled_up_to(self.iri), self.watermark.complete_up_to)
+        floor = max(self._engine.evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         late = sum(element.time_ms <= floor for element in in_order)
         if late:
             self.late_count += late
@@ -148,7 +148,7 @@ class Stream:
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         self.accepted_count += len(taken)
         self.malformed_count += len(refused)
-        self._engine.note_arrivals(self.iri, Counter(taken))
+        self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
         return PushReport(len(taken), len(refused), late)
 
     def advance_to(self, time: int | datetime) -> None:

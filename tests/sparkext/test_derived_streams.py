@@ -48,9 +48,9 @@ def test_queries_over_queries_in_order_of_time(engine: Engine, at_once: bool) ->
         engine.register_query(text).subscribe(got.append)
     if at_once:
         with engine.lock:
-            engine._evaluating = True  # nothing is evaluated before all is in
+            engine.evaluations._evaluating = True  # nothing is evaluated before all is in
             feed(engine)
-            engine._evaluating = False
+            engine.evaluations._evaluating = False
     else:
         feed(engine)
     engine.finish()

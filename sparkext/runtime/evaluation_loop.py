@@ -1,0 +1,138 @@
+"""Evaluates the queries of an engine at their instants, in order of time."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sparkext.errors import EvaluationError
+from sparkext.s2r.watermark import NEVER, milliseconds_now
+
+if TYPE_CHECKING:
+    from sparkext.runtime.derived_streams import DerivedStreams
+    from sparkext.runtime.graph_versions import GraphVersions
+    from sparkext.runtime.registered_query import RegisteredQuery
+    from sparkext.runtime.streams import Stream
+
+logger = logging.getLogger(__name__)
+
+
+class EvaluationLoop:
+    """The queries and streams of an engine, which it shares with it; called under the engine's lock."""
+
+    def __init__(
+        self,
+        queries: Mapping[str, RegisteredQuery],
+        streams: Mapping[str, Stream],
+        derived: DerivedStreams,
+        graphs: GraphVersions,
+    ) -> None:
+        self._queries = queries
+        self._streams = streams
+        self._derived = derived
+        self._graphs = graphs
+        self._evaluating = False
+        self._news = False  # whether something has arrived since the queries were asked what is due
+        self._now: int | None = None
+        self._failures: list[str] = []
+
+    def settled_up_to(self, iri: str) -> int:
+        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
+        return max(
+            (
+                q.scheduler.settled_up_to
+                for q in self._queries.values()
+                if q.scheduler.progress(iri)
+            ),
+            default=NEVER,
+        )
+
+    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None:
+        """Tell the queries over a stream at which times elements came, and how many at each."""
+        times = sorted(arrived)
+        counts = [arrived[time] for time in times]
+        for query in self._queries.values():
+            if any(window.stream == iri for window in query.windows.values()):
+                query.scheduler.add(iri, times, counts)
+
+    def evaluate_due(self) -> None:
+        """Evaluate every query at every instant that is due, in order of time.
+
+        Raises EvaluationError when some failed, after all others have been evaluated.
+        """
+        self._news = True
+        if self._evaluating:
+            return  # A subscriber pushed: the loop below takes it up.
+        self._evaluating = True
+        try:
+            self._evaluate_in_order()
+            self._let_panes_go()
+            self._graphs.apply_complete(self._failures)
+        finally:
+            self._evaluating = False
+            self._now = None
+        if self._failures:
+            failures, self._failures = self._failures, []
+            raise EvaluationError("; ".join(failures))
+
+    def _evaluate_in_order(self) -> None:
+        """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
+
+        Windows are shared and move forwards only, so all queries must be asked again before any goes on after news.
+        """
+        waiting: list[tuple[int, int, RegisteredQuery]] = []
+        while self._news or waiting:
+            if self._news:
+                self._news = False
+                self._now = milliseconds_now()
+                asked = {query for _, _, query in waiting}
+                for query in self._queries.values():
+                    if query not in asked:
+                        self._wait(query, waiting)
+                self._news |= self._derived.pass_on({query: time for time, _, query in waiting})
+            elif waiting:
+                instant, _, query = heapq.heappop(waiting)
+                if query.active:
+                    self._graphs.apply_until(instant, self._failures)
+                    self._evaluate(query, instant)
+                    self._wait(query, waiting)
+                    self._news |= len(self._derived) > 0
+
+    def clock(self) -> int:
+        """Milliseconds now; it stands still while queries are asked, so that all find the same streams idle."""
+        return milliseconds_now() if self._now is None else self._now
+
+    def _wait(
+        self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]
+    ) -> None:
+        instant = next(query.scheduler.due(), None)
+        if instant is not None:
+            heapq.heappush(waiting, (instant, query.number, query))
+
+    def _evaluate(self, query: RegisteredQuery, instant: int) -> None:
+        try:
+            query.evaluate(instant)
+        except Exception as error:
+            # The other queries and instants come first; whoever pushed hears of it afterwards.
+            query.progress.failures += 1
+            logger.exception("%s failed at %d ms", query.name, instant)
+            self._failures.append(f"{query.name} at {instant} ms: {error}")
+
+    def _let_panes_go(self) -> None:
+        for iri, stream in self._streams.items():
+            complete = min(stream.watermark.complete_up_to, 1 << 53)
+            if complete <= NEVER:
+                continue
+            lines: dict[str, tuple[int, int]] = {}
+            for query in self._queries.values():
+                settled = min(query.scheduler.settled_up_to, complete)
+                for window in query.windows.values():
+                    if window.stream == iri and settled > NEVER:
+                        low, high = window.spec.present_bounds(settled)
+                        other = lines.get(window.key, (low, high))
+                        lines[window.key] = min(other, (low, high))
+            if lines:
+                stream.log.advanceAll("\n".join(f"{k}|{lo}|{hi}" for k, (lo, hi) in lines.items()))
+            stream.log.dropExpired(complete)
