@@ -99,3 +99,29 @@ def test_explain_shows_calls_and_rows(spark: SparkSession) -> None:
     assert (site["last"]["rows_in"], site["last"]["rows_passed"]) == (3, 2)
     assert site["last"]["calls"] == site["total"]["calls"] == 6
     assert site["last"]["seconds"] > 0
+
+
+@pytest.mark.parametrize("placement", ["early", "late"])
+def test_a_condition_of_optional(spark: SparkSession, placement: str) -> None:
+    """It reads both sides, so it is asked for each pair; calls count at one site, rows only for filters and BINDs."""
+    text = f"""SELECT ?t ?o FROM NAMED WINDOW :w1 ON <{E}oxygen> [RANGE PT10S STEP PT10S]
+      FROM NAMED WINDOW :w2 ON <{E}heat> [RANGE PT10S STEP PT10S]
+      WHERE {{ WINDOW :w2 {{ ?t :temperature ?degrees ; :at ?place }}
+        OPTIONAL {{ WINDOW :w1 {{ ?o :oxygen ?level ; :at ?place . << ?o :oxygen ?level >> rspu:uncertainty ?error }}
+          FILTER(rspu:lessThan(rspu:add(?error, ?level), 0.18) * ?degrees > 26) }} }}"""
+    with engine_with(spark, filterPlacement=placement) as engine:
+        told, query = run(engine, text, {"oxygen": OXYGEN, "heat": HEAT})
+        (site,) = query.explain().data["calls"]
+    assert told == {10: ["t1 o1", "t2 o1", "t3 -"]}
+    assert site["total"]["calls"] + site["total"]["cache_hits"] == 6
+
+
+def test_dear_functions(spark: SparkSession) -> None:
+    """Each of the 6 calls is burdened with two milliseconds."""
+    with engine_with(spark, filterPlacement="early", functionBurden="2000000") as engine:
+        told, query = run(engine, LISTING_2, {"oxygen": OXYGEN, "heat": HEAT})
+        (site,) = query.explain().data["calls"]
+        text = str(query.explain())
+    assert told == ALARMS
+    assert site["total"]["seconds"] >= 6 * 0.002
+    assert "2 of 3 rows, 6 calls" in text
