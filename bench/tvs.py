@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from bench.data.tunnel import DEFAULT_SEED, SECTORS, Tunnel
+from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
 from bench.report import BenchError, Report, progress
 from bench.uncertain_engine import (
@@ -95,7 +95,7 @@ class Effort:
 
 
 FULL = Effort(SECTORS, THRESHOLDS, 8, 20)
-QUICK = Effort(40, QUICK_THRESHOLDS, 2, 3)
+QUICK = Effort(20, QUICK_THRESHOLDS, 2, 3)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,28 +124,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the readings")
 
 
+class Settings:
+    """The engines of one kind of functions, one a setting, each with the static data."""
+
+    def __init__(self, spark: SparkSession, functions: str, static: Path) -> None:
+        self.functions = functions
+        self._spark = spark
+        self._static = static
+        self._made: dict[Setting, Contender] = {}
+
+    def of(self, workload: Workload) -> list[Contender]:
+        """Those under which a query is measured; event time goes on from query to query."""
+        return [self._contender(setting) for setting in workload.settings(self.functions)]
+
+    def _contender(self, setting: Setting) -> Contender:
+        if setting not in self._made:
+            made = self._made[setting] = Contender(self._spark, setting, self._static)
+            made.clock = START_MS
+            for stream in KINDS:
+                made.engine.register_stream(STREAM + stream)
+        return self._made[setting]
+
+    def close(self) -> None:
+        """End all engines."""
+        for contender in self._made.values():
+            contender.close()
+
+
 class Race:
     """One query under all its settings, over the same readings."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        workload: Workload,
-        functions: str,
-        effort: Effort,
-        tunnel: Tunnel,
-        static: Path,
+        self, contenders: list[Contender], workload: Workload, effort: Effort, tunnel: Tunnel
     ) -> None:
         self._workload = workload
         self._effort = effort
         self._tunnel = tunnel
-        self._pushed = 0
-        self.contenders: list[Contender] = []
-        for setting in workload.settings(functions):
-            contender = Contender(spark, setting, static)
-            self.contenders.append(contender)
-            for stream in workload.streams:
-                contender.engine.register_stream(STREAM + stream)
+        self._contenders = contenders
+        # The seconds of windows before are over, and instants are multiples of all periods.
+        latest = max(contender.clock for contender in contenders) - START_MS
+        self._start = self._pushed = -(-latest // 8000) * 8 + (16 if latest else 0)
+        for contender in contenders:
             for variant in VARIANTS:
                 for threshold in self._thresholds:
                     name = f"{workload.name}{variant}"
@@ -159,12 +178,13 @@ class Race:
         """Warm up, measure, and give a row for each variant, threshold and setting."""
         effort = self._effort
         for number in range(effort.warm_ups + effort.evaluations):
-            self._evaluate((number + 1) * self._workload.every, number, effort.warm_ups)
+            second = self._start + (number + 1) * self._workload.every
+            self._evaluate(second, number, effort.warm_ups)
         return [
             self._row(f"{self._workload.name}{variant}", threshold, contender)
             for variant in VARIANTS
             for threshold in self._thresholds
-            for contender in self.contenders
+            for contender in self._contenders
         ]
 
     def _evaluate(self, second: int, number: int, warm_ups: int) -> None:
@@ -179,7 +199,7 @@ class Race:
         }
         self._pushed = second
         answered: dict[str, dict[str, Evaluation]] = {}
-        for contender in in_turn(self.contenders, number):
+        for contender in in_turn(self._contenders, number):
             for stream, arrived in news.items():
                 contender.push(STREAM + stream, arrived)
             found = contender.advance(instant)
@@ -212,9 +232,10 @@ class Race:
         }
 
     def close(self) -> None:
-        """End all engines."""
-        for contender in self.contenders:
-            contender.close()
+        """End all queries."""
+        for contender in self._contenders:
+            for name in list(contender.queries):
+                contender.stop(name)
 
 
 def _name(query: str, threshold: float | None) -> str:
@@ -314,13 +335,15 @@ def run(args: argparse.Namespace) -> Report:
             static = Path(folder, "tunnel.nt")
             write_static(tunnel, static)
             for functions in FUNCTIONS:
-                for workload in wanted:
-                    progress(f"{workload.name}, {functions} functions")
-                    race = Race(spark, workload, functions, effort, tunnel, static)
-                    try:
+                settings = Settings(spark, functions, static)
+                try:
+                    for workload in wanted:
+                        progress(f"{workload.name}, {functions} functions")
+                        race = Race(settings.of(workload), workload, effort, tunnel)
                         rows += race.run()
-                    finally:
                         race.close()
+                finally:
+                    settings.close()
     finally:
         spark.stop()
     if not any(row["answers"] for row in rows) and not args.quick:

@@ -80,12 +80,15 @@ def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: 
     tunnel, static = Tunnel(4), tmp_path / "tunnel.nt"
     write_static(tunnel, static)
     rows = []
-    for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
-        race = tvs.Race(spark, workload, "native", tvs.Effort(4, (0.0,), 1, 2), tunnel, static)
-        try:
+    settings = tvs.Settings(spark, "native", static)
+    try:
+        for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
+            effort = tvs.Effort(4, (0.0,), 1, 2)
+            race = tvs.Race(settings.of(workload), workload, effort, tunnel)
             rows += race.run()
-        finally:
             race.close()
+    finally:
+        settings.close()
     assert {row["query"] for row in rows} == {"q3a", "q3b", "q6a", "q6b"}
     filters = [row for row in rows if row["query"][1] == "3"]
     assert sorted(row["placement"] for row in filters) == sorted([*PLACEMENTS] * 2)
