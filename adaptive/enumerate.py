@@ -7,6 +7,8 @@ paired once with each connected set beside it that shares a variable.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 from adaptive.alternatives import Alternatives, Step, Table
 from adaptive.query_graph import QueryGraph, bits
@@ -18,7 +20,7 @@ DEFAULT_BUDGET = 10_000
 COST_TOLERANCE = 1e-11
 
 
-def connected_pairs(graph: QueryGraph, within: int) -> Iterator[tuple[int, int]]:
+def connected_pairs(graph: QueryGraph | _Shape, within: int) -> Iterator[tuple[int, int]]:
     """Every unordered pair of disjoint connected sets inside `within` that share a variable, once.
 
     The first set holds the lowest position of the two.
@@ -41,7 +43,7 @@ def connected_pairs(graph: QueryGraph, within: int) -> Iterator[tuple[int, int]]
                     yield first, second
 
 
-def _grown(graph: QueryGraph, mask: int, barred: int, within: int) -> Iterator[int]:
+def _grown(graph: QueryGraph | _Shape, mask: int, barred: int, within: int) -> Iterator[int]:
     """A connected set, and all connected sets that add to it without touching `barred`."""
     yield mask
     near = graph.neighbours(mask) & within & ~barred
@@ -51,15 +53,36 @@ def _grown(graph: QueryGraph, mask: int, barred: int, within: int) -> Iterator[i
         added = (added - near) & near
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """What of a query graph its pairs depend on."""
+
+    adjacency: tuple[int, ...]
+
+    def neighbours(self, mask: int) -> int:
+        """As `QueryGraph.neighbours`."""
+        near = 0
+        for position in bits(mask):
+            near |= self.adjacency[position]
+        return near & ~mask
+
+
 def pairs_up_to(graph: QueryGraph, within: int, budget: int) -> list[tuple[int, int]] | None:
     """All pairs, smaller results first (so that inputs precede their users); None beyond budget."""
+    found = _pairs_up_to(_Shape(tuple(graph.adjacency)), within, budget)
+    return None if found is None else list(found)
+
+
+# Statistics change with every batch, a query's shape does not.
+@lru_cache(maxsize=16)
+def _pairs_up_to(shape: _Shape, within: int, budget: int) -> tuple[tuple[int, int], ...] | None:
     pairs: list[tuple[int, int]] = []
-    for pair in connected_pairs(graph, within):
+    for pair in connected_pairs(shape, within):
         if len(pairs) == budget:
             return None
         pairs.append(pair)
     pairs.sort(key=lambda pair: ((pair[0] | pair[1]).bit_count(), pair))
-    return pairs
+    return tuple(pairs)
 
 
 def cheaper(step: Step, best: Step | None) -> bool:
