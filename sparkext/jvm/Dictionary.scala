@@ -25,6 +25,11 @@ class Dictionary {
   private var bits = TermId.PayloadBits
   private var started = false
 
+  private val elements = new java.util.concurrent.atomic.AtomicLong
+
+  /** A prefix for the labels of one stream element's blank nodes: no two elements, of whatever stream, share any. */
+  def takeElementScope(): String = s"s${elements.incrementAndGet()}_"
+
   /** The width of hashes, 58 unless lowered to provoke collisions; settable before the first term
     * only.
     */

@@ -17,7 +17,6 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
-  private var sequence = 0L
   private var quads = 0L
 
   private var countsSightings = false
@@ -55,9 +54,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   }
 
   private def add(header: ElementHeader, lines: LineCursor): Unit = {
-    sequence += 1
     lines.beginElement()
-    val scope = s"s${sequence}_"
+    val scope = dictionary.takeElementScope()
     val reader = new NQuadsReader(scope)
     val texts = new Array[String](3 * header.size)
     var n = 0

@@ -59,7 +59,7 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"query {self.data['query']} runs on {self.data['execution']}"]
-        if self.data["evaluation"] != "once":
+        if self.data.get("evaluation", "once") != "once":
             lines.append(self.data["evaluation"])
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")

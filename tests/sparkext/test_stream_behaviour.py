@@ -147,6 +147,23 @@ def test_blank_nodes_belong_to_their_element(engine: Engine) -> None:
     assert both[3] == Counter({(f"<{E}one>", f"<{E}x>"): 1})
 
 
+def test_blank_nodes_of_two_streams_are_different(engine: Engine) -> None:
+    other = f"{E}other"
+    streams = {
+        S: [element(1, f"_:b <{E}p> <{E}one> .")],
+        other: [element(1, f"_:b <{E}q> <{E}x> .")],
+    }
+    text = (
+        f"PREFIX : <{E}>\nREGISTER RSTREAM :q AS SELECT ?p ?q\n"
+        f"FROM NAMED WINDOW :w ON <{S}> [RANGE 5] FROM NAMED WINDOW :v ON <{other}> [RANGE 5]\n"
+        "WHERE { WINDOW :w { ?b :p ?p } WINDOW :v { ?c :q ?q } FILTER(?b = ?c) }"
+    )
+    same, different = text, text.replace("?b = ?c", "?b != ?c").replace(":q AS", ":d AS")
+    joined, apart = check(engine, [same, different], streams, static_store())
+    assert joined[1] == Counter()
+    assert apart[1] == Counter({(f"<{E}one>", f"<{E}x>"): 1})
+
+
 def test_time_triples_are_seen_in_a_window(engine: Engine) -> None:
     elements = [
         Element(
