@@ -23,6 +23,7 @@ from sparkext.errors import CqelsError, DuplicateNameError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
+from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_room import EngineRoom
@@ -91,6 +92,12 @@ class Engine:
             self.settings.function_burden,
         )
         self.functions = UserFunctions(spark, self.room)
+        self.uncertain = UncertainPlacement(
+            "late" if self.settings.heuristics_h4_enabled else self.settings.filter_placement,
+            self.settings.lazy_variables_enabled,
+            self.settings.function_cache_enabled,
+            lambda call: self.functions.said_us(call) + self.settings.function_burden / 1e3,
+        )
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
         self.profile = profile_named(self.settings.semantics)

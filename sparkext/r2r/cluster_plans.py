@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adaptive import (
@@ -19,9 +19,11 @@ from adaptive import (
     RelationKind,
     RelationStatistics,
     Scan,
-    optimize,
+    optimize_placed,
+    place_given,
 )
 from adaptive.heuristics import apply_filters_last
+from adaptive.plan import walk
 from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Comparison, Expression
 from sparkext.r2r.delta_patterns import TimedPattern
@@ -48,11 +50,15 @@ _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
 @dataclass(frozen=True)
 class ClusterSearch:
-    """What the order of a cluster was searched in: `leaves` are its relations by name."""
+    """What the order of a cluster was searched in: `leaves` are its relations by name.
+
+    `priced` are the conditions that are placed by cost, by the names of their filters.
+    """
 
     graph: QueryGraph
     catalogue: Catalogue
     leaves: Mapping[str, Leaf]
+    priced: Mapping[str, Expression] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,7 @@ class ClusterPlanner:
         strict = {n: leaf for n, leaf in leaves.items() if n not in self._loose}
         self._late = self._searched_last(strict)
         self._leaves = {n: leaf for n, leaf in strict.items() if n not in self._late}
+        self._prices = self._places_by_cost()
         self._solutions: dict[str, Solutions] = {}
         self._applied: set[str] = set()
 
@@ -171,36 +178,87 @@ class ClusterPlanner:
 
     def _choose(self) -> PlanNode:
         compiler = self._compiler
-        if len(self._leaves) == 1:
+        priced = self._priced()
+        if len(self._leaves) == 1 and not (priced and compiler.adaptive):
             (name,) = self._leaves
             rows = self._statistics(name).rows
             plan: PlanNode = Scan(name, estimated_rows=rows)
             compiler.choices.append(ClusterChoice(name, plan, None))
             return plan
-        graph = self._graph()
+        graph = self._graph(priced)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
-        label, search = " , ".join(self._leaves), ClusterSearch(graph, catalogue, self._leaves)
+        label, search = (
+            " , ".join(self._leaves),
+            ClusterSearch(graph, catalogue, self._leaves, priced),
+        )
         chosen: OptimizedPlan | None = None
         if (given := compiler.given_order()) is not None:
-            plan = given
+            applied = {name for node in walk(given) for name in node.filters}
+            plan = given if applied >= set(priced) else self._placed(given, graph, catalogue)
         elif compiler.adaptive:
-            chosen = optimize(graph, catalogue, compiler.costs, compiler.policy)
+            chosen = optimize_placed(
+                graph, catalogue, compiler.costs, compiler.policy, compiler.uncertain.filters
+            )
             plan = chosen.plan
         else:
-            plan = as_written(graph, catalogue, compiler.policy)
+            written = as_written(graph, catalogue, compiler.policy)
+            plan = self._placed(written, graph, catalogue)
         compiler.choices.append(ClusterChoice(label, plan, chosen, search))
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
-    def _graph(self) -> QueryGraph:
-        relations = tuple(self._relation(name, leaf) for name, leaf in self._leaves.items())
-        bound = {v for relation in relations for v in relation.variables}
-        filters = tuple(
-            JoinFilter(name, frozenset(v.name for v in condition.variables), kind=_kind(condition))
+    def _placed(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
+        compiler = self._compiler
+        return place_given(plan, graph, catalogue, compiler.costs, compiler.uncertain.filters)
+
+    def _places_by_cost(self) -> bool:
+        """Whether `adaptive` places the conditions that call uncertainty functions.
+
+        Not for deltas: what is found from an arrival by look-ups is as little as can be. H4 means the end of the whole
+        group, also of what is joined last.
+        """
+        compiler = self._compiler
+        if compiler.uncertain.filters == "late" and (self._loose or self._late):
+            return False
+        return compiler.early_filters and not any(
+            isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern)
+            for leaf in self._leaves.values()
+        )
+
+    def _priced(self) -> dict[str, Expression]:
+        """The conditions that `adaptive` places: those that call uncertainty functions."""
+        if not self._prices:
+            return {}
+        return {
+            name: condition
+            for name, condition in self._joined_conditions().items()
+            if self._compiler.uncertain.price(condition) is not None
+        }
+
+    def _joined_conditions(self) -> dict[str, Expression]:
+        """The conditions that are applied among the joins of strict leaves."""
+        bound = {v for leaf in self._leaves.values() for v in leaf.variables}
+        return {
+            name: condition
             for name, condition in self._conditions.items()
             # What EXISTS finds may change while the static data do not: it is asked for at the end.
-            if not (has_exists(condition) or self._compiler.uncertain.comes_last(condition))
+            if not has_exists(condition)
+            and (self._prices or not self._compiler.uncertain.comes_last(condition))
             and condition.variables
-            and {v.name for v in condition.variables} <= bound
+            and set(condition.variables) <= bound
+        }
+
+    def _graph(self, priced: Mapping[str, Expression]) -> QueryGraph:
+        relations = tuple(self._relation(name, leaf) for name, leaf in self._leaves.items())
+        price = self._compiler.uncertain.price
+        filters = tuple(
+            JoinFilter(
+                name,
+                frozenset(v.name for v in condition.variables),
+                kind=_kind(condition),
+                price=price(condition) if name in priced else None,
+                uncertain=name in priced,
+            )
+            for name, condition in self._joined_conditions().items()
         )
         return QueryGraph(relations, filters, self._output(relations, filters))
 

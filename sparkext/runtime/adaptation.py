@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from adaptive import Join, OperatorCounts, PlanFollower, PlanNode, Switch
+from adaptive import FilterCounts, Join, OperatorCounts, PlanFollower, PlanNode, Switch
 from adaptive.explain import node_id
 from adaptive.plan import walk
+from sparkext.language.expressions import Expression
 from sparkext.runtime.cluster_watch import ClusterWatch
 from sparkext.runtime.explanation import lay_over, operator_tree
 from sparkext.runtime.join_orders import CompiledPlans, CountedJoins, JoinOrders, Orders, PlansInUse
@@ -29,11 +30,15 @@ MOST_PATIENCE = 16
 
 @dataclass(frozen=True)
 class FollowedCluster:
-    """A join cluster whose order may change; `place` is its number among the query's clusters."""
+    """A join cluster whose order may change; `place` is its number among the query's clusters.
+
+    `priced` are the conditions that are placed by cost, by the names of their filters.
+    """
 
     place: int
     follower: PlanFollower
     watch: ClusterWatch
+    priced: Mapping[str, Expression] = field(default_factory=dict)
 
 
 class Adaptation:
@@ -103,8 +108,16 @@ class Adaptation:
         """Whether something is to be decided although nothing has drifted."""
         return bool(self._ready) or bool(self._failed) or self._reconsider
 
-    def after(self, plans: Any, seconds: float) -> None:
-        """Take in what the evaluation counted; `plans` are the JVM's."""
+    def after(
+        self,
+        plans: Any,
+        seconds: float,
+        counted_filters: Callable[[Mapping[str, Expression]], dict[str, FilterCounts]],
+    ) -> None:
+        """Take in what the evaluation counted; `plans` are the JVM's.
+
+        `counted_filters` gives what was counted of filters that are placed by cost.
+        """
         use = self._plans.use
         use.runs += 1
         # Plans that come back have been counted before: not the switch, their own runs decide.
@@ -123,7 +136,9 @@ class Adaptation:
                     else OperatorCounts(count.relations, known, count.actual).error
                 )
                 self._reconsider |= off > SURPRISE
-            cluster.follower.executed(found, seconds)
+            filters = counted_filters(cluster.priced) if cluster.priced else {}
+            cluster.follower.executed(found, seconds, filters)
+            self._reconsider |= cluster.follower.filters_changed
             if cluster.place not in self._observed:
                 cluster.follower.unchanged()
         self._observed.clear()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adaptive import FilterCounts
 from sparkext.language.algebra_text import format_expression
 from sparkext.language.expressions import Expression
+from sparkext.r2r.uncertain_placement import uncertainty_calls
 from sparkext.r2r.uncertainty_calls import CallSites
 
 
@@ -53,10 +56,31 @@ class CallCounts:
 
     def note(self, outcome: Mapping[str, Any]) -> None:
         """Add the report of an evaluation."""
-        for site, calls, hits, nanos, rows_in, rows_passed in outcome.get("calls", ()):
-            counted = CallCount(calls, hits, nanos / 1e9, rows_in, rows_passed)
+        for site, counted in _reported(outcome).items():
             self._last[site] = counted
             self._total[site] = self._total.get(site, CallCount()) + counted
+
+    def filters(
+        self, outcome: Mapping[str, Any], priced: Mapping[str, Expression]
+    ) -> dict[str, FilterCounts]:
+        """What an evaluation counted for filters by name, as `adaptive` wants it; those not counted are left out.
+
+        All calls of one row are one there; a part of a row's calls counts in proportion.
+        """
+        reported, known = _reported(outcome), self.sites.all
+        found = {}
+        for name, condition in priced.items():
+            counted = reported.get(known.get(condition, -1))
+            if counted is not None and counted.rows_in:
+                parts = len(uncertainty_calls(condition))
+                found[name] = FilterCounts(
+                    counted.rows_in,
+                    counted.rows_passed,
+                    math.ceil(counted.calls / parts),
+                    counted.cache_hits // parts,
+                    round(counted.seconds * 1e9),
+                )
+        return found
 
     def last(self, expression: Expression) -> CallCount | None:
         """What the last evaluation counted for a filter's condition or a BIND's expression."""
@@ -78,3 +102,10 @@ class CallCounts:
             }
             for expression, site in self.sites.all.items()
         ]
+
+
+def _reported(outcome: Mapping[str, Any]) -> dict[int, CallCount]:
+    return {
+        site: CallCount(calls, hits, nanos / 1e9, rows_in, rows_passed)
+        for site, calls, hits, nanos, rows_in, rows_passed in outcome.get("calls", ())
+    }

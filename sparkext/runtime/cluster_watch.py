@@ -50,8 +50,9 @@ class ClusterWatch:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether there is anything to measure, and another order to take."""
-        return bool(self._windows) and len(self._search.leaves) > 1
+        """Whether there is anything to measure, and another order of joins or of dear filters to take."""
+        search = self._search
+        return bool(self._windows) and (len(search.leaves) > 1 or bool(search.priced))
 
     def watch_static(self) -> None:
         """Have static neighbours of windows sampled; brings them and their indexes into memory, so it may take long."""

@@ -8,6 +8,7 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.r2r.leaves import DefaultGraph
 from sparkext.r2r.query_plans import compile_query, delta_pattern
 from sparkext.r2r.solutions import column_name
-from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime import answers_file
 from sparkext.runtime.adaptation import Adaptation, FollowedCluster
@@ -177,11 +177,7 @@ class PreparedQuery:
             costs=engine.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
-            uncertain=UncertainPlacement(
-                "late" if settings.heuristics_h4_enabled else settings.filter_placement,
-                settings.lazy_variables_enabled,
-                settings.function_cache_enabled,
-            ),
+            uncertain=engine.uncertain,
         )
 
     def _open(self) -> Any:
@@ -251,8 +247,9 @@ class PreparedQuery:
                 engine.switch_policy,
                 settings.plan_cache_size,
                 choice.plan,
+                placement=engine.uncertain.filters,
             )
-            clusters.append(FollowedCluster(place, follower, watch))
+            clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
             self._jvm.addStatistics(measures)
             engine.background.submit(_watch_static, watch, self.name)
         if not clusters:
@@ -366,7 +363,9 @@ class PreparedQuery:
             evaluated["statistics_ns"] += outcome["statistics_ns"]
             outcome = evaluated
         started = clock.perf_counter()
-        adaptation.after(self._plans.jvm, outcome["run_ns"] / 1e9)
+        adaptation.after(
+            self._plans.jvm, outcome["run_ns"] / 1e9, partial(self.calls.filters, outcome)
+        )
         spent += clock.perf_counter() - started
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         return outcome

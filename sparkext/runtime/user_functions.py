@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.java_gateway import ensure_callback_server_started
 
 from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
+from sparkext.language.expressions import FunctionCall
 from sparkext.language.uncertainty import RSPU
+from sparkext.r2r.uncertain_placement import CALL_US
 from sparkext.runtime.streams import term_text
 from static_data.terms import XSD, Term, parse_term
 from static_data.terms import Literal as RdfLiteral
@@ -70,9 +72,10 @@ class UserFunctions:
         known = self._known.get(iri)
         return None if known is None else known.number
 
-    def cost_us(self, iri: str) -> float:
-        """Microseconds that a call was said to cost."""
-        return self._known[iri].cost_us
+    def said_us(self, call: FunctionCall) -> float:
+        """Microseconds that a call is taken to cost as long as none has been measured."""
+        known = self._known.get(call.function)
+        return CALL_US if known is None else known.cost_us
 
     @property
     def names(self) -> frozenset[str]:
