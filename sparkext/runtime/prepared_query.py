@@ -429,7 +429,11 @@ class PreparedQuery:
             and settings.driver_execution_enabled
             and largest <= settings.driver_execution_max_rows
             and plans.driverRefusal() is None
-            and runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
+            # Calls that are placed by cost can be made on the driver only.
+            and (
+                any(choice.search is not None and choice.search.priced for choice in choices)
+                or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
+            )
         )
         return 0 if on_driver else slots
 

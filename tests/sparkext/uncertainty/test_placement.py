@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adaptive import SwitchPolicy
+from adaptive import FilterCounts, SwitchPolicy
+from sparkext.language import parse_query
+from sparkext.language.algebra import Filter
+from sparkext.runtime.call_counts import CallCounts
 from tests.sparkext.uncertainty.readings import (
     PREFIXES,
     E,
@@ -140,3 +143,15 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         steps(engine, query, 10, 5, fans_out=False)
         assert rows_looked_at(query) == READINGS // PLACES
         assert len(query.history()) >= 2
+
+
+def test_counts_are_those_of_rows() -> None:
+    """A row's two calls are one result; a time that has sunk since the last evaluation says nothing."""
+    pattern = parse_query(QUERY).pattern
+    (condition,) = [node.condition for node in pattern.walk() if isinstance(node, Filter)]
+    counts = CallCounts(lambda: 7)
+    counts.sites.of(condition)
+    told = {"calls": [[7, 9, 3, -5_000, 6, 2]]}
+    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 0)}
+    assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
+    assert counts.filters({}, {"low": condition}) == {}
