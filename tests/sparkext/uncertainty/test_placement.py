@@ -155,3 +155,14 @@ def test_counts_are_those_of_rows() -> None:
     assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 0)}
     assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
     assert counts.filters({}, {"low": condition}) == {}
+
+
+@pytest.mark.parametrize(("placement", "rows"), [("early", READINGS), ("late", 3), ("cost", None)])
+def test_the_written_order_of_joins_has_placed_filters_too(
+    spark: SparkSession, placement: str, rows: int | None
+) -> None:
+    with engine_with(spark, filterPlacement=placement, adaptive__enabled="false") as engine:
+        query = started(engine)
+        steps(engine, query, 0, 1, fans_out=False)
+        assert rows is None or rows_looked_at(query) == rows
+        steps(engine, query, 1, 1, fans_out=True)
