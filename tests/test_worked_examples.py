@@ -10,8 +10,8 @@ TESTS = Path(__file__).resolve().parent
 PAPERS = {"000", "001", "002", "003"}
 # Names of cases, or how they begin, without a test here; the reason follows.
 WITHOUT_A_TEST = {
-    "000-f-": "the functions on distributions are not part of the language yet",
-    "000-listing2": "the query calls a function on distributions",
+    "000-f-": "tests/sparkext/uncertainty checks these values of distributions, not by their ids",
+    "000-listing2": "tests/sparkext/uncertainty runs the listing under its own name",
 }
 
 

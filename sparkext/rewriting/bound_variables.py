@@ -10,13 +10,11 @@ from typing import Final
 
 from sparkext.language.algebra import (
     Extend,
-    Filter,
     Graph,
     Group,
     Join,
     LeftJoin,
     Node,
-    OrderBy,
     Project,
     Service,
     Union,
@@ -31,6 +29,7 @@ from sparkext.language.expressions import (
     Expression,
     VariableReference,
 )
+from sparkext.language.support import expressions_of
 
 # Called twice with the same arguments, they may give two values.
 _UNREPEATABLE: Final = {"RAND", "UUID", "STRUUID", "BNODE", "ROW"}
@@ -116,7 +115,7 @@ def mentioned_variables(expression: Expression) -> frozenset[Variable]:
         elif isinstance(part, Exists):
             for node in part.pattern.walk():
                 found.update(node.variables)
-                for inner in _expressions(node):
+                for inner in expressions_of(node):
                     found |= mentioned_variables(inner)
         else:
             found.update(() if part.children else part.variables)
@@ -133,7 +132,7 @@ def is_repeatable(expression: Expression) -> bool:
         if isinstance(part, BuiltinCall) and part.name in _UNREPEATABLE:
             return False
         if isinstance(part, Exists):
-            inner = (e for node in part.pattern.walk() for e in _expressions(node))
+            inner = (e for node in part.pattern.walk() for e in expressions_of(node))
             if not all(map(is_repeatable, inner)):
                 return False
     return True
@@ -142,21 +141,3 @@ def is_repeatable(expression: Expression) -> bool:
 def holds_exists(expression: Expression) -> bool:
     """Whether an EXISTS stands anywhere in `expression`: its pattern is matched in the graph around the filter."""
     return any(isinstance(part, Exists) for part in expression.walk())
-
-
-def _expressions(node: Node) -> tuple[Expression, ...]:
-    match node:
-        case Filter():
-            return (node.condition,)
-        case LeftJoin():
-            return () if node.condition is None else (node.condition,)
-        case Extend():
-            return (node.expression,)
-        case Group():
-            return (
-                *(key for _, key in node.keys),
-                *(aggregate for _, aggregate in node.aggregates),
-            )
-        case OrderBy():
-            return tuple(key.expression for key in node.keys)
-    return ()
