@@ -16,7 +16,7 @@ priced by `placement_costs`; `placed_plan_cache` chooses tree and placement toge
 from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
-from adaptive.expensive_calls import CallPrice, FilterStatistics
+from adaptive.expensive_calls import HIT_US, CallPrice, FilterStatistics
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.optimizer import OptimizedPlan, optimize
@@ -46,6 +46,7 @@ from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.switching import SwitchPolicy
 
 __all__ = [
+    "HIT_US",
     "AdaptiveError",
     "CallPrice",
     "Catalogue",

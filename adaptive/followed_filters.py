@@ -10,11 +10,19 @@ from adaptive.plan import PlanNode
 
 
 class FollowedFilters:
-    """One estimator for each item of a plan cache, which is told what they have found."""
+    """One estimator for each item of a plan cache, which is told what they have found.
 
-    def __init__(self, cache: PlacedPlanCache) -> None:
+    `learned` are estimators that have seen an item already, by its name: they go on.
+    """
+
+    def __init__(
+        self, cache: PlacedPlanCache, learned: Mapping[str, FilterEstimator] | None = None
+    ) -> None:
         self.cache = cache
-        self._estimators = {item.name: FilterEstimator() for item in cache.items.items}
+        self._estimators = {
+            item.name: (learned or {}).get(item.name) or FilterEstimator()
+            for item in cache.items.items
+        }
 
     def observe(self, plan: PlanNode, counts: Mapping[str, FilterCounts]) -> None:
         """Take in what one evaluation of a plan counted at its items.

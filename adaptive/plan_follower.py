@@ -12,7 +12,7 @@ from adaptive.cost_model import JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
-from adaptive.filter_observation import FilterCounts
+from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
@@ -68,7 +68,8 @@ class PlanFollower:
     "switch", run that plan from now on and call `switched`. After each evaluation call `executed`.
     At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
     False the first plan stays for ever. `placement` says how expensive filters and binds are
-    placed, if there are any; without `initial` the first plan is of that placement.
+    placed, if there are any; without `initial` the first plan is of that placement. `learned` has
+    followed some of them, by name, in a graph before this one, and goes on.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -87,6 +88,7 @@ class PlanFollower:
         budget: int = DEFAULT_BUDGET,
         bushy: bool = True,
         placement: Placement = "cost",
+        learned: Mapping[str, FilterEstimator] | None = None,
     ) -> None:
         if cache_size < 1:
             raise PlanError(f"at least one prepared plan must be kept, not {cache_size}")
@@ -100,9 +102,13 @@ class PlanFollower:
         """Time spent on statistics and search, without the first search."""
         self.evaluation_seconds = 0.0
         """Time spent on evaluations, as told to `executed`."""
+        for name, estimator in (learned or {}).items():
+            catalogue.set_filter(name, estimator.statistics)
         self.cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
         self._filters = (
-            FollowedFilters(self.cache) if isinstance(self.cache, PlacedPlanCache) else None
+            FollowedFilters(self.cache, learned)
+            if isinstance(self.cache, PlacedPlanCache)
+            else None
         )
         self._catalogue = catalogue
         self._clock = clock

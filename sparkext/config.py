@@ -163,7 +163,15 @@ class Settings:
         "functionCache.enabled",
         BOOLEAN,
         True,
-        "Make a call of an uncertainty function with the same arguments once in an evaluation.",
+        "Make a call of an uncertainty function with the same arguments once in an evaluation, where looking it up"
+        " pays (`functionCache.calls`).",
+    )
+    function_cache_calls: Literal["paying", "all"] = _key(
+        "functionCache.calls",
+        choice("paying", "all"),
+        "paying",
+        "Which calls the function cache is asked for: those of functions that, as measured, cost more than asking does;"
+        " or all.",
     )
     function_cache_size: int = _key(
         "functionCache.size",

@@ -25,6 +25,7 @@ from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
 from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.rewriting.lift_filters import apply_filter_scope
+from sparkext.runtime.call_prices import CallPrices
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.evaluation_loop import EvaluationLoop
@@ -90,13 +91,18 @@ class Engine:
             self.settings.function_cache_size if self.settings.function_cache_enabled else 0,
             self.settings.function_cache_across_evaluations,
             self.settings.function_burden,
+            self.settings.function_cache_calls == "all",
         )
         self.functions = UserFunctions(spark, self.room)
+        self.call_prices = CallPrices(
+            self.room, self.functions.said_us, self.settings.function_burden / 1e3
+        )
         self.uncertain = UncertainPlacement(
             "late" if self.settings.heuristics_h4_enabled else self.settings.filter_placement,
             self.settings.lazy_variables_enabled,
             self.settings.function_cache_enabled,
-            lambda call: self.functions.said_us(call) + self.settings.function_burden / 1e3,
+            self.call_prices.call_us,
+            self.call_prices.row_us,
         )
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}

@@ -94,7 +94,7 @@ final class ContinuousQuery(
   /** Evaluates, writes the answers, and tells of both in JSON. */
   private def told(windowNanos: Long, moved: Long)(evaluated: => LongTable): String = {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
-    val before = sites.map(_.counts).toSeq
+    sites.foreach(_.collect()) // what an evaluation that failed has left
     val started = System.nanoTime()
     val solutions = evaluated
     val rows = if (form == null) solutions else form(solutions)
@@ -104,15 +104,13 @@ final class ContinuousQuery(
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, answered, texts, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}${called(before)}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called}"""
   }
 
-  /** What this evaluation has counted at each call site: [number, calls, cache hits, nanoseconds, rows in, rows passed]. */
-  private def called(before: Seq[Array[Long]]): String =
+  /** What this evaluation has counted at each call site: [number, and what `CallSite.collect` gives]. */
+  private def called: String =
     if (sites.isEmpty) ""
-    else sites.zip(before).map { case (site, old) =>
-      site.counts.zip(old).map { case (now, earlier) => now - earlier }.mkString(s"[${site.number},", ",", "]")
-    }.mkString(",\"calls\":[", ",", "]")
+    else sites.map(site => site.collect().mkString(s"[${site.number},", ",", "]")).mkString(",\"calls\":[", ",", "]")
 
   /** Has `evaluateDelta` find what is new by these plans, over all that the windows hold at first; `stays` says of each
    *  window pattern how long its rows stay, "width,slide,start" one a line, slide 0 where each stays for the width.

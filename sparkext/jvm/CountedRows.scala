@@ -10,23 +10,40 @@ import org.apache.spark.sql.types.{BooleanType, DataType, ObjectType}
 case class SiteParameter(holder: SiteHolder) extends LeafExpression {
   override def nullable: Boolean = false
   override def foldable: Boolean = false
-  override def dataType: DataType = ObjectType(classOf[CallSite])
-  override def eval(input: InternalRow): Any = holder.site
+  override def dataType: DataType = ObjectType(classOf[SiteCaller])
+  override def eval(input: InternalRow): Any = holder.here
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val reference = ctx.addReferenceObj("site", holder)
-    ev.copy(code = code"final ${classOf[CallSite].getName} ${ev.value} = $reference.site();", isNull = FalseLiteral)
+    ev.copy(code = code"final ${SiteHolder.Caller} ${ev.value} = ${holder.callerIn(ctx)};", isNull = FalseLiteral)
   }
 }
 
 final class SiteHolder(val room: Long, val number: Int) extends Serializable {
-  @transient private lazy val found: CallSite = UncertainCalls.of(room).site(number)
-  def site(): CallSite = found
+  @transient private lazy val site: CallSite = UncertainCalls.of(room).site(number)
+  def caller(): SiteCaller = site.caller()
+  private[cqels] def here: SiteCaller = site.here
+
+  /** The variable in generated code that holds the caller: one for all places that call for this site. */
+  private[cqels] def callerIn(ctx: CodegenContext): String = {
+    val known = ctx.references.indexOf(this)
+    val place = if (known >= 0) known else ctx.references.length
+    val variable = s"cqelsCaller$place"
+    if (known < 0) {
+      val reference = ctx.addReferenceObj("site", this)
+      ctx.addImmutableStateIfNotExists(SiteHolder.Caller, variable, v => s"$v = $reference.caller();")
+    }
+    variable
+  }
+
   override def equals(other: Any): Boolean = other match {
     case s: SiteHolder => s.room == room && s.number == number
     case _ => false
   }
   override def hashCode: Int = java.lang.Long.hashCode(room) * 31 + number
   override def toString: String = s"site $number"
+}
+
+private object SiteHolder {
+  final val Caller: String = classOf[SiteCaller].getName
 }
 
 /** Passes on the value of a filter or BIND, and counts the rows and those that pass (true; for other types: not null).
@@ -43,18 +60,19 @@ case class CountedRows(child: Expression, holder: SiteHolder) extends UnaryExpre
   private def isTest = dataType == BooleanType
 
   override def eval(input: InternalRow): Any = {
+    val caller = holder.here
+    val begun = caller.startRow()
     val value = child.eval(input)
-    holder.site().row(value != null && (!isTest || value.asInstanceOf[Boolean]))
+    caller.endRow(begun, value != null && (!isTest || value.asInstanceOf[Boolean]))
     value
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val caller = holder.callerIn(ctx)
     val inner = child.genCode(ctx)
-    val reference = ctx.addReferenceObj("site", holder)
-    val count =
-      if (isTest) code"$reference.site().row(!${inner.isNull} && ${inner.value});"
-      else code"$reference.site().row(!${inner.isNull});"
-    ev.copy(code = inner.code + count, isNull = inner.isNull, value = inner.value)
+    val begun = ctx.freshName("begun")
+    val passed = if (isTest) code"!${inner.isNull} && ${inner.value}" else code"!${inner.isNull}"
+    ev.copy(code = code"long $begun = $caller.startRow();" + inner.code + code"$caller.endRow($begun, $passed);", isNull = inner.isNull, value = inner.value)
   }
 
   override protected def withNewChildInternal(newChild: Expression): CountedRows = copy(child = newChild)

@@ -30,6 +30,9 @@ abstract class Distribution extends Serializable {
   /** The distribution of -X, or null where the families have none. */
   def negated: Distribution = null
 
+  /** The number of the family, as calls are priced: 0 a number, 1 points, 2 normal ... (`CallCode`). */
+  private[cqels] def family: Int
+
   /** The text of the literal. */
   def literal: String
 
@@ -87,6 +90,7 @@ final class PointDistribution(val values: Array[Double], val weights: Array[Doub
   /** One value: what a number is where a distribution is asked for. */
   def this(value: Double) = this(Array(value), PointDistribution.Certain, null)
 
+  private[cqels] override def family: Int = if (values.length == 1) 0 else 1
   override def literal: String = if (written == null) Distribution.write("C", values(0)) else written
   override def mean: Double = values.indices.foldLeft(0.0)((sum, i) => sum + values(i) * weights(i))
   override def variance: Double = {

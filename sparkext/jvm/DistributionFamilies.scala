@@ -52,6 +52,7 @@ object DistributionFamilies {
 
 /** N(mean, variance). */
 final case class Normal(mean: Double, variance: Double) extends Distribution {
+  private[cqels] override def family: Int = 2
   private val scale = math.sqrt(2 * variance)
   override def cdf(x: Double): Double = 0.5 * Erf.erfc((mean - x) / scale)
   override def quantile(p: Double): Double = mean + scale * Erf.erfInv(2 * p - 1)
@@ -65,6 +66,7 @@ final case class Normal(mean: Double, variance: Double) extends Distribution {
 
 /** U(lower, upper). */
 final case class Uniform(lower: Double, upper: Double) extends Distribution {
+  private[cqels] override def family: Int = 3
   private val width = upper - lower
   override def mean: Double = lower + width / 2
   override def variance: Double = width * width / 12
@@ -78,6 +80,7 @@ final case class Uniform(lower: Double, upper: Double) extends Distribution {
 
 /** T(lower, upper, mode). */
 final case class Triangular(lower: Double, upper: Double, mode: Double) extends Distribution {
+  private[cqels] override def family: Int = 4
   private val width = upper - lower
   private val left = (mode - lower) / width // probability below the mode
   override def mean: Double = (lower + upper + mode) / 3
@@ -100,6 +103,7 @@ final case class Triangular(lower: Double, upper: Double, mode: Double) extends 
 
 /** Exp(rate[, location]). */
 final case class Exponential(rate: Double, location: Double) extends Distribution {
+  private[cqels] override def family: Int = 5
   override def mean: Double = location + 1 / rate
   override def variance: Double = 1 / (rate * rate)
   override def lower: Double = location
@@ -113,6 +117,7 @@ final case class Exponential(rate: Double, location: Double) extends Distributio
 
 /** LN(mean, variance[, location]) of the logarithm: location + e to the power of N(mean, variance). */
 final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends Distribution {
+  private[cqels] override def family: Int = 6
   private val scale = math.sqrt(2 * sigma2)
   override def mean: Double = location + math.exp(mu + sigma2 / 2)
   override def variance: Double = math.expm1(sigma2) * math.exp(2 * mu + sigma2)
@@ -128,6 +133,7 @@ final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends
 
 /** G(shape, scale[, location]). */
 final case class Gamma(shape: Double, scale: Double, location: Double) extends Distribution {
+  private[cqels] override def family: Int = 7
   @transient private lazy val gamma = new GammaDistribution(null, shape, scale, 1e-12)
   override def mean: Double = location + shape * scale
   override def variance: Double = shape * scale * scale
@@ -145,6 +151,7 @@ final case class Gamma(shape: Double, scale: Double, location: Double) extends D
 
 /** B(alpha, beta[, lower, upper]). */
 final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double) extends Distribution {
+  private[cqels] override def family: Int = 8
   @transient private lazy val standard = new BetaDistribution(null, alpha, beta, 1e-12)
   private val width = upper - lower
   override def mean: Double = lower + width * alpha / (alpha + beta)
@@ -160,6 +167,7 @@ final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double)
 
 /** H(edge 0, weight 1, edge 1, weight 2, edge 2 ...): evenly spread between two edges, weights in proportion. */
 final class Histogram private (edges: Array[Double], weights: Array[Double]) extends Distribution {
+  private[cqels] override def family: Int = 9
   private val cumulated = weights.scanLeft(0.0)(_ + _)
   override def lower: Double = edges(0)
   override def upper: Double = edges(edges.length - 1)

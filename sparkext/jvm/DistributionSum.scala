@@ -51,6 +51,8 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     val minus = first.negated
     if (minus == null) null else DistributionSum.make(minus, second, -sign)
   }
+  private[cqels] override val family: Int =
+    if (first.isInstanceOf[DistributionSum] || second.isInstanceOf[DistributionSum]) 11 else 10
   override def literal: String = s"${if (sign > 0) "Sum" else "Difference"}(${first.literal}, ${second.literal})"
 }
 

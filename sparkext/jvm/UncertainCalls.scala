@@ -1,12 +1,13 @@
 package org.apache.spark.sql.cqels
 
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.{AtomicInteger, LongAdder}
+import java.util.concurrent.atomic.AtomicInteger
 
-/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, call sites.
+/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, call sites, prices.
  *
- *  Within an evaluation a call with the same arguments is made once (uncertainty paper, section 5, function cache); with
- *  `acrossEvaluations` results stay for later ones. Several threads of an evaluation may call at once.
+ *  Within an evaluation a call with the same arguments is made once (uncertainty paper, section 5, function cache), unless
+ *  making it costs less than looking it up; with `acrossEvaluations` results stay for later ones. Several threads of an
+ *  evaluation may call at once.
  */
 final class UncertainCalls(private[cqels] val room: Long) {
   private val read = new ConcurrentHashMap[java.lang.Long, AnyRef]()
@@ -16,26 +17,41 @@ final class UncertainCalls(private[cqels] val room: Long) {
   private val numbers = new AtomicInteger
   @volatile private var size = 0
   @volatile private var lasting = false
-  @volatile private var burden = 0L
+  @volatile private[cqels] var burden = 0L
+  @volatile private[cqels] var prices = new CallPrices(CallPrice.Computed)
 
-  /** `size` results are kept at most (0: none); `extraNanos` makes every call so much dearer, for experiments. */
-  def configure(size: Int, acrossEvaluations: Boolean, extraNanos: Long): Unit = {
+  /** Changes when ids may come to mean other terms: with each evaluation. */
+  @volatile private[cqels] var epoch = 0L
+
+  /** `size` results are kept at most (0: none), of `all` calls or of those where that pays; `extraNanos` makes every call so
+   *  much dearer, for experiments.
+   */
+  def configure(size: Int, acrossEvaluations: Boolean, extraNanos: Long, all: Boolean): Unit = {
     this.size = size
     lasting = acrossEvaluations
     burden = extraNanos
+    prices = new CallPrices(if (size == 0) CallPrice.Computed else if (all) CallPrice.LookedUp else -1)
     results.clear()
   }
 
   /** A new evaluation begins: what the last one knew goes. */
   def begin(): Unit = {
     // Ids of literals that left the dictionary may come back as those of others.
-    read.clear()
-    if (!lasting) results.clear()
+    if (!read.isEmpty) read.clear()
+    if (!lasting && !results.isEmpty) results.clear()
+    epoch += 1
+    prices.begin(epoch)
   }
 
   /** The number of a new place in a query that calls. */
   def newSite(): Int = { val site = new CallSite(this, numbers.incrementAndGet()); sites.put(site.number, site); site.number }
   def site(number: Int): CallSite = sites.get(number)
+
+  /** All prices as a JSON array, see `CallPrice.json`. */
+  def pricesJson: String = prices.json
+
+  /** Nanoseconds of a row for which no call has to be made. */
+  def rowNanos: Double = prices.row.nanos
 
   /** The distribution that a term stands for; null if it is none. */
   def distribution(id: Long): Distribution = {
@@ -48,83 +64,37 @@ final class UncertainCalls(private[cqels] val room: Long) {
     }
   }
 
-  /** Takes a function of a user's, and gives the number that it is called by. */
-  def addFunction(function: UserFunction, givesNumber: Boolean): Int = synchronized {
-    functions.add(new RegisteredFunction(function, givesNumber))
+  /** Takes a function of a user's that is said to take so many nanoseconds, and gives the number that it is called by. */
+  def addFunction(function: UserFunction, givesNumber: Boolean, name: String, nanos: Double): Int = synchronized {
+    functions.add(new RegisteredFunction(function, givesNumber, name, nanos))
     functions.size - 1
   }
   private[cqels] def function(number: Int): RegisteredFunction = functions.get(number)
 
-  /** The value of a call: from the cache, or computed and put there; `key` stands for the function and its arguments. */
-  private[cqels] def value[T <: AnyRef](site: CallSite, key: => AnyRef)(compute: => T): T =
-    if (size == 0) site.make(burden)(compute)
+  /** The value of a call: from the cache, or made and put there. `timed`: look-ups are measured, this one since `begun`. */
+  private[cqels] def look[T <: AnyRef](caller: SiteCaller, tally: Tally, key: AnyRef, timed: Boolean, begun: Long)(compute: => T): T = {
+    val known = results.get(key)
+    if (known != null) {
+      if (timed) prices.hit.add(SampledNanos.since(begun))
+      tally.spared += 1
+      UncertainCalls.opened(known)
+    } else if (results.size >= size) caller.make(tally)(compute)
     else {
-      val call = key
-      val known = results.get(call)
-      if (known != null) { site.spare(); UncertainCalls.opened(known) }
-      else if (results.size >= size) site.make(burden)(compute)
-      else {
-        // Of threads that call with the same arguments at a time, one computes and the others wait for it.
-        var here = false
-        val kept = results.computeIfAbsent(call, (_: AnyRef) => {
-          here = true
-          val value = site.make(burden)(compute)
-          if (value == null) UncertainCalls.None else value
-        })
-        if (!here) site.spare()
-        UncertainCalls.opened(kept)
-      }
-    }
-}
-
-/** One filter, BIND or other expression of a query in which uncertainty functions are called, and what is counted there. */
-final class CallSite(calls: UncertainCalls, val number: Int) {
-  private val made = new LongAdder
-  private val spared = new LongAdder
-  private val timed = new LongAdder
-  private val nanos = new LongAdder
-  private val rowsIn = new LongAdder
-  private val rowsPassed = new LongAdder
-  private var tick = 0 // lost updates do no harm
-
-  def room: Long = calls.room
-  def distribution(id: Long): Distribution = calls.distribution(id)
-
-  def apply[T <: AnyRef](function: Int, a: Distribution, b: Distribution, c: Distribution)(compute: => T): T =
-    calls.value(this, new Call(function, a, b, c))(compute)
-
-  def keyed[T <: AnyRef](key: => AnyRef)(compute: => T): T = calls.value(this, key)(compute)
-  private[cqels] def function(number: Int): RegisteredFunction = calls.function(number)
-
-  /** A row has been looked at; it has `passed` a filter, or has a value for a BIND. */
-  def row(passed: Boolean): Unit = { rowsIn.increment(); if (passed) rowsPassed.increment() }
-
-  private[cqels] def spare(): Unit = spared.increment()
-
-  private[cqels] def make[T](burden: Long)(compute: => T): T = {
-    made.increment()
-    tick += 1
-    if (burden == 0 && (tick & CallSite.TimedOneIn - 1) != 1) compute
-    else {
-      val started = System.nanoTime()
-      val value = compute
-      while (System.nanoTime() - started < burden) Thread.onSpinWait()
-      nanos.add(System.nanoTime() - started)
-      timed.increment()
-      value
+      // Of threads that call with the same arguments at a time, one computes and the others wait for it.
+      var here = false
+      var making = 0L
+      val kept = results.computeIfAbsent(key, (_: AnyRef) => {
+        here = true
+        val started = if (timed) System.nanoTime() else 0L
+        val value = caller.make(tally)(compute)
+        if (timed) making = System.nanoTime() - started
+        if (value == null) UncertainCalls.None else value
+      })
+      if (!here) tally.spared += 1
+      else if (timed) prices.miss.add(SampledNanos.since(begun) - making)
+      UncertainCalls.opened(kept)
     }
   }
-
-  /** Calls made, calls spared by the cache, nanoseconds of the calls made, rows in, rows passed; since the start. */
-  def counts: Array[Long] = {
-    val sample = timed.sum
-    val time = if (sample == 0) 0L else math.round(made.sum.toDouble * nanos.sum / sample)
-    Array(made.sum, spared.sum, time, rowsIn.sum, rowsPassed.sum)
-  }
-}
-
-private object CallSite {
-  final val TimedOneIn = 64
 }
 
 /** The arguments of one call; distributions are equal when their literals are. */

@@ -19,52 +19,54 @@ object UncertaintyFunctions {
   private final val Quantile = 8
   private final val Mean = 9
   private final val Variance = 10
+  private final val Names =
+    Array("", "add", "subtract", "greaterThan", "greaterThanOrEqual", "lessThan", "lessThanOrEqual", "between", "quantile", "mean", "variance")
+
+  /** The local name of a function. */
+  private[cqels] def name(function: Int): String = Names(function)
 
   // -- values in and out of terms -------------------------------------------------------------------------------
 
-  def distribution(site: CallSite, id: Long): Distribution = site.distribution(id)
+  def distribution(site: SiteCaller, id: Long): Distribution = site.distribution(id)
 
   /** A distribution or a number. */
-  def operand(site: CallSite, id: Long): Distribution =
-    if (TermCodec.isInline(id) || TermId.kind(id) == TermId.TypedLiteral) {
-      if (Numbers.rank(site.room, id) > 0) point(Numbers.double(site.room, id)) else site.distribution(id)
-    } else null
+  def operand(site: SiteCaller, id: Long): Distribution = site.operand(id)
 
   /** A number as the distribution of one point; null for an infinite one and NaN. */
   def point(value: Double): Distribution = if (value.isNaN || value.isInfinite) null else new PointDistribution(value)
 
   /** The value of a numeric term. */
-  def number(site: CallSite, id: Long): java.lang.Double =
+  def number(site: SiteCaller, id: Long): java.lang.Double =
     if (Numbers.rank(site.room, id) > 0) Numbers.double(site.room, id) else null
 
-  def doubleTerm(site: CallSite, value: Double): Long = Numbers.floatingTerm(site.room, value, Numbers.DoubleRank)
+  def doubleTerm(site: SiteCaller, value: Double): Long = Numbers.floatingTerm(site.room, value, Numbers.DoubleRank)
 
   /** The literal of a distribution as a term. */
-  def term(site: CallSite, d: Distribution): Long =
+  def term(site: SiteCaller, d: Distribution): Long =
     TermValues.encode(site.room, TermText.quote(d.literal) + "^^<" + Distribution.Datatype + ">")
 
   // -- the functions --------------------------------------------------------------------------------------------
 
-  def add(site: CallSite, x: Distribution, y: Distribution): Distribution = site(Add, x, y, null)(DistributionSum.add(x, y))
-  def subtract(site: CallSite, x: Distribution, y: Distribution): Distribution =
+  def add(site: SiteCaller, x: Distribution, y: Distribution): Distribution = site(Add, x, y, null)(DistributionSum.add(x, y))
+  def subtract(site: SiteCaller, x: Distribution, y: Distribution): Distribution =
     site(Subtract, x, y, null)(DistributionSum.subtract(x, y))
 
-  def greaterThan(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+  def greaterThan(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
     site(Greater, x, y, null)(probability(Probabilities.greater(x, y)))
-  def greaterThanOrEqual(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+  def greaterThanOrEqual(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
     site(GreaterOrEqual, x, y, null)(probability(Probabilities.greaterOrEqual(x, y)))
-  def lessThan(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+  def lessThan(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
     site(Less, x, y, null)(probability(Probabilities.less(x, y)))
-  def lessThanOrEqual(site: CallSite, x: Distribution, y: Distribution): java.lang.Double =
+  def lessThanOrEqual(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
     site(LessOrEqual, x, y, null)(probability(Probabilities.lessOrEqual(x, y)))
-  def between(site: CallSite, x: Distribution, low: Distribution, high: Distribution): java.lang.Double =
+  def between(site: SiteCaller, x: Distribution, low: Distribution, high: Distribution): java.lang.Double =
     site(Between, x, low, high)(probability(Probabilities.between(x, low, high)))
 
-  def mean(site: CallSite, x: Distribution): java.lang.Double = site(Mean, x, null, null)(finite(x.mean))
-  def variance(site: CallSite, x: Distribution): java.lang.Double = site(Variance, x, null, null)(finite(x.variance))
+  def mean(site: SiteCaller, x: Distribution): java.lang.Double = site(Mean, x, null, null)(finite(x.mean))
+  def variance(site: SiteCaller, x: Distribution): java.lang.Double = site(Variance, x, null, null)(finite(x.variance))
 
   /** The p-quantile, for 0 < p < 1 (0 and 1: the ends of the support, where there are any). */
-  def quantile(site: CallSite, x: Distribution, p: Double): java.lang.Double =
+  def quantile(site: SiteCaller, x: Distribution, p: Double): java.lang.Double =
     site(Quantile, x, new PointDistribution(p), null)(quantileOf(x, p))
 
   private[cqels] def quantileOf(x: Distribution, p: Double): java.lang.Double =
@@ -77,7 +79,7 @@ object UncertaintyFunctions {
 
   // -- as Spark functions ---------------------------------------------------------------------------------------
 
-  private val Site = ObjectType(classOf[CallSite])
+  private val Site = ObjectType(classOf[SiteCaller])
   private[cqels] val Value = ObjectType(classOf[Distribution])
 
   def all: Seq[TermFunctions.Description] = Seq(

@@ -10,12 +10,13 @@ trait UserFunction {
   def call(arguments: String): String
 }
 
-private[cqels] final class RegisteredFunction(val function: UserFunction, val givesNumber: Boolean)
+private[cqels] final class RegisteredFunction(
+    val function: UserFunction, val givesNumber: Boolean, val name: String, val nanos: Double)
 
 /** Functions of users by their number; a call crosses to Python and back, so it is cached like those of `rspu:`. */
 object UserFunctions {
   /** The value of a call as a term; null when an argument is unbound or an error. */
-  def term(site: CallSite, number: Int, arguments: ArrayData): java.lang.Long = {
+  def term(site: SiteCaller, number: Int, arguments: ArrayData): java.lang.Long = {
     val texts = new Array[String](arguments.numElements())
     var i = 0
     while (i < texts.length) {
@@ -25,7 +26,8 @@ object UserFunctions {
     }
     val told = texts.map(Json.quote).mkString("[", ",", "]")
     val registered = site.function(number)
-    val value = site.keyed((number, told))(registered.function.call(told))
+    val code = CallCode.ofTerms(number, texts.length)(i => site.operand(arguments.getLong(i)))
+    val value = site.keyed(code, registered, (number, told))(registered.function.call(told))
     if (value == null) null
     else if (registered.givesNumber) Numbers.floatingTerm(site.room, value.toDouble, Numbers.DoubleRank)
     else TermValues.encode(site.room, value)

@@ -187,6 +187,9 @@ class ClusterPlanner:
             return plan
         graph = self._graph(priced)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
+        for name, condition in priced.items():
+            if (known := compiler.learned(len(compiler.choices), condition)) is not None:
+                catalogue.set_filter(name, known)
         label, search = (
             " , ".join(self._leaves),
             ClusterSearch(graph, catalogue, self._leaves, priced),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
-from adaptive import CostModel, PlanNode, PrejoinPolicy
+from adaptive import CostModel, FilterStatistics, PlanNode, PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
     Bgp,
@@ -78,7 +78,8 @@ class PatternCompiler:
     `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
     that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
-    `early_filters` is heuristic H3, `uncertain` where calls of uncertainty functions go.
+    `early_filters` is heuristic H3, `uncertain` where calls of uncertainty functions go, `learned` what is known of a
+    condition in the cluster of a number from before the query was compiled anew.
     """
 
     room: EngineRoom
@@ -92,6 +93,7 @@ class PatternCompiler:
     orders: Sequence[PlanNode] = ()
     early_filters: bool = True
     uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)
+    learned: Callable[[int, Expression], FilterStatistics | None] = lambda _, __: None
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
     reads_clock: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adaptive import CallPrice, Placement
+from adaptive import HIT_US, CallPrice, Placement
 from sparkext.language.expressions import Expression, FunctionCall
 from sparkext.language.uncertainty import calls_uncertainty, is_user_call, uncertainty_function
 
@@ -17,13 +17,15 @@ CALL_US = 2.0
 class UncertainPlacement:
     """`filters`: early (heuristic H3), late (H4), or where they cost least; `lazy`: BINDs wait for what reads them.
 
-    `cached` tells whether a call with the same arguments is made twice, `call_us` what a call is said to cost.
+    `cached` tells whether a call with the same arguments is made twice, `call_us` what a call costs and `row_us` what a
+    row costs without its calls, in microseconds, as far as is known now.
     """
 
     filters: Placement = "cost"
     lazy: bool = True
     cached: bool = True
     call_us: Callable[[FunctionCall], float] = lambda _: CALL_US
+    row_us: Callable[[], float] = lambda: HIT_US
 
     def comes_last(self, condition: Expression) -> bool:
         """Whether heuristic H4 keeps a condition until all joins of its group are made."""
@@ -34,8 +36,10 @@ class UncertainPlacement:
         calls = uncertainty_calls(condition)
         if not calls:
             return None
+        row = self.row_us()
         return CallPrice(
-            sum(self.call_us(call) for call in calls),
+            row + sum(self.call_us(call) for call in calls),
+            row,
             cached=self.cached,
             inputs=frozenset(v.name for call in calls for v in call.variables),
         )

@@ -12,14 +12,17 @@ from sparkext.language.algebra_text import format_expression
 from sparkext.language.expressions import Expression
 from sparkext.r2r.uncertain_placement import uncertainty_calls
 from sparkext.r2r.uncertainty_calls import CallSites
+from sparkext.runtime.call_prices import CallPrices
 
 
 @dataclass(frozen=True)
 class CallCount:
     """Counts at one place that calls uncertainty functions.
 
-    `calls` were made, `cache_hits` were spared by the function cache, the calls made took `seconds`. Of `rows_in` rows
-    that came there `rows_passed` passed the filter, or got a value from the BIND.
+    `calls` were made, `cache_hits` were spared by the function cache. The calls made cost `seconds`, each at the
+    measured price of its function and the families of its arguments. Of `rows_in` rows that came there `rows_passed`
+    passed the filter, or got a value from the BIND; beside the calls they took `row_seconds`, to read values and to ask
+    the cache.
     """
 
     calls: int = 0
@@ -27,6 +30,7 @@ class CallCount:
     seconds: float = 0.0
     rows_in: int = 0
     rows_passed: int = 0
+    row_seconds: float = 0.0
 
     def __add__(self, other: CallCount) -> CallCount:
         return CallCount(
@@ -35,14 +39,19 @@ class CallCount:
             self.seconds + other.seconds,
             self.rows_in + other.rows_in,
             self.rows_passed + other.rows_passed,
+            self.row_seconds + other.row_seconds,
         )
 
 
 class CallCounts:
-    """The call sites of one query, and what was counted there: in the last evaluation, and since registration."""
+    """The call sites of one query, and what was counted there: in the last evaluation, and since registration.
 
-    def __init__(self, number: Callable[[], int]) -> None:
+    `number` gives the number of a new site, `prices` are those of the engine's calls.
+    """
+
+    def __init__(self, number: Callable[[], int], prices: CallPrices | None = None) -> None:
         self.sites = CallSites(number)
+        self._prices = prices
         self._told: set[int] = set()
         self._last: dict[int, CallCount] = {}
         self._total: dict[int, CallCount] = {}
@@ -73,13 +82,14 @@ class CallCounts:
             counted = reported.get(known.get(condition, -1))
             if counted is not None and counted.rows_in:
                 parts = len(uncertainty_calls(condition))
+                results = math.ceil(counted.calls / parts)
+                seconds = counted.seconds + counted.row_seconds * results / counted.rows_in
                 found[name] = FilterCounts(
                     counted.rows_in,
                     counted.rows_passed,
-                    math.ceil(counted.calls / parts),
+                    results,
                     counted.cache_hits // parts,
-                    # Calls are timed now and then: an estimate that has sunk says nothing of this evaluation.
-                    max(0, round(counted.seconds * 1e9)),
+                    round(seconds * 1e9),
                 )
         return found
 
@@ -94,12 +104,17 @@ class CallCounts:
         return None if site is None else self._total.get(site)
 
     def describe(self) -> list[dict[str, Any]]:
-        """Every site as plain data."""
+        """Every site as plain data: counts, and what each kind of call costs there, as `CallPrices.at` tells it."""
         return [
             {
                 "expression": format_expression(expression),
                 "last": vars(self._last.get(site, CallCount())),
                 "total": vars(self._total.get(site, CallCount())),
+                "prices": (
+                    []
+                    if self._prices is None
+                    else self._prices.at(site, uncertainty_calls(expression))
+                ),
             }
             for expression, site in self.sites.all.items()
         ]
@@ -107,6 +122,6 @@ class CallCounts:
 
 def _reported(outcome: Mapping[str, Any]) -> dict[int, CallCount]:
     return {
-        site: CallCount(calls, hits, nanos / 1e9, rows_in, rows_passed)
-        for site, calls, hits, nanos, rows_in, rows_passed in outcome.get("calls", ())
+        site: CallCount(calls, hits, nanos / 1e9, rows_in, rows_passed, row_nanos / 1e9)
+        for site, calls, hits, nanos, rows_in, rows_passed, row_nanos in outcome.get("calls", ())
     }

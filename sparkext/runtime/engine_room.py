@@ -187,13 +187,33 @@ class EngineRoom:
         """DESCRIBE of `resources` and of all solutions, from a relation of all triples."""
         return self.jvm.description(triples, _numbers(resources))
 
-    def configure_calls(self, size: int, across_evaluations: bool, extra_nanos: int) -> None:
-        """How uncertainty functions are called: how many results are kept, for how long, what a call costs more."""
-        self.jvm.uncertainCalls().configure(size, across_evaluations, extra_nanos)
+    def configure_calls(
+        self, size: int, across_evaluations: bool, extra_nanos: int, all_calls: bool
+    ) -> None:
+        """How uncertainty functions are called: how many results are kept, for how long, what a call costs more.
 
-    def add_function(self, function: object, gives_number: bool) -> int:
+        With `all_calls` also those are looked up that it would be cheaper to make.
+        """
+        calls = self.jvm.uncertainCalls()
+        calls.configure(size, across_evaluations, extra_nanos, all_calls)
+
+    def add_function(
+        self, function: object, gives_number: bool, name: str, nanoseconds: float
+    ) -> int:
         """The number by which a function in Python is called; see UserFunctions.scala."""
-        return int(self.jvm.uncertainCalls().addFunction(function, gives_number))
+        calls = self.jvm.uncertainCalls()
+        return int(calls.addFunction(function, gives_number, name, nanoseconds))
+
+    def call_prices(self, site: int | None = None) -> list[list[Any]]:
+        """What calls were measured to cost, of the whole engine or at one call site; see CallPrices.scala."""
+        calls = self.jvm.uncertainCalls()
+        told = calls.pricesJson() if site is None else calls.site(site).prices()
+        found: list[list[Any]] = json.loads(told)
+        return found
+
+    def row_nanoseconds(self) -> float:
+        """What a row was measured to cost for which no call has to be made: reading values, asking the cache."""
+        return float(self.jvm.uncertainCalls().rowNanos())
 
     def call_site(self) -> int:
         """The number of a new place where uncertainty functions are called."""

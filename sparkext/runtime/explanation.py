@@ -212,10 +212,17 @@ def _indented(text: str) -> str:
 
 def _calls_line(site: dict[str, Any]) -> str:
     last = site["last"]
-    return (
+    lines = [
         f"{site['expression']}: {last['rows_passed']:,} of {last['rows_in']:,} rows, {last['calls']:,} calls"
         f" in {last['seconds'] * 1e3:.3f} ms, {last['cache_hits']:,} spared"
-    )
+    ]
+    for price in site.get("prices", ()):
+        where = f"{price['from']}"
+        if price["samples"]:
+            where += f", {price['samples']:,} samples"
+        cached = f", {price['cache']}" if price["cache"] else ""
+        lines.append(f"  {price['call']}: {price['us']:.3f} us a call ({where}){cached}")
+    return "\n".join(lines)
 
 
 def _operator_lines(operator: dict[str, Any], depth: int) -> list[str]:

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import PlanFollower, Switch, runs_sooner_on_driver
+from adaptive import (
+    FilterEstimator,
+    FilterStatistics,
+    PlanFollower,
+    Switch,
+    runs_sooner_on_driver,
+)
 from sparkext.history_plot import Evaluated, orders_of, plot_history
+from sparkext.language.expressions import Expression
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
 from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
@@ -63,7 +70,9 @@ class PreparedQuery:
         self._window_order = list(windows.values())
         self._dataset = Dataset(engine.store, query.dataset, engine.room)
         self._bags = engine.settings.duplicates == "bag"
-        self.calls = CallCounts(engine.room.call_site)
+        self.calls = CallCounts(engine.room.call_site, engine.call_prices)
+        # What was learned of filters, by the place of their cluster: it stays when the query is compiled anew.
+        self._learned: dict[tuple[int, Expression], FilterEstimator] = {}
         self._patterns = WindowPatterns(
             engine.room,
             engine.windows,
@@ -178,6 +187,7 @@ class PreparedQuery:
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
             uncertain=engine.uncertain,
+            learned=self._learned_of,
         )
 
     def _open(self) -> Any:
@@ -248,6 +258,10 @@ class PreparedQuery:
                 settings.plan_cache_size,
                 choice.plan,
                 placement=engine.uncertain.filters,
+                learned={
+                    name: self._learned.setdefault((place, condition), FilterEstimator())
+                    for name, condition in choice.search.priced.items()
+                },
             )
             clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
             self._jvm.addStatistics(measures)
@@ -257,6 +271,11 @@ class PreparedQuery:
         orders = JoinOrders(self.compile, settings.plan_cache_size, engine.background)
         orders.keep(self._plans)
         return Adaptation(clusters, orders, self._plans, self._use)
+
+    def _learned_of(self, place: int, condition: Expression) -> FilterStatistics | None:
+        """What is known of a condition in the query's cluster of this number, from before it is compiled anew."""
+        known = self._learned.get((place, condition))
+        return None if known is None else known.statistics
 
     def _use(self, plans: CompiledPlans) -> None:
         self._plans = plans

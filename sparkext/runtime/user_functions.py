@@ -13,7 +13,6 @@ from pyspark.java_gateway import ensure_callback_server_started
 from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
 from sparkext.language.expressions import FunctionCall
 from sparkext.language.uncertainty import RSPU
-from sparkext.r2r.uncertain_placement import CALL_US
 from sparkext.runtime.streams import term_text
 from static_data.terms import XSD, Term, parse_term
 from static_data.terms import Literal as RdfLiteral
@@ -64,7 +63,8 @@ class UserFunctions:
         if not cost_us >= 0:
             raise FunctionError(f"a call costs 0 microseconds or more, not {cost_us!r}")
         ensure_callback_server_started(self._spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
-        number = self._room.add_function(_Called(iri, function, returns), returns == "double")
+        called = _Called(iri, function, returns)
+        number = self._room.add_function(called, returns == "double", iri, cost_us * 1e3)
         self._known[iri] = UserFunction(number, cost_us)
 
     def number(self, iri: str) -> int | None:
@@ -72,10 +72,10 @@ class UserFunctions:
         known = self._known.get(iri)
         return None if known is None else known.number
 
-    def said_us(self, call: FunctionCall) -> float:
-        """Microseconds that a call is taken to cost as long as none has been measured."""
+    def said_us(self, call: FunctionCall) -> float | None:
+        """Microseconds that a call is said to cost; None for the functions that are not users'."""
         known = self._known.get(call.function)
-        return CALL_US if known is None else known.cost_us
+        return None if known is None else known.cost_us
 
     @property
     def names(self) -> frozenset[str]:

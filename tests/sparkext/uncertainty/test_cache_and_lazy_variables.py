@@ -72,6 +72,7 @@ FOUND = {20: ["o1", "o2", "o4", "o5"], 30: ["o4", "o5"]}
 def test_how_often_functions_are_called(
     spark: SparkSession, settings: dict[str, str], calls: int, hits: int
 ) -> None:
+    settings = {"functionCache__calls": "all", **settings}
     with engine_with(spark, driverExecution__threads="1", **settings) as engine:
         told, made = run(engine, FILTERED, STREAMS)
     assert {time: rows for time, rows in told.items() if rows} == FOUND
@@ -80,7 +81,7 @@ def test_how_often_functions_are_called(
 
 def test_the_cache_is_bounded(spark: SparkSession) -> None:
     """One value is kept, that of the first call; which reading that is is the plan's choice."""
-    with engine_with(spark, functionCache__size="1") as engine:
+    with engine_with(spark, functionCache__size="1", functionCache__calls="all") as engine:
         told, made = run(engine, FILTERED, STREAMS)
     assert {time: rows for time, rows in told.items() if rows} == FOUND
     assert made.progress.calls + made.progress.cache_hits == 14

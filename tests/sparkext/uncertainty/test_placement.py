@@ -146,14 +146,14 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
 
 
 def test_counts_are_those_of_rows() -> None:
-    """A row's two calls are one result; a time that has sunk since the last evaluation says nothing."""
+    """A row's two calls are one result; what its row takes beside them belongs to it, too."""
     pattern = parse_query(QUERY).pattern
     (condition,) = [node.condition for node in pattern.walk() if isinstance(node, Filter)]
     counts = CallCounts(lambda: 7)
     counts.sites.of(condition)
-    told = {"calls": [[7, 9, 3, -5_000, 6, 2]]}
-    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 0)}
-    assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
+    told = {"calls": [[7, 9, 3, 5_000, 6, 2, 600]]}
+    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 5_500)}
+    assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
     assert counts.filters({}, {"low": condition}) == {}
 
 

@@ -1,0 +1,111 @@
+"""Prices from samples, and whether calls are looked up for them: in the JVM, with made-up times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COLD, BATCH = 32, 32
+COMPUTED, PROBED, LOOKED_UP = 0, 1, 2
+
+
+@pytest.fixture
+def jvm(spark: SparkSession) -> Any:
+    return spark._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
+
+
+def feed(price: Any, nanos: int, times: int) -> None:
+    for _ in range(times):
+        price.add(nanos)
+
+
+def test_the_first_samples_are_of_cold_code(jvm: Any) -> None:
+    price = jvm.SampledNanos(0.0, False)
+    assert (price.nanos(), price.samples()) == (0.0, 0)
+    price.add(90_000)
+    price.add(20_000)
+    assert price.nanos() == 20_000
+    feed(price, 5_000, COLD - 2)
+    assert price.nanos() == 5_000
+    assert not price.settled()
+    feed(price, 300, BATCH)
+    assert price.settled()
+    assert price.nanos() == 300
+
+
+def test_what_was_said_may_stand_until_then(jvm: Any) -> None:
+    price = jvm.SampledNanos(80.0, True)
+    feed(price, 50_000, COLD + BATCH - 1)
+    assert price.nanos() == 80
+    price.add(200)
+    assert price.nanos() > 40_000
+
+
+def test_interruptions_are_left_out_and_a_change_is_followed(jvm: Any) -> None:
+    price = jvm.SampledNanos(0.0, False)
+    feed(price, 300, COLD + 5 * BATCH)
+    for _ in range(10):
+        price.add(4_000_000)  # two in each batch
+        price.add(9_000_000)
+        feed(price, 300, BATCH - 2)
+    assert price.nanos() == 300
+    feed(price, 4_000_000, BATCH)  # a whole batch that the machine slept through
+    assert price.nanos() == 300
+    feed(price, 1_000, 3 * BATCH)
+    assert price.nanos() == 1_000
+
+
+def test_calls_of_one_kind_may_differ(jvm: Any) -> None:
+    """A quarter of the calls takes long: the price is their mean, not what most of them take."""
+    price = jvm.SampledNanos(0.0, False)
+    for turn in range(COLD + 5 * BATCH):
+        price.add(8_000 if turn % 4 == 0 else 100)
+    assert price.nanos() == pytest.approx(2_000, rel=0.25)
+
+
+def test_what_is_dear_is_always_timed(jvm: Any) -> None:
+    price = jvm.SampledNanos(0.0, False)
+    cheap = price.interval()
+    feed(price, 50_000, COLD + BATCH)
+    assert (cheap > 0, price.interval()) == (True, 0)
+    feed(price, 100, 5 * BATCH)
+    assert price.interval() > cheap
+
+
+@pytest.mark.parametrize(
+    ("nanos", "asked", "spared", "use", "probing"),
+    [
+        (20, 0, 0, COMPUTED, COMPUTED),  # less than a look-up, which is said to take 80
+        (20, 1_000, 1_000, COMPUTED, COMPUTED),
+        (500, 0, 0, LOOKED_UP, LOOKED_UP),  # nothing is known of what is spared
+        (500, 1_000, 900, LOOKED_UP, LOOKED_UP),
+        (500, 1_000, 100, COMPUTED, PROBED),  # one in ten spares 42 and costs 225
+        (
+            100_000,
+            1_000,
+            0,
+            LOOKED_UP,
+            LOOKED_UP,
+        ),  # dear: a call is made once, for all that is known
+    ],
+)
+def test_calls_are_looked_up_where_that_pays(
+    jvm: Any, nanos: int, asked: int, spared: int, use: int, probing: int
+) -> None:
+    prices = jvm.CallPrices(-1)
+    price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, -1)
+    assert price.use() == LOOKED_UP
+    feed(price, nanos, COLD + BATCH)
+    price.note(asked, asked, spared)
+    price.decide(False)
+    assert price.use() == use
+    price.decide(True)
+    assert price.use() == probing
+    for fixed in (COMPUTED, LOOKED_UP):
+        price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, fixed)
+        feed(price, nanos, COLD + BATCH)
+        assert price.use() == fixed
