@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
+from adaptive.query_graph import bits
 
 
 class FollowedFilters:
@@ -31,6 +33,7 @@ class FollowedFilters:
         statistics stand in the catalogue at once, and are used with the next `apply`.
         """
         pricing, number = self.cache.pricing, self.cache.items.number
+        binds = set(bits(self.cache.items.binds))
         distinct: dict[str, float] = {}
         for _, use in pricing.uses(plan):
             name, price = use.item.name, use.item.price
@@ -40,6 +43,8 @@ class FollowedFilters:
         for name, counted in counts.items():
             if name in number:
                 estimator = self._estimators[name]
+                if number[name] in binds:  # rows that got no value stay
+                    counted = replace(counted, rows_passed=counted.rows_in)
                 estimator.observe(counted, distinct.get(name))
                 self.cache.catalogue.set_filter(name, estimator.statistics)
 

@@ -149,15 +149,15 @@ class Settings:
         "filterPlacement",
         choice("early", "late", "cost"),
         "cost",
-        "Where filters that call an uncertainty function are applied: as soon as their variables are bound (H3), after"
-        " all joins of their group (H4), or where it is estimated to cost least.",
+        "Where filters that call an uncertainty function are applied, and lazy variables computed: as soon as their"
+        " variables are bound (H3), after all joins of their group (H4), or where it is estimated to cost least.",
     )
     lazy_variables_enabled: bool = _key(
         "lazyVariables.enabled",
         BOOLEAN,
         True,
-        "Compute a variable that BIND gives the value of an uncertainty function only for the solutions that the joins"
-        " around it leave, and only if it is read.",
+        "Compute a variable that BIND gives the value of an uncertainty function only if it is read, and where"
+        " `filterPlacement` has it among the joins around the BIND; when false, where it is written.",
     )
     function_cache_enabled: bool = _key(
         "functionCache.enabled",

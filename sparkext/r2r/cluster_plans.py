@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 
 from adaptive import (
     Catalogue,
-    FilterKind,
     Join,
-    JoinFilter,
     OptimizedPlan,
     PlanNode,
     Prejoined,
     QueryGraph,
-    Relation,
-    RelationKind,
     RelationStatistics,
     Scan,
     optimize_placed,
@@ -25,18 +21,12 @@ from adaptive import (
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
 from sparkext.language.algebra import Path, Variable
-from sparkext.language.expressions import Comparison, Expression
+from sparkext.language.expressions import Expression
+from sparkext.r2r.cluster_binds import bind, read_variables
+from sparkext.r2r.cluster_graph import ClusterGraph
 from sparkext.r2r.delta_patterns import TimedPattern
-from sparkext.r2r.inner_patterns import has_exists
-from sparkext.r2r.leaf_names import condition_name, leaf_name
-from sparkext.r2r.leaves import (
-    Cluster,
-    DerivedLeaf,
-    Leaf,
-    MergedLeaf,
-    StaticLeaf,
-    WindowLeaf,
-)
+from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, WindowLeaf
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.solutions import Solutions, join
@@ -45,14 +35,12 @@ from sparkext.r2r.written_order import as_written
 if TYPE_CHECKING:
     from sparkext.r2r.compiler import PatternCompiler
 
-_KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
-
 
 @dataclass(frozen=True)
 class ClusterSearch:
     """What the order of a cluster was searched in: `leaves` are its relations by name.
 
-    `priced` are the conditions that are placed by cost, by the names of their filters.
+    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
     """
 
     graph: QueryGraph
@@ -98,19 +86,23 @@ class ClusterPlanner:
         self._cluster = cluster
         self._needed = needed
         self._names = _unique(leaf_name(leaf) for leaf in cluster.leaves)
-        self._conditions = dict(
-            zip(
-                _unique(condition_name(c) for c in cluster.conditions),
-                cluster.conditions,
-                strict=True,
-            )
-        )
+        conditions, binds = cluster.conditions, cluster.binds
+        names = _unique([*map(condition_name, conditions), *map(bind_name, binds)])
+        self._conditions = dict(zip(names, conditions, strict=False))
+        self._binds = dict(zip(names[len(conditions) :], binds, strict=True))
         leaves = dict(zip(self._names, cluster.leaves, strict=True))
         self._loose = {n: leaf for n, leaf in leaves.items() if self._is_loose(leaf)}
         strict = {n: leaf for n, leaf in leaves.items() if n not in self._loose}
         self._late = self._searched_last(strict)
         self._leaves = {n: leaf for n, leaf in strict.items() if n not in self._late}
-        self._prices = self._places_by_cost()
+        self._placed = ClusterGraph(
+            compiler,
+            self._leaves,
+            (*self._loose.values(), *self._late.values()),
+            self._conditions,
+            self._binds,
+            self._places_by_cost(),
+        )
         self._solutions: dict[str, Solutions] = {}
         self._applied: set[str] = set()
 
@@ -172,20 +164,20 @@ class ClusterPlanner:
                 rows = max(result.estimated_rows, 1.0)
                 result = join(result, part, rows, broadcast=self._compiler.frames.prepared)
         assert result is not None
-        return self._filter(result, [n for n in self._conditions if n not in self._applied])
+        return self._apply_rest(result)
 
     # -- choosing -----------------------------------------------------------------------------------
 
     def _choose(self) -> PlanNode:
         compiler = self._compiler
-        priced = self._priced()
+        priced = self._placed.priced
         if len(self._leaves) == 1 and not (priced and compiler.adaptive):
             (name,) = self._leaves
             rows = self._statistics(name).rows
             plan: PlanNode = Scan(name, estimated_rows=rows)
             compiler.choices.append(ClusterChoice(name, plan, None))
             return plan
-        graph = self._graph(priced)
+        graph = self._placed.graph(self._needed)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
         for name, condition in priced.items():
             if (known := compiler.learned(len(compiler.choices), condition)) is not None:
@@ -197,7 +189,7 @@ class ClusterPlanner:
         chosen: OptimizedPlan | None = None
         if (given := compiler.given_order()) is not None:
             applied = {name for node in walk(given) for name in node.filters}
-            plan = given if applied >= set(priced) else self._placed(given, graph, catalogue)
+            plan = given if applied >= set(priced) else self._place(given, graph, catalogue)
         elif compiler.adaptive:
             chosen = optimize_placed(
                 graph, catalogue, compiler.costs, compiler.policy, compiler.uncertain.filters
@@ -205,16 +197,16 @@ class ClusterPlanner:
             plan = chosen.plan
         else:
             written = as_written(graph, catalogue, compiler.policy)
-            plan = self._placed(written, graph, catalogue)
+            plan = self._place(written, graph, catalogue)
         compiler.choices.append(ClusterChoice(label, plan, chosen, search))
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
-    def _placed(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
+    def _place(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
         compiler = self._compiler
         return place_given(plan, graph, catalogue, compiler.costs, compiler.uncertain.filters)
 
     def _places_by_cost(self) -> bool:
-        """Whether `adaptive` places the conditions that call uncertainty functions.
+        """Whether `adaptive` places the conditions and BINDs that call uncertainty functions.
 
         Not for deltas: what is found from an arrival by look-ups is as little as can be. H4 means the end of the whole
         group, also of what is joined last.
@@ -226,79 +218,6 @@ class ClusterPlanner:
             isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern)
             for leaf in self._leaves.values()
         )
-
-    def _priced(self) -> dict[str, Expression]:
-        """The conditions that `adaptive` places: those that call uncertainty functions."""
-        if not self._prices:
-            return {}
-        return {
-            name: condition
-            for name, condition in self._joined_conditions().items()
-            if self._compiler.uncertain.price(condition) is not None
-        }
-
-    def _joined_conditions(self) -> dict[str, Expression]:
-        """The conditions that are applied among the joins of strict leaves."""
-        bound = {v for leaf in self._leaves.values() for v in leaf.variables}
-        return {
-            name: condition
-            for name, condition in self._conditions.items()
-            # What EXISTS finds may change while the static data do not: it is asked for at the end.
-            if not has_exists(condition)
-            and (self._prices or not self._compiler.uncertain.comes_last(condition))
-            and condition.variables
-            and set(condition.variables) <= bound
-        }
-
-    def _graph(self, priced: Mapping[str, Expression]) -> QueryGraph:
-        relations = tuple(self._relation(name, leaf) for name, leaf in self._leaves.items())
-        price = self._compiler.uncertain.price
-        filters = tuple(
-            JoinFilter(
-                name,
-                frozenset(v.name for v in condition.variables),
-                kind=_kind(condition),
-                price=price(condition) if name in priced else None,
-                uncertain=name in priced,
-            )
-            for name, condition in self._joined_conditions().items()
-        )
-        return QueryGraph(relations, filters, self._output(relations, filters))
-
-    def _output(
-        self, relations: tuple[Relation, ...], filters: tuple[JoinFilter, ...]
-    ) -> frozenset[str] | None:
-        """The variables that are read after the join: above, by loose leaves, by conditions still to come."""
-        if self._needed is None:
-            return None
-        read = {v.name for v in self._needed}
-        others = (*self._loose.values(), *self._late.values())
-        read |= {v.name for leaf in others for v in leaf.variables}
-        for name, condition in self._conditions.items():
-            if name not in {f.name for f in filters}:
-                read |= {v.name for v in condition.variables}
-        bound = [v for relation in relations for v in relation.variables]
-        # A relation needs a column even where only its rows count.
-        return frozenset(read & set(bound)) or frozenset(bound[:1])
-
-    def _relation(self, name: str, leaf: Leaf) -> Relation:
-        variables = tuple(v.name for v in leaf.variables)
-        match leaf:
-            case WindowLeaf(pattern=TimedPattern()):
-                # A delta is looked up in windows, whose indexes are kept up, never the other way round.
-                return Relation(name, variables, RelationKind.DERIVED, indexable=not leaf.arrived)
-            case WindowLeaf():
-                return Relation(name, variables, RelationKind.WINDOW)
-            case MergedLeaf():
-                # Most of it is static: its index is not paid for row by row, as a window's is.
-                return Relation(name, variables, RelationKind.DERIVED, indexable=True)
-            case StaticLeaf():
-                return Relation(name, variables, RelationKind.STATIC)
-            case DerivedLeaf() if self._compiler.keeps(leaf):
-                # Already there as a whole: an index, but no part of a larger pre-join.
-                return Relation(name, variables, RelationKind.DERIVED, indexable=True)
-            case _:
-                return Relation(name, variables, RelationKind.DERIVED, indexable=False)
 
     def _statistics(self, name: str) -> RelationStatistics:
         leaf = self._leaves[name]
@@ -327,10 +246,30 @@ class ClusterPlanner:
         return self._compiler.leaf(self._leaves[name], name, rows)
 
     def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
+        """Filters and BINDs by name, in that order."""
         for name in names:
             self._applied.add(name)
-            solutions = self._compiler.existence.where(solutions, self._conditions[name])
+            if name in self._binds:
+                made = self._binds[name]
+                solutions = bind(self._compiler, solutions, made.variable, made.expression)
+            else:
+                condition = self._conditions[name]
+                if self._placed.reads_bind(condition):
+                    self._compiler.expressions.count_rows_of(condition)
+                solutions = self._compiler.existence.where(solutions, condition)
         return solutions
+
+    def _apply_rest(self, solutions: Solutions) -> Solutions:
+        """What is left of filters and BINDs: each filter as soon as it can be, the BINDs in their order."""
+        waiting = [name for name in self._binds if name not in self._applied]
+        filters = [name for name in self._conditions if name not in self._applied]
+        order: list[str] = []
+        for place in range(len(waiting) + 1):
+            missing = {self._binds[name].variable for name in waiting[place:]}
+            ready = [n for n in filters if not read_variables(self._conditions[n]) & missing]
+            filters = [name for name in filters if name not in ready]
+            order += [*ready, *waiting[place : place + 1]]
+        return self._filter(solutions, order)
 
     def _prejoined(self, plan: Prejoined) -> Solutions:
         leaves = tuple(leaf for name, leaf in self._leaves.items() if name in plan.relations)
@@ -343,12 +282,6 @@ class ClusterPlanner:
         return compiler.frames.kept(
             key, plan.name, columns, lambda: make.join(cluster).select(columns).frame
         )
-
-
-def _kind(condition: Expression) -> FilterKind:
-    if isinstance(condition, Comparison):
-        return _KINDS.get(condition.operator, FilterKind.RANGE)
-    return FilterKind.OTHER
 
 
 def _unique(names: Iterable[str]) -> list[str]:

@@ -35,6 +35,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import Aggregate, Expression
 from sparkext.language.support import expressions_of
+from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
 from sparkext.r2r.existence import Existence, optional_where_found
 from sparkext.r2r.expressions import ExpressionCompiler
@@ -57,7 +58,7 @@ from sparkext.r2r.leaves import (
 from sparkext.r2r.part_keys import leaf_key
 from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.restrict_groups import restrict_groups
-from sparkext.r2r.share_clusters import shared_cluster
+from sparkext.r2r.share_clusters import over_stage, read_outside, shared_cluster
 from sparkext.r2r.slices import sliced
 from sparkext.r2r.solutions import Solutions, column, column_name, left_join, minus, union
 from sparkext.r2r.stage_rows import Given, StageRows
@@ -149,7 +150,7 @@ class PatternCompiler:
             case OrderBy():  # a bag has no order
                 return self.compile(node.input, scope, needed)
             case Bgp() | Join() | Window() | Graph() | Filter():
-                return self.join(flatten_group(node, scope), needed)
+                return self.join(self._group_of(node, scope), needed)
             case _:
                 where = node.position or (1, 1)
                 raise UnsupportedFeatureError(
@@ -158,10 +159,14 @@ class PatternCompiler:
 
     # -- joins ------------------------------------------------------------------------------------
 
+    def _group_of(self, node: Node, scope: Scope) -> Cluster:
+        return (flatten_with_binds if self.uncertain.lazy else flatten_group)(node, scope)
+
     def join(self, cluster: Cluster, needed: frozenset[Variable] | None = None) -> Solutions:
         """The natural join of a cluster's leaves under its conditions, in the chosen order."""
         if not cluster.leaves:
             return self._unit(cluster)
+        cluster = only_read(cluster, needed)
         late = tuple(c for c in cluster.conditions if is_volatile(c))
         if late:  # what differs between evaluations or solutions is asked once, of whole solutions
             rest = tuple(c for c in cluster.conditions if c not in late)
@@ -210,6 +215,11 @@ class PatternCompiler:
         with self.expressions.calls_at(expression):
             return self.expressions.term(expression, columns)
 
+    def counted_value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
+        """As `value`, for a BIND, whose rows are counted if it calls uncertainty functions."""
+        self._note(expression)
+        return self.expressions.counted_term(expression, columns)
+
     def _note(self, expression: Expression) -> None:
         self.makes_terms |= makes_terms(expression)
         self.reads_clock |= reads_clock(expression)
@@ -222,14 +232,14 @@ class PatternCompiler:
         if any(v not in leaf.certain for leaf in inner.leaves for v in leaf.variables):
             return cluster  # a stage's rows have no unbound values
         name = f"stage {len(self.choices) + 1}"
-        solutions = self.frames.stage(name, self.join(inner, _read_outside(inner, rest, needed)))
+        solutions = self.frames.stage(name, self.join(inner, read_outside(inner, rest, needed)))
         rows = StageRows(name, solutions.variables)
         leaves: list[Leaf] = [DerivedLeaf(rows, DEFAULT_GRAPH)]
         for leaf in rest.leaves:
             if isinstance(leaf, DerivedLeaf) and leaf in readers:
-                leaf = replace(leaf, node=_over(leaf.node, rows))
+                leaf = replace(leaf, node=over_stage(leaf.node, rows))
             leaves.append(leaf)
-        return Cluster(tuple(leaves), rest.conditions)
+        return replace(rest, leaves=tuple(leaves))
 
     def _restrict(self, cluster: Cluster) -> Cluster:
         restricted = restrict_groups(cluster)
@@ -237,7 +247,7 @@ class PatternCompiler:
             old if old == new or self.keeps(old) else new
             for old, new in zip(cluster.leaves, restricted.leaves, strict=True)
         )
-        return Cluster(leaves, cluster.conditions)
+        return replace(cluster, leaves=leaves)
 
     def keeps(self, leaf: Leaf) -> bool:
         """Whether a static part that is no plain pattern is computed once and kept, by its estimated size."""
@@ -330,20 +340,15 @@ class PatternCompiler:
         return minus(left, right, shared, broadcast=self.frames.prepared)
 
     def _extend(self, node: Extend, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
+        if self.uncertain.lazy and (cluster := self._group_of(node, scope)).binds:
+            return self.join(cluster, needed)
         if needed is not None:
             if node.variable not in needed and self.uncertain.lazy:
                 return self.compile(node.input, scope, needed)
             needed |= set(node.expression.variables)
         inner = self.compile(node.input, scope, needed)
-        inner, (expression,) = self.existence.marked(inner, (node.expression,))
-        self._note(expression)
-        value = self.expressions.counted_term(expression, inner.columns)
-        value = value.alias(column_name(node.variable))
-        variables = (*inner.variables, node.variable)
-        frame = inner.frame.select(*(column(v) for v in inner.variables), value)
-        return Solutions(
-            frame, variables, certain_variables(node) | inner.certain, inner.estimated_rows
-        )
+        bound = bind(self, inner, node.variable, node.expression)
+        return replace(bound, certain=certain_variables(node) | inner.certain)
 
     def _distinct(self, node: Distinct | Reduced, scope: Scope) -> Solutions:
         inner = node.input
@@ -410,25 +415,3 @@ def _arrived_first(cluster: Cluster) -> Cluster:
         return cluster
     rest = (leaf for leaf in cluster.leaves if leaf not in arrived)
     return replace(cluster, leaves=(*arrived, *rest))
-
-
-def _read_outside(
-    part: Cluster, rest: Cluster, needed: frozenset[Variable] | None
-) -> frozenset[Variable] | None:
-    """The variables of a shared part that something outside it reads."""
-    if needed is None:
-        return None
-    read = {v for leaf in rest.leaves for v in leaf.variables}
-    read |= {v for condition in rest.conditions for v in condition.variables}
-    for leaf in rest.leaves:
-        if isinstance(leaf, DerivedLeaf):
-            for node in leaf.node.walk():
-                if isinstance(node, Group):
-                    read |= {v for _, e in (*node.keys, *node.aggregates) for v in e.variables}
-    return frozenset((read | needed) & set(part.variables))
-
-
-def _over(node: Node, rows: StageRows) -> Node:
-    """The same projection and group, reading the stage's rows."""
-    inner = rows if isinstance(node, Group) else _over(node.children[0], rows)
-    return node.replace_children((inner,))

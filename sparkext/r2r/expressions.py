@@ -65,6 +65,10 @@ class ExpressionCompiler:
         """Have calls of uncertainty functions in the expression counted together."""
         return self._uncertain.at(expression)
 
+    def count_rows_of(self, expression: Expression) -> None:
+        """Have the rows of a filter counted though it calls no uncertainty function."""
+        self._uncertain.count_rows_of(expression)
+
     def counted_term(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
         """As `term`, for a BIND: calls of uncertainty functions and their rows are counted."""
         return self._uncertain.counted(expression, self.term, columns)

@@ -14,12 +14,14 @@ from sparkext.language.expressions import (
     Constant,
     Exists,
     Expression,
+    FunctionCall,
     Not,
     Or,
     VariableReference,
 )
 from sparkext.language.paths import PathExpression
 from sparkext.r2r.leaves import (
+    Bind,
     DefaultGraph,
     DerivedLeaf,
     Leaf,
@@ -96,8 +98,19 @@ def condition_name(condition: Expression) -> str:
         case Exists():
             word = "NOT EXISTS" if condition.negated else "EXISTS"
             return f"{word}({' '.join(map(str, condition.variables))})"
+        case FunctionCall():
+            return f"{_short(Iri(condition.function))}({', '.join(map(condition_name, condition.arguments))})"
         case _:
             return f"{type(condition).__name__.lower()}({' '.join(map(str, condition.variables))})"
+
+
+def bind_name(bind: Bind) -> str:
+    """What a BIND is called in plans.
+
+    >>> bind_name(Bind(Variable("p"), FunctionCall("http://e/f", (VariableReference(Variable("x")),))))
+    '?p := f(?x)'
+    """
+    return f"{bind.variable} := {condition_name(bind.expression)}"
 
 
 def path_name(path: PathExpression) -> str:

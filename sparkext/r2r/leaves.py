@@ -208,11 +208,23 @@ def inside_window(node: Window) -> InWindow:
 
 
 @dataclass(frozen=True)
+class Bind:
+    """A variable that is computed from a solution's values, and left unbound by an error."""
+
+    variable: Variable
+    expression: Expression
+
+
+@dataclass(frozen=True)
 class Cluster:
-    """A natural join of leaves and the conditions on it; the order of both means nothing."""
+    """A natural join of leaves and the conditions on it; the order of both means nothing.
+
+    `binds` may be computed anywhere among the joins, each after those that it reads; conditions may read them.
+    """
 
     leaves: tuple[Leaf, ...] = ()
     conditions: tuple[Expression, ...] = field(default=())
+    binds: tuple[Bind, ...] = field(default=())
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from sparkext.language.algebra import Extend, Group, Node, Project, ToMultiset
+from dataclasses import replace
+
+from sparkext.language.algebra import Extend, Group, Node, Project, ToMultiset, Variable
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, flatten_group
+from sparkext.r2r.stage_rows import StageRows
 
 
 def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLeaf, ...]] | None:
@@ -30,12 +33,36 @@ def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLea
                 for other in cluster.leaves
                 if isinstance(other, DerivedLeaf) and _reads(other, inner)
             )
-            rest = Cluster(
-                _without(cluster.leaves, inner.leaves),
-                tuple(c for c in cluster.conditions if c not in inner.conditions),
+            rest = replace(
+                cluster,
+                leaves=_without(cluster.leaves, inner.leaves),
+                conditions=tuple(c for c in cluster.conditions if c not in inner.conditions),
             )
             return inner, rest, readers
     return None
+
+
+def read_outside(
+    part: Cluster, rest: Cluster, needed: frozenset[Variable] | None
+) -> frozenset[Variable] | None:
+    """The variables of a shared part that something outside it reads."""
+    if needed is None:
+        return None
+    read = {v for leaf in rest.leaves for v in leaf.variables}
+    read |= {v for condition in rest.conditions for v in condition.variables}
+    read |= {v for bound in rest.binds for v in bound.expression.variables}
+    for leaf in rest.leaves:
+        if isinstance(leaf, DerivedLeaf):
+            for node in leaf.node.walk():
+                if isinstance(node, Group):
+                    read |= {v for _, e in (*node.keys, *node.aggregates) for v in e.variables}
+    return frozenset((read | needed) & set(part.variables))
+
+
+def over_stage(node: Node, rows: StageRows) -> Node:
+    """The same projection and group, reading the stage's rows."""
+    inner = rows if isinstance(node, Group) else over_stage(node.children[0], rows)
+    return node.replace_children((inner,))
 
 
 def _group_below(node: Node) -> Group | None:

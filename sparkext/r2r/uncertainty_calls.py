@@ -89,6 +89,11 @@ class UncertaintyCalls:
         self._term = term
         self._user_function = user_function
         self._site: int | None = None
+        self._rows_counted: set[Expression] = set()
+
+    def count_rows_of(self, expression: Expression) -> None:
+        """Have a filter's rows counted though it calls no such function: it reads what a BIND has made by one."""
+        self._rows_counted.add(expression)
 
     @contextmanager
     def at(self, expression: Expression) -> Iterator[None]:
@@ -110,7 +115,7 @@ class UncertaintyCalls:
         """A filter or BIND compiled so that its rows and calls are counted under its own site."""
         with self.at(expression):
             value = compile(expression, given)
-        if not calls_uncertainty(expression):
+        if not (calls_uncertainty(expression) or expression in self._rows_counted):
             return value
         return F.call_function(
             "cqels_counted", self._site_column(self._sites.of(expression)), value

@@ -20,7 +20,7 @@ def as_written(graph: QueryGraph, catalogue: Catalogue, policy: PrejoinPolicy) -
     """The relations in the order of the query, each joined to what stands before it where that connects.
 
     Static relations that may be joined once and kept are, the largest such parts first; a part stands where the first
-    of its relations is written.
+    of its relations is written. BINDs, and filters that read them, are left out.
 
     >>> from adaptive import ColumnStatistics, Relation, RelationKind, RelationStatistics
     >>> from adaptive.plan import describe
@@ -35,6 +35,7 @@ def as_written(graph: QueryGraph, catalogue: Catalogue, policy: PrejoinPolicy) -
     >>> describe(as_written(graph, catalogue, PrejoinPolicy(enabled=False)))
     '(((now wrote) wrote too) range)'
     """
+    graph = _without_binds(graph)
     kept = _kept_parts(graph, catalogue, policy)
     left: list[Scan | Prejoined] = []
     for position, relation in enumerate(graph.relations):
@@ -66,6 +67,19 @@ def as_written(graph: QueryGraph, catalogue: Catalogue, policy: PrejoinPolicy) -
             del pending[f]
         plan = Join(plan, leaf, on, method, ready)
     return plan
+
+
+def _without_binds(graph: QueryGraph) -> QueryGraph:
+    if not graph.extends:
+        return graph
+    known = graph.members.keys()
+    filters = tuple(filter_ for filter_ in graph.filters if filter_.variables <= known)
+    output = graph.output
+    if output is not None:
+        for read in (*(e.inputs for e in graph.extends), *(f.variables for f in graph.filters)):
+            output |= read
+        output &= known
+    return QueryGraph(graph.relations, filters, output)
 
 
 def _kept_parts(

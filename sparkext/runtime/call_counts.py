@@ -81,7 +81,7 @@ class CallCounts:
         for name, condition in priced.items():
             counted = reported.get(known.get(condition, -1))
             if counted is not None and counted.rows_in:
-                parts = len(uncertainty_calls(condition))
+                parts = max(1, len(uncertainty_calls(condition)))
                 results = math.ceil(counted.calls / parts)
                 seconds = counted.seconds + counted.row_seconds * results / counted.rows_in
                 found[name] = FilterCounts(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
 SHOWN_SWITCHES = 5
 SHOWN_VALUES = 3
-_PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild")
+_PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild", "BroadcastExchange")
 
 
 @dataclass(frozen=True)

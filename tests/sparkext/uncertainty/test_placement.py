@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from adaptive import FilterCounts, SwitchPolicy
+from adaptive import FilterCounts
 from sparkext.language import parse_query
 from sparkext.language.algebra import Filter
 from sparkext.runtime.call_counts import CallCounts
-from tests.sparkext.uncertainty.readings import (
-    PREFIXES,
-    E,
-    engine_with,
-    local,
-    oxygen,
-    temperature,
+from tests.sparkext.uncertainty.fan_out import (
+    MULTIPLIED,
+    READINGS,
+    TRIMMED,
+    answers,
+    is_low,
+    placed,
+    push,
+    rows_looked_at,
+    settle,
+    started,
+    text,
 )
+from tests.sparkext.uncertainty.readings import engine_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,82 +31,14 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
 
-QUERY = f"""{PREFIXES} SELECT ?o ?t
-FROM NAMED WINDOW :w1 ON <{E}oxygen> [RANGE PT10S STEP PT10S]
-FROM NAMED WINDOW :w2 ON <{E}heat> [RANGE PT10S STEP PT10S]
-WHERE {{
-  WINDOW :w1 {{ ?o :oxygen ?level ; :at ?place . << ?o :oxygen ?level >> rspu:uncertainty ?error }}
-  WINDOW :w2 {{ ?t :at ?place }}
-  FILTER(rspu:lessThan(rspu:add(?error, ?level), 0.18) > 0.5) }}"""
-READINGS, PLACES, HOT = 30, 10, 6
-Answers = list[tuple[str, str]]
-
-
-def is_low(number: int) -> bool:
-    """Few readings are: the filter is selective."""
-    return number % 6 == 0
-
-
-def push(engine: Engine, step: int, fans_out: bool) -> Answers:
-    """Fill the windows of one step; what the query is to answer.
-
-    Either all places have many readings of the temperature, or one place has a single one.
-    """
-    start = step * 10
-    engine.stream(E + "oxygen").push_elements(
-        [
-            oxygen(
-                f"o{n}",
-                f"L{n % PLACES}",
-                f"0.{171 if is_low(n) else 211 + n}",
-                start + 1,
-                "N(0, 0.0001)",
-            )
-            for n in range(READINGS)
-        ]
-    )
-    hot = [(f"t{p}-{k}", p) for p in range(PLACES) for k in range(HOT)] if fans_out else [("t", 0)]
-    engine.stream(E + "heat").push_elements(
-        [temperature(name, f"L{place}", 30, start + 1) for name, place in hot]
-    )
-    engine.advance_to((start + 10) * 1000)
-    return sorted(
-        (f"o{n}", name)
-        for n in range(READINGS)
-        for name, place in hot
-        if is_low(n) and n % PLACES == place
-    )
-
-
-def answers(query: RegisteredQuery) -> Answers:
-    assert query.last_answers is not None
-    return sorted((local(o), local(t)) for o, t in query.last_answers.rows())
-
-
-def rows_looked_at(query: RegisteredQuery) -> int:
-    (site,) = query.explain().data["calls"]
-    return int(site["last"]["rows_in"])
-
-
-def placed(query: RegisteredQuery) -> dict[str, Any]:
-    (choice,) = query.explain().data["choices"]
-    found: dict[str, Any] = choice["placement"]
-    return found
-
-
-def started(engine: Engine) -> RegisteredQuery:
-    # Contents this small never pay for another plan: here, preparing and switching are free.
-    engine.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, margin=0.0)
-    for stream in ("oxygen", "heat"):
-        engine.register_stream(E + stream)
-    return engine.register_query(QUERY)
+QUERY = text("?o ?t", "", "FILTER(rspu:lessThan(rspu:add(?error, ?level), 0.18) > 0.5)")
 
 
 def steps(engine: Engine, query: RegisteredQuery, first: int, number: int, fans_out: bool) -> None:
     for step in range(first, first + number):
-        expected = push(engine, step, fans_out)
-        assert answers(query) == expected, step
-        engine.background.submit(lambda: None).result(timeout=120)
+        pairs = push(engine, step, fans_out)
+        assert answers(query) == sorted((f"o{n}", t) for n, t in pairs if is_low(n)), step
+        settle(engine)
 
 
 @pytest.mark.parametrize("placement", ["early", "late"])
@@ -108,11 +46,11 @@ def test_heuristics_have_their_place(spark: SparkSession, placement: str) -> Non
     with engine_with(
         spark, filterPlacement=placement, functionBurden="100000", functionCache__enabled="false"
     ) as engine:
-        query = started(engine)
+        query = started(engine, QUERY)
         for step, fans_out in ((0, False), (2, True)):
             steps(engine, query, step, 2, fans_out)
-            joined = READINGS * HOT if fans_out else READINGS // PLACES
-            assert rows_looked_at(query) == (READINGS if placement == "early" else joined)
+            joined = MULTIPLIED if fans_out else TRIMMED
+            assert rows_looked_at(query) == [READINGS if placement == "early" else joined]
         report = placed(query)
         assert report["placement"] == placement
         assert [f["place"] for f in report["filters"]] == [placement]
@@ -122,13 +60,13 @@ def test_heuristics_have_their_place(spark: SparkSession, placement: str) -> Non
 def test_cost_follows_the_stream(spark: SparkSession) -> None:
     """After a join that trims, before one that fans out."""
     with engine_with(spark, functionBurden="100000", functionCache__enabled="false") as engine:
-        query = started(engine)
+        query = started(engine, QUERY)
         steps(engine, query, 0, 5, fans_out=False)
-        assert rows_looked_at(query) == READINGS // PLACES
+        assert rows_looked_at(query) == [TRIMMED]
         late = placed(query)
         assert late["late_cost"] < late["early_cost"]
         steps(engine, query, 5, 5, fans_out=True)
-        assert rows_looked_at(query) == READINGS
+        assert rows_looked_at(query) == [READINGS]
         early = placed(query)
         assert early["early_cost"] < early["late_cost"]
         (item,) = early["filters"]
@@ -141,7 +79,7 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         )
         assert "filters placed by cost" in str(query.explain())
         steps(engine, query, 10, 5, fans_out=False)
-        assert rows_looked_at(query) == READINGS // PLACES
+        assert rows_looked_at(query) == [TRIMMED]
         assert len(query.history()) >= 2
 
 
@@ -162,7 +100,7 @@ def test_the_written_order_of_joins_has_placed_filters_too(
     spark: SparkSession, placement: str, rows: int | None
 ) -> None:
     with engine_with(spark, filterPlacement=placement, adaptive__enabled="false") as engine:
-        query = started(engine)
+        query = started(engine, QUERY)
         steps(engine, query, 0, 1, fans_out=False)
-        assert rows is None or rows_looked_at(query) == rows
+        assert rows is None or rows_looked_at(query) == [rows]
         steps(engine, query, 1, 1, fans_out=True)
