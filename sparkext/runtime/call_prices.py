@@ -109,7 +109,8 @@ class CallPrices:
             if not any(m.may_be(call) for m in made):
                 us, origin = self.known(call)
                 name = call.function.removeprefix(RSPU)
-                found.append({"call": name, "us": us, "from": origin, "samples": 0, "cache": None})
+                unknown = {"samples": 0, "cache": None, "spared": None}
+                found.append({"call": name, "us": us, "from": origin, **unknown})
         return found
 
     def _described(self, made: MeasuredCalls, calls: Sequence[FunctionCall]) -> dict[str, Any]:
@@ -123,6 +124,7 @@ class CallPrices:
             "from": origin,
             "samples": made.samples,
             "cache": made.cache,
+            "spared": made.spared,
         }
 
 

@@ -221,6 +221,8 @@ def _calls_line(site: dict[str, Any]) -> str:
         if price["samples"]:
             where += f", {price['samples']:,} samples"
         cached = f", {price['cache']}" if price["cache"] else ""
+        if price["cache"] == "looked up" and price["spared"] is not None:
+            cached += f", {price['spared']:.0%} spared"
         lines.append(f"  {price['call']}: {price['us']:.3f} us a call ({where}){cached}")
     return "\n".join(lines)
 

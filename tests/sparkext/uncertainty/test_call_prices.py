@@ -69,6 +69,7 @@ def test_prices_are_kept_by_function_and_families(spark: SparkSession) -> None:
     assert all(price["us"] >= BURDEN_US - 1 for price in site["prices"])
     assert sum(price["samples"] for price in site["prices"]) == site["total"]["calls"] == 8
     assert site["total"]["seconds"] >= 8 * (BURDEN_US - 1) / 1e6
+    assert 0 < site["total"]["row_seconds"] < site["total"]["seconds"]
     assert "add(Gamma, number): " in shown
     assert "us a call (measured, 1 samples), looked up" in shown
     assert before == [(CALL_US + BURDEN_US, "assumed")] * 2
@@ -119,13 +120,17 @@ def test_dear_calls_are_made_once_and_all_are_counted(
     with engine_with(spark, driverExecution__threads="1", **settings) as engine:
         told, made = run(engine, query("rspu:lessThan(?d, 2) > 0.5"), {"readings": given})
         (site,) = made.calls.describe()
+        shown = str(made.explain())
     assert [len(rows) for rows in told.values() if rows] == [each] * steps
     calls, hits = made.progress.calls, made.progress.cache_hits
     rows = len(literals) * each * steps
     assert calls + hits == site["total"]["rows_in"] == rows
     if looked_up:
         assert calls == len(literals) * steps
-        assert site["prices"][0]["cache"] == "looked up"
+        (price,) = site["prices"]
+        assert price["cache"] == "looked up"
+        assert price["spared"] == pytest.approx(hits / rows, abs=0.01)
+        assert "looked up, 100% spared" in shown
 
 
 def test_nothing_is_looked_up_without_a_cache(spark: SparkSession) -> None:
