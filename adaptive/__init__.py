@@ -10,7 +10,8 @@ in `operator_prices`), and `switching` says when another plan is worth the chang
 
 Filters and binds that cost something are placed among the joins: `placement` for a given tree,
 priced by `placement_costs`; `placed_plan_cache` chooses tree and placement together, by what
-`filter_observation` has seen.
+`filter_observation` has seen. Its table is `placed_table`: parts of the query, each with every set
+of items applied (`placed_states`), of which `placed_space` says which are compared.
 """
 
 from adaptive.cost_model import CostModel
@@ -29,7 +30,7 @@ from adaptive.placed_plan_cache import (
 from adaptive.placement import Placement
 from adaptive.placement_report import PlacedFilter, PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
-from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_cache import PlanCache
 from adaptive.plan_follower import Decision, PlanFollower, Switch
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
@@ -43,6 +44,7 @@ from adaptive.query_graph import (
     RelationStatistics,
 )
 from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.sub_plans import Touched
 from adaptive.switching import SwitchPolicy
 
 __all__ = [

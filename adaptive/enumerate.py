@@ -69,7 +69,14 @@ class _Shape:
 
 def pairs_up_to(graph: QueryGraph, within: int, budget: int) -> list[tuple[int, int]] | None:
     """All pairs, smaller results first (so that inputs precede their users); None beyond budget."""
-    found = _pairs_up_to(_Shape(tuple(graph.adjacency)), within, budget)
+    return pairs_linked_up_to(tuple(graph.adjacency), within, budget)
+
+
+def pairs_linked_up_to(
+    adjacency: tuple[int, ...], within: int, budget: int
+) -> list[tuple[int, int]] | None:
+    """The same where other things may link relations than variables: position -> its neighbours."""
+    found = _pairs_up_to(_Shape(adjacency), within, budget)
     return None if found is None else list(found)
 
 

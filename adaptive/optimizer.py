@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from adaptive.alternatives import Alternatives, RowEstimator, Table
 from adaptive.cardinality import CardinalityEstimator
@@ -16,6 +17,9 @@ from adaptive.plan import Join, PlanNode, Prejoined, describe, verify, walk
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import QueryGraph
 from adaptive.statistics import Catalogue
+
+SearchKind: TypeAlias = Literal["exact", "bounded", "greedy"]
+"""Whether all connected parts were compared, some (see `bounded_pairs`), or it was a greedy search."""
 
 _SHOWN_ALTERNATIVES = 5
 _SHOWN_REFUSALS = 5
@@ -42,7 +46,7 @@ class OptimizedPlan:
     considered: tuple[Considered, ...]
     estimates: dict[frozenset[str], float]
     distinct_output: float
-    search: Literal["exact", "greedy"]
+    search: SearchKind
     pairs: int
     notes: tuple[str, ...]
     placement: PlacementReport | None = None
@@ -56,11 +60,11 @@ class OptimizedPlan:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The table that a search filled, over what, whether it is exact, and the pairs compared."""
+    """The table that a search filled, over what, which kind of search, and the pairs compared."""
 
     table: Table
     alternatives: Alternatives
-    exact: bool
+    kind: SearchKind
     pairs: list[tuple[int, int]]
 
 
@@ -124,9 +128,34 @@ def explain_search(
         considered=tuple(rivals),
         estimates={node.relations: node.estimated_rows for node in walk(plan)},
         distinct_output=estimator.distinct_rows(everything, output),
-        search="exact" if outcome.exact else "greedy",
+        search=outcome.kind,
         pairs=len(outcome.pairs),
-        notes=_notes(plan, outcome, candidates, budget),
+        notes=plan_notes(plan, outcome.kind, len(outcome.pairs), candidates, budget),
+    )
+
+
+def explain_kept(
+    best: OptimizedPlan,
+    plan: PlanNode,
+    repriced: Callable[[PlanNode], PlanNode],
+    placement: Callable[[PlanNode], PlacementReport] | None = None,
+) -> OptimizedPlan:
+    """A plan that still runs, with the rows and costs of now; the best one first among its rivals.
+
+    `repriced` gives it those, `placement` says where its expensive filters and binds are.
+    """
+    if best.plan == plan:
+        return best
+    now = repriced(plan)
+    chosen = Considered(best.plan, best.cost, "the one to choose now")
+    others = tuple(rival for rival in best.considered if rival.plan != plan)
+    return replace(
+        best,
+        plan=now,
+        considered=(chosen, *others),
+        estimates={node.relations: node.estimated_rows for node in walk(now)},
+        notes=("chosen under other statistics, kept for now", *best.notes),
+        placement=None if placement is None else placement(now),
     )
 
 
@@ -153,7 +182,20 @@ def search(
             all_pairs += pairs
             table.update(search_exact(alternatives, pairs, component))
     join_components(alternatives, table, components)
-    return SearchResult(table, alternatives, exact, all_pairs)
+    return SearchResult(table, alternatives, "exact" if exact else "greedy", all_pairs)
+
+
+def greedy_parts(
+    estimator: RowEstimator,
+    costs: JoinCosts,
+    candidates: tuple[PrejoinCandidate, ...],
+    bushy: bool,
+) -> set[int]:
+    """The parts of the plan that is found greedily, however small the graph."""
+    found = search(estimator, costs, candidates, 0, bushy)
+    graph = estimator.graph
+    plan = found.alternatives.plan(graph.all_relations, found.table)
+    return {graph.mask(node.relations) for node in walk(plan)}
 
 
 def _rivals(outcome: SearchResult, everything: int) -> list[Considered]:
@@ -175,13 +217,19 @@ def _rivals(outcome: SearchResult, everything: int) -> list[Considered]:
     return rivals
 
 
-def _notes(
-    plan: PlanNode, outcome: SearchResult, candidates: tuple[PrejoinCandidate, ...], budget: int
+def plan_notes(
+    plan: PlanNode,
+    search_kind: SearchKind,
+    pairs: int,
+    candidates: tuple[PrejoinCandidate, ...],
+    budget: int,
 ) -> tuple[str, ...]:
     """Why the plan is what it is, one sentence each."""
     notes = []
-    if outcome.exact:
-        notes.append(f"all {len(outcome.pairs):,} pairs of connected parts were compared")
+    if search_kind == "exact":
+        notes.append(f"all {pairs:,} pairs of connected parts were compared")
+    elif search_kind == "bounded":
+        notes.append(f"too many pairs of connected parts to compare all: {pairs:,} were compared")
     else:
         notes.append(f"more than {budget:,} pairs of connected parts: searched greedily")
     leaf = plan
@@ -191,9 +239,10 @@ def _notes(
     by_name = {candidate.name: candidate for candidate in candidates}
     for node in walk(plan):
         if isinstance(node, Prejoined):
+            known = by_name.get(node.name)
+            inputs = "" if known is None else f" from {known.input_rows:,.0f}"
             notes.append(
-                f"{node.name} is joined once and kept: {node.estimated_rows:,.0f} rows "
-                f"from {by_name[node.name].input_rows:,.0f}"
+                f"{node.name} is joined once and kept: {node.estimated_rows:,.0f} rows{inputs}"
             )
         elif isinstance(node, Join) and node.method == "cross":
             notes.append(f"{describe(node)} is a cross product: nothing links its sides")

@@ -1,11 +1,10 @@
 """The plan cache of a query with expensive filters or binds: join order and placement together.
 
-The joins are searched twice at least, each time in a table that is kept up to date: with all filters applied
-early, their calls included, and with those of H4 left out. In both trees the items are then
-placed, and the cheaper plan is taken. So the plan is never dearer than the best order with early
-filters, nor than the best order with late ones, and for its own order nothing is cheaper (see
-`placement`). An order that pays only with a filter in the middle, or with some of several filters
-late, may be missed; so may calls in graphs that are searched greedily.
+By cost, both are searched together in a table that is kept up to date (see `placed_table`): of a
+query within the budget, nothing is cheaper than what it finds; of a larger one it compares the parts
+that its shape suggests. Where that table does not hold all plans of H3 and H4, or there is none, the
+orders of joins are searched that are best for each of the two, and the items are placed in both trees
+(see `placement`). So the plan is never dearer than the one that H3 or H4 would have.
 """
 
 from __future__ import annotations
@@ -17,19 +16,28 @@ from adaptive.alternatives import RowEstimator
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, JoinCosts
 from adaptive.early_calls import EarlyCalls
-from adaptive.enumerate import DEFAULT_BUDGET, pairs_up_to
+from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
-from adaptive.optimizer import Considered, OptimizedPlan, optimize
+from adaptive.optimizer import (
+    Considered,
+    OptimizedPlan,
+    SearchKind,
+    explain_kept,
+    optimize,
+    plan_notes,
+)
 from adaptive.placed_items import PlacedItems, has_placed_items
+from adaptive.placed_table import PlacedTable, placed_table
 from adaptive.placement import PLACEMENTS, Placement, place
 from adaptive.placement_costs import Part, PlacementCosts
 from adaptive.placement_report import PlacementReport, report
-from adaptive.plan import PlanNode, describe, verify, walk
-from adaptive.plan_cache import PlanCache, Touched
-from adaptive.prejoin import PrejoinPolicy
+from adaptive.plan import PlanNode, verify, walk
+from adaptive.plan_cache import PlanCache
+from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.sub_plans import Touched
 
 # Plans whose fitness for the query is remembered.
 _KNOWN_PLANS = 256
@@ -80,23 +88,19 @@ class PlacedPlanCache:
         if all(relation.kind is RelationKind.STATIC for relation in graph.relations):
             # There must be a step to apply items at: the whole query may not be one pre-join.
             policy = replace(policy, enabled=False)
-        items = self.items
-        orders = {
-            "early": (items.strict,),
-            "late": (items.late,),
-            # What binds cost alone, and large graphs, are not searched exactly: H3 is asked as well.
-            "cost": (items.early, items.late, items.strict),
-        }[placement]
-        if placement == "cost" and not graph.extends and _is_small(graph, budget):
-            orders = orders[:2]
+        self._table: PlacedTable | None = None
+        if placement == "cost":
+            self._table = placed_table(self.items, catalogue, self.costs, policy, budget, bushy)
+        orders = self._orders_besides()
         self._verified: dict[int, PlanNode] = {}
         self._priced: PlacementCosts | None = None
         self._best: PlanNode | None = None
         self._orders = tuple(dict.fromkeys(orders))
         # Rows come from the one without items: it must be up to date before the others.
+        first = (self.items.without,) if self._table is None else ()
         self._caches: dict[QueryGraph, PlanCache] = {}
         self._calls: dict[QueryGraph, EarlyCalls] = {}
-        for order in dict.fromkeys((self.items.without, *orders)):
+        for order in dict.fromkeys((*first, *orders)):
             calls = EarlyCalls(order, self.items, lambda: self.pricing)
             self._calls[order] = calls
             self._caches[order] = PlanCache(
@@ -107,19 +111,39 @@ class PlacedPlanCache:
                 budget,
                 bushy,
                 calls if calls.filters else None,
+                bounded=True,
             )
         self._filters_seen = catalogue.filters_version
         self._prices_seen = self._prices()
 
+    def _orders_besides(self) -> tuple[QueryGraph, ...]:
+        """The graphs whose best orders of joins are candidates, besides what the table has."""
+        items = self.items
+        if self.placement == "early":
+            return (items.strict,)
+        if self.placement == "late":
+            return (items.late,)
+        if self._table is None:
+            # What binds cost alone, and large graphs, are not searched exactly: H3 is asked as well.
+            return (items.early, items.late, items.strict)
+        return () if self._table.complete else (items.late, items.strict)
+
     @property
     def exact(self) -> bool:
         """Whether all orders of joins were compared."""
+        if self._table is not None:
+            return self._table.space.exact
         return all(self._caches[order].exact for order in self._orders)
 
     @property
     def estimator(self) -> RowEstimator:
         """The row estimates of now, without any item."""
-        return self._caches[self.items.without].estimator
+        return self._rows.estimator
+
+    @property
+    def _rows(self) -> PlanCache | PlacedTable:
+        """What follows the rows of all parts without any item; to be updated before the others."""
+        return self._caches[self.items.without] if self._table is None else self._table
 
     def apply(
         self,
@@ -128,10 +152,10 @@ class PlacedPlanCache:
         observed: Iterable[OperatorCounts] = (),
     ) -> Touched:
         """Take over what `PlanCache.apply` does, and the filters' statistics in the catalogue."""
-        found = [self._caches[self.items.without].apply(changed, pairs, observed)]
+        found = [self._rows.apply(changed, pairs, observed)]
         if self.outdated or found[0].entries or found[0].rebuilt:
             self._forget()
-            others = [order for order in self._orders if order != self.items.without]
+            others = [order for order in self._orders if self._caches[order] is not self._rows]
             found += [self._caches[order].apply({}) for order in others]
             if (prices := self._prices()) != self._prices_seen:
                 self._prices_seen = prices
@@ -173,6 +197,8 @@ class PlacedPlanCache:
     @property
     def pricing(self) -> PlacementCosts:
         """What placements cost under the statistics of now."""
+        if self._table is not None:
+            return self._table.pricing
         if self._priced is None:
             self._priced = PlacementCosts(self.items, self.estimator, self.costs, self.catalogue)
         return self._priced
@@ -187,6 +213,8 @@ class PlacedPlanCache:
         if self._best is None:
             pricing = self.pricing
             plans = [place(self._tree(order), pricing, self.placement) for order in self._orders]
+            if self._table is not None:
+                plans.insert(0, self._table.plan())
             self._best = min(plans, key=lambda plan: plan.cost)
         return self._best
 
@@ -245,50 +273,40 @@ class PlacedPlanCache:
     def optimized(self) -> OptimizedPlan:
         """The chosen plan with rivals, estimates and reasons."""
         plan = self.plan()
-        trees = {order: self._tree(order) for order in self._orders}
-        same = [order for order, tree in trees.items() if describe(tree) == describe(plan)]
-        found = self._caches[(same or list(trees))[0]].optimized()
         early, late = self._strategy("early"), self._strategy("late")
         rivals = [
             Considered(rival, rival.cost, label)
             for rival, label in ((early, "filters early"), (late, "filters late"))
             if rival != plan
         ]
-        return replace(
-            found,
+        output = sorted(
+            self.graph.members
+            if self.graph.output is None
+            else self.graph.output & self.graph.members.keys()
+        )
+        kind, pairs, candidates = self._searched()
+        everything = self.graph.all_relations
+        return OptimizedPlan(
             plan=plan,
             considered=tuple(sorted(rivals, key=lambda rival: rival.cost)),
             estimates={node.relations: node.estimated_rows for node in walk(plan)},
+            distinct_output=self.estimator.distinct_rows(everything, output),
+            search=kind,
+            pairs=pairs,
+            notes=plan_notes(plan, kind, pairs, candidates, self._search[1]),
             placement=report(plan, self.pricing, self.placement, early.cost, late.cost),
         )
 
+    def _searched(self) -> tuple[SearchKind, int, tuple[PrejoinCandidate, ...]]:
+        """The kind of search, the pairs that it compared, and what might be pre-joined."""
+        if self._table is not None:
+            space = self._table.space
+            return "exact" if space.exact else "bounded", len(space.pairs), self._table.candidates
+        return self._caches[self._orders[0]].searched
+
     def explained(self, plan: PlanNode) -> OptimizedPlan:
         """Any valid plan with the rows and costs of now, the chosen one first among its rivals."""
-        best = self.optimized()
-        if best.plan == plan:
-            return best
-        now = self.repriced(plan)
-        chosen = Considered(best.plan, best.cost, "the one to choose now")
-        others = tuple(rival for rival in best.considered if rival.plan != plan)
-        return replace(
-            best,
-            plan=now,
-            considered=(chosen, *others),
-            estimates={node.relations: node.estimated_rows for node in walk(now)},
-            notes=("chosen under other statistics, kept for now", *best.notes),
-            placement=self.report(now),
-        )
-
-
-def _is_small(graph: QueryGraph, budget: int) -> bool:
-    """Whether a search of the graph is exact."""
-    pairs = 0
-    for component in graph.components():
-        found = pairs_up_to(graph, component, budget - pairs)
-        if found is None:
-            return False
-        pairs += len(found)
-    return True
+        return explain_kept(self.optimized(), plan, self.repriced, self.report)
 
 
 def place_given(

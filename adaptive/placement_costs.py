@@ -215,7 +215,7 @@ class PlacementCosts:
         """
         joined = self._joined(applied.mask, applied.cheap)
         room = 1.0
-        for position, base, values in self._combinations(number):
+        for position, base, values in self.combinations(number):
             own = self._filtering(position, applied.items)
             others = joined * self.share(applied.items & ~own)
             kept = min(1.0, others / base) * self.share(own) if base else 0.0
@@ -228,7 +228,7 @@ class PlacementCosts:
         bound = self.items.addable(1 << position)
         return items & bound
 
-    def _combinations(self, number: int) -> list[tuple[int, float, float]]:
+    def combinations(self, number: int) -> list[tuple[int, float, float]]:
         """(position, rows, distinct combinations) of the relations that bring an item's inputs."""
         found = self._sources.get(number)
         if found is not None:

@@ -9,11 +9,11 @@ a value may rise as well as fall; after every update all are those of a search f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from adaptive.alternatives import Alternatives, RowEstimator, Step, Table
+from adaptive.bounded_pairs import bounded_pairs
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts
 from adaptive.early_calls import EarlyCalls
@@ -22,20 +22,22 @@ from adaptive.errors import SearchError
 from adaptive.known_rows import KnownRows
 from adaptive.operator_prices import OperatorPrices
 from adaptive.optimizer import (
-    Considered,
     OptimizedPlan,
+    SearchKind,
     SearchResult,
+    explain_kept,
     explain_search,
+    greedy_parts,
     search,
 )
-from adaptive.plan import PlanNode, verify, walk
+from adaptive.plan import PlanNode, verify
 from adaptive.plan_cost import PlanPricing
 from adaptive.plan_operators import PlanOperators, operators_of
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates, static_parts
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue, OperatorCounts
-from adaptive.sub_plans import IntArray, Reach, SubPlans
+from adaptive.sub_plans import IntArray, Reach, SubPlans, Touched
 
 # Sets of relations are numbers of 64 bits here.
 _MOST_RELATIONS = 62
@@ -44,26 +46,15 @@ _MOST_RELATIONS = 62
 _KNOWN_PLANS = 256
 
 
-@dataclass(frozen=True)
-class Touched:
-    """What one update did: parts looked at, alternatives priced, parts whose value changed.
-
-    `rebuilt` says that the table was made anew, as pre-joins had become possible or impossible.
-    """
-
-    entries: int = 0
-    alternatives: int = 0
-    changed: int = 0
-    rebuilt: bool = False
-
-
 class PlanCache:
     """The cheapest plan of a query graph under a catalogue that changes.
 
     Takes what `optimize` takes and finds what it finds. A graph beyond the budget (or of more than
     62 relations) has no table: it is searched greedily and anew after each change. The catalogue
     may also be changed from outside; the next `apply` sees it. `calls` has what expensive filters
-    cost where a plan of the table applies them; greedy searches and `cost_of` do without.
+    cost where a plan of the table applies them; greedy searches and `cost_of` do without. With
+    `bounded`, a graph beyond the budget has a table of the parts that `bounded_pairs` names and of
+    those of the greedy plan of the time when it was made.
 
     >>> from adaptive.plan import describe
     >>> from adaptive.query_graph import ColumnStatistics, Relation, RelationKind
@@ -91,6 +82,7 @@ class PlanCache:
         budget: int = DEFAULT_BUDGET,
         bushy: bool = True,
         calls: EarlyCalls | None = None,
+        bounded: bool = False,
     ) -> None:
         if budget < 0:
             raise SearchError(f"the budget must be at least 0 pairs, not {budget}")
@@ -102,7 +94,9 @@ class PlanCache:
         self.bushy = bushy
         self._calls = calls
         self._components = graph.components()
+        self._bounded = bounded
         self._pairs = self._all_pairs()
+        self._is_exact = self._pairs is not None
         self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
         self._plan: PlanNode | None = None
         self._scalar: CardinalityEstimator | None = None
@@ -121,10 +115,19 @@ class PlanCache:
             pairs += more
         return pairs
 
+    def _some_pairs(self) -> list[tuple[int, int]] | None:
+        """What is compared of a graph beyond the budget, None where that is too much as well."""
+        if len(self.graph.relations) > _MOST_RELATIONS:
+            return None
+        candidates = self._candidates_now()
+        kept = [candidate.mask for candidate in candidates if candidate.refusal is None]
+        more = greedy_parts(self._estimator(), self.costs, candidates, self.bushy)
+        return bounded_pairs(self.graph, self.budget, kept, more)
+
     @property
     def exact(self) -> bool:
-        """Whether the whole graph is within the budget, so that there is a table."""
-        return self._pairs is not None
+        """Whether the whole graph is within the budget."""
+        return self._is_exact
 
     @property
     def entries(self) -> int:
@@ -140,6 +143,8 @@ class PlanCache:
         self._forget()
         self._known_plans.clear()
         self._known_rows = None
+        if self._bounded and not self._is_exact:
+            self._pairs = self._some_pairs()
         if self._pairs is None:
             self._greedy = self._searched()
             return Touched(rebuilt=True)
@@ -254,7 +259,7 @@ class PlanCache:
     def plan(self) -> PlanNode:
         """The cheapest plan, read off the table from the top."""
         if self._plan is None:
-            found = self._searched() if self.exact else self._greedy
+            found = self._greedy if self._pairs is None else self._searched()
             self._plan = found.alternatives.plan(self.graph.all_relations, found.table)
         return self._plan
 
@@ -262,6 +267,13 @@ class PlanCache:
         """The cheapest plan with rivals, estimates and reasons, as `optimize` gives it."""
         found = self._searched(whole=True)
         return explain_search(found, self._candidates_now(), self.budget, self.costs, self.bushy)
+
+    @property
+    def searched(self) -> tuple[SearchKind, int, tuple[PrejoinCandidate, ...]]:
+        """The kind of search, the pairs that it compared, and what might be pre-joined now."""
+        kind: SearchKind = "greedy" if self._pairs is None else "bounded"
+        kind = "exact" if self._is_exact else kind
+        return kind, len(self._pairs or ()), self._candidates_now()
 
     def cost_of(self, plan: PlanNode) -> float:
         """Microseconds of one evaluation of any valid plan under the statistics of now.
@@ -301,19 +313,7 @@ class PlanCache:
 
     def explained(self, plan: PlanNode) -> OptimizedPlan:
         """Any valid plan with the rows and costs of now, the cheapest one first among its rivals."""
-        best = self.optimized()
-        if best.plan == plan:
-            return best
-        now = self.repriced(plan)
-        cheapest = Considered(best.plan, best.cost, "the cheapest now")
-        others = tuple(rival for rival in best.considered if rival.plan != plan)
-        return replace(
-            best,
-            plan=now,
-            considered=(cheapest, *others),
-            estimates={node.relations: node.estimated_rows for node in walk(now)},
-            notes=("chosen under other statistics, kept for now", *best.notes),
-        )
+        return explain_kept(self.optimized(), plan, self.repriced)
 
     def values(self) -> dict[frozenset[str], float]:
         """The cost of the cheapest plan of every part in the table, by relations' names."""
@@ -379,7 +379,9 @@ class PlanCache:
                     if step.method != "index":
                         waiting.append(step.right)
         join_components(alternatives, table, self._components)
-        return SearchResult(table, alternatives, True, self._pairs)
+        return SearchResult(
+            table, alternatives, "exact" if self._is_exact else "bounded", self._pairs
+        )
 
     def _chosen(self, part: int) -> Step:
         """The cheapest alternative of a part, of equal ones the first."""

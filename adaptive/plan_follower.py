@@ -17,6 +17,7 @@ from adaptive.followed_filters import FollowedFilters
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
+from adaptive.plan_moves import moves
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
@@ -58,6 +59,24 @@ class Switch:
     cost_before: float
     cost_after: float
     cause: str
+    moved: tuple[str, ...] = ()
+    """Where expensive filters and binds went, one sentence each (see `plan_moves`)."""
+
+    @property
+    def change(self) -> str:
+        """What is different, in one line: the order of the joins, and where filters and binds went.
+
+        >>> from adaptive.plan import Join, Scan
+        >>> def plan(late, early=()):
+        ...     return Join(Scan("a", early), Scan("b"), ("x",), "index", late)
+        >>> moved = ("filter f from after join 1 to scan a",)
+        >>> Switch(0.0, plan(("f",)), plan((), ("f",)), 9.0, 5.0, "call of f: 1 -> 2", moved).change
+        'filter f from after join 1 to scan a, of (a b)'
+        """
+        old, new = describe(self.old), describe(self.new)
+        if old == new and self.moved:
+            return f"{'; '.join(self.moved)}, of {new}"
+        return "; ".join((f"from {old} to {new}", *self.moved))
 
 
 class PlanFollower:
@@ -264,9 +283,16 @@ class PlanFollower:
                 self.cache.cost_of(old),
                 self.cache.cost_of(plan),
                 cause(self._known, known),
+                self._moves(old, plan),
             )
         )
         self._known = known
+
+    def _moves(self, old: PlanNode, new: PlanNode) -> tuple[str, ...]:
+        if self._filters is None:
+            return ()
+        items = self._filters.cache.items.items
+        return moves(old, new, {i.name: "bind" if i.filter is None else "filter" for i in items})
 
     def _use(self, plan: PlanNode) -> None:
         self._prepared.pop(plan, None)

@@ -9,6 +9,7 @@ a part, or beyond those an index that is probed, a kept pre-join that is read, o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,6 +47,19 @@ class Reach(NamedTuple):
     """Whether a part of static relations alone is among them, so that pre-joins may change."""
 
 
+@dataclass(frozen=True)
+class Touched:
+    """What one update did: parts looked at, alternatives priced, parts whose value changed.
+
+    `rebuilt` says that the table was made anew, as pre-joins had become possible or impossible.
+    """
+
+    entries: int = 0
+    alternatives: int = 0
+    changed: int = 0
+    rebuilt: bool = False
+
+
 class SubPlans:
     """Numbers the parts inside the `components` that `pairs` join, and their alternatives.
 
@@ -58,6 +72,7 @@ class SubPlans:
         decided = alternatives.estimator.decided
         masks = {1 << position for position in range(len(graph.relations))}
         masks.update(one | other for one, other in pairs)
+        masks.update(part for pair in pairs for part in pair)  # which may be kept pre-joined only
         self.parts = sorted(masks, key=lambda mask: (mask.bit_count(), mask))
         self.number = {mask: number for number, mask in enumerate(self.parts)}
         self.masks: NDArray[np.int64] = np.array(self.parts, dtype=np.int64)
@@ -153,5 +168,9 @@ class SubPlans:
             union=union,
             shares=self.shares[chosen],
             levels=tuple(levels),
-            static=any(self.parts[number] & ~self._static == 0 for number in parts),
+            static=self.holds_static(parts),
         )
+
+    def holds_static(self, parts: IntArray) -> bool:
+        """Whether one of some parts (by number) is of static relations alone."""
+        return any(self.parts[number] & ~self._static == 0 for number in parts)

@@ -68,7 +68,7 @@ def plot_history(
         axes.axvline(place, color="0.6", linewidth=0.8)
         axes.annotate(str(number), (place, 1), xycoords=("data", "axes fraction"), fontsize="small")
         lines.append(
-            f"{number}  {moment:%H:%M:%S}  {switch.cause}"
+            f"{number}  {moment:%H:%M:%S}  {'; '.join((switch.cause, *switch.moved))}"
             f"  ({switch.cost_before:,.0f} -> {switch.cost_after:,.0f} us expected)"
         )
     axes.xaxis_date()

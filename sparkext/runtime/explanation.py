@@ -76,8 +76,13 @@ class Explanation:
         for switch in self.data.get("switches", ())[-SHOWN_SWITCHES:]:
             when = format_date_time(int(switch["time"]))
             lines.append(f"switched at {when}: {switch['cause']}")
-            lines.append(f"  from {switch['old']}, {switch['cost_before']:,.0f} us")
-            lines.append(f"  to   {switch['new']}, {switch['cost_after']:,.0f} us")
+            costs = f"{switch['cost_before']:,.0f} us", f"{switch['cost_after']:,.0f} us"
+            if switch["old"] == switch["new"]:
+                lines.append(f"  in {switch['new']}: {costs[0]} before, {costs[1]} after")
+            else:
+                lines.append(f"  from {switch['old']}, {costs[0]}")
+                lines.append(f"  to   {switch['new']}, {costs[1]}")
+            lines.extend(f"  {moved}" for moved in switch["moved"])
         for site in self.data.get("calls", ()):
             lines.append(_calls_line(site))
         for plan in self.data["operators"]:
@@ -120,6 +125,7 @@ def explain_query(
                     "cost_before": switch.cost_before,
                     "cost_after": switch.cost_after,
                     "cause": switch.cause,
+                    "moved": list(switch.moved),
                 }
                 for switch in query.history()
             ],

@@ -9,6 +9,7 @@ from adaptive.errors import PlanError
 from adaptive.expensive_calls import CallPrice, FilterStatistics
 from adaptive.filter_observation import FilterCounts
 from adaptive.placed_plan_cache import PlacedPlanCache
+from adaptive.plan import describe
 from adaptive.plan_follower import PlanFollower
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import Extend, JoinFilter, QueryGraph, Relation
@@ -128,6 +129,18 @@ def test_a_drift_of_the_selectivity_alone_changes_the_place():
     assert orders[0] != orders[1] != orders[2]
     assert "selectivity of " in stream.follower.history[-1].cause
     assert stream.spent <= 1.1 * stream.better
+
+
+def test_a_switch_says_which_filter_went_where_and_why():
+    stream = Stream()
+    for _ in range(3):
+        stream.evaluate(0.05, below=0.9)
+    (switch,) = stream.follower.history
+    assert (placed(switch.old), placed(switch.new)) == ("early", "late")
+    assert describe(switch.old) == describe(switch.new) == "(events others)"
+    assert switch.moved == ("filter below from scan events to after join 1",)
+    assert switch.change == "filter below from scan events to after join 1, of (events others)"
+    assert switch.cause == "rows of others: 5,000 -> 250"
 
 
 def test_noise_does_not_make_plans_flap():
