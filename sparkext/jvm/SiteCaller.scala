@@ -104,7 +104,7 @@ final class SiteCaller(site: CallSite) {
       while (System.nanoTime() - begun < calls.burden) Thread.onSpinWait()
       val took = System.nanoTime() - begun
       makingNanos += took + SampledNanos.clock
-      tally.price.add(took - SampledNanos.clock)
+      tally.price.add(math.max(calls.burden, took - SampledNanos.clock))
       tally.untilTimed = tally.price.interval
       value
     }
