@@ -8,8 +8,9 @@ taken to lie inside the larger ones). With top values on two sides, frequent val
 by one.
 
 Two measurements correct this model, both as factors: the measured join of a pair of relations, for
-every set that holds both, and the rows that executed joins counted (see `corrections`). Everything
-is summed up as logarithms, as `row_estimates` does for all sets of a query at once.
+every set that holds both (see `measured_pairs`), and the rows that executed joins counted (see
+`corrections`). Everything is summed up as logarithms, as `row_estimates` does for all sets of a
+query at once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.cost_model import FloatArray
+from adaptive.measured_pairs import implied_by
 from adaptive.query_graph import ColumnStatistics, FilterKind, JoinFilter, QueryGraph, bits
 from adaptive.statistics import Catalogue
 
@@ -91,12 +93,13 @@ class CardinalityEstimator:
             if mask & (mask - 1) == 0:
                 known = self._base[mask.bit_length() - 1]
             else:
-                known = math.exp(min(MAX_LOG, self._model(mask) + self._correction(mask)))
+                logs = self._model(mask) + self._measured(mask) + self._correction(mask)
+                known = math.exp(min(MAX_LOG, logs))
             self._unfiltered[mask] = known
         return known
 
     def _model(self, mask: int) -> float:
-        """Logarithm of the rows of a set by rows, distinct counts and measured pairs alone."""
+        """Logarithm of the rows of a set by rows and distinct counts alone."""
         known = self._modelled.get(mask)
         if known is None:
             # Always peeled from the highest position, so that a set has one value, in any order.
@@ -108,26 +111,34 @@ class CardinalityEstimator:
                 if sharing:
                     known += self._match(variable, sharing | 1 << position)
                     known -= self._match(variable, sharing)
-            for other, factor in self._pairs[position]:
-                if other & below:
-                    known += factor
             self._modelled[mask] = known
         return known
 
-    def _pair_factors(self, catalogue: Catalogue) -> tuple[tuple[tuple[int, float], ...], ...]:
-        """Position -> (set of one lower position, logarithm of measured over modelled rows)."""
-        factors: list[list[tuple[int, float]]] = [[] for _ in self.graph.relations]
+    def _measured(self, mask: int) -> float:
+        """Logarithm of what measured pairs add to the model of a set."""
+        return sum(
+            factor
+            for both, implied, factor in self._pairs
+            if both & ~mask == 0 and implied & mask == 0
+        )
+
+    def _pair_factors(self, catalogue: Catalogue) -> list[tuple[int, int, float]]:
+        """(set of a measured pair, relations that imply it, logarithm of measured over modelled rows)."""
+        measured = {}
         positions = self.graph.positions
-        for (left, right), measured in catalogue.matches().items():
+        for (left, right), rows in catalogue.matches().items():
             if left in positions and right in positions:
                 low, high = sorted((positions[left], positions[right]))
-                model = self._logs[low] + self._logs[high]
-                both = 1 << low | 1 << high
-                for variable, members in self._shared[high]:
-                    if members >> low & 1:
-                        model += self._match(variable, both)
-                factors[high].append((1 << low, pair_factor(measured, model)))
-        return tuple(map(tuple, factors))
+                measured[low, high] = rows
+        factors = []
+        for (low, high), implied in implied_by(self.graph, measured).items():
+            both = 1 << low | 1 << high
+            model = self._logs[low] + self._logs[high]
+            for variable, members in self._shared[high]:
+                if members >> low & 1:
+                    model += self._match(variable, both)
+            factors.append((both, implied, pair_factor(measured[low, high], model)))
+        return factors
 
     def _correction(self, mask: int) -> float:
         for counted, factor in self._corrections:

@@ -23,6 +23,7 @@ from adaptive.cardinality import (
     pair_factor,
 )
 from adaptive.cost_model import FloatArray
+from adaptive.measured_pairs import implied_by
 from adaptive.query_graph import ColumnStatistics, QueryGraph, RelationStatistics, bits
 from adaptive.statistics import Catalogue
 from adaptive.sub_plans import IntArray, Reach, SubPlans
@@ -234,9 +235,12 @@ class RowEstimates:
                     moved.add(1 << pair[0] | 1 << pair[1])
             if measured.keys() != self._pairs.keys():
                 masks = self._sub_plans.masks
+                implied = implied_by(self.graph, measured)
                 self._pair_parts = np.array(
                     [
-                        (masks & (1 << low | 1 << high)) == (1 << low | 1 << high)
+                        # Those that hold both relations, and none that implies the pair.
+                        (masks & (1 << low | 1 << high | implied[low, high]))
+                        == (1 << low | 1 << high)
                         for low, high in measured
                     ],
                     dtype=np.float64,
