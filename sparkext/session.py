@@ -25,6 +25,10 @@ EXTENSION = "org.apache.spark.sql.cqels.CqelsExtensions"
 # with the default page size every hash relation of Spark takes 64 MB, however small.
 LAUNCH_SETTINGS = {"spark.sql.codegen.cache.maxEntries": "1000", "spark.buffer.pageSize": "1m"}
 
+# Look-ups in large indexes wait for memory; with small pages, for the page table as well.
+HUGE_PAGES = "-XX:+UseTransparentHugePages"
+_HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
 _CONNECT = (
     "Spark Connect is not supported: the extension works inside the Spark driver, which a Connect"
     " client cannot reach. Use a classic session"
@@ -34,9 +38,9 @@ _CONNECT = (
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add the extension to `builder` and give it back; call it before ``getOrCreate()``.
 
-    Sets what must be known when the JVM starts (the jar, the extension, code cache, page size) and
+    Sets what must be known when the JVM starts (the jar, the extension, code cache, page sizes) and
     no other setting. Lists of the user (jars, class path, extensions) are appended to, and a value
-    the user chose for code cache or page size stays.
+    the user chose for code cache, page size or default options of Java stays.
 
     Raises TypeError when `builder` is no builder, SessionError when a session is already running
     without the extension, with Spark Connect, or without Java 17; JarError when there is no jar.
@@ -60,10 +64,24 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder.config("spark.driver.extraClassPath", _append(class_path, path, os.pathsep))
     extensions = known.get("spark.sql.extensions")
     builder.config("spark.sql.extensions", _append(extensions, EXTENSION, ","))
-    for key, value in LAUNCH_SETTINGS.items():
+    for key, value in launch_settings().items():
         if key not in known:
             builder.config(key, value)
     return builder
+
+
+def launch_settings(mode: Path = _HUGE_PAGES_MODE) -> dict[str, str]:
+    """The settings that `configure` adds where the user chose none, beside jar and extension.
+
+    Java is asked to use huge pages where the file `mode` says that the system offers them: without
+    them, it would complain at each start.
+    """
+    try:
+        offered = "[never]" not in mode.read_text(encoding="utf-8")
+    except OSError:
+        offered = False  # No Linux, or one without huge pages.
+    java = {"spark.driver.defaultJavaOptions": HUGE_PAGES} if offered else {}
+    return {**LAUNCH_SETTINGS, **java}
 
 
 def require_extension(spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ from bench.data.world import World
 from bench.peers import relational
 from bench.peers.protocol import Evaluation, FastestVariant, milliseconds_since, serve
 from bench.windows import WINDOWS, WindowContent
+from sparkext import session
 
 # The citing pairs of Q4 are 10 M rows at scale 1: left out, as their scan outweighs the joins.
 VARIANTS = {"q1": ["tables"], "q2": ["tables", "pairs"], "q3": ["tables"], "q4": ["tables"]}
@@ -26,8 +27,7 @@ def launch_settings(scale: float) -> dict[str, str]:
         "spark.driver.memory": f"{round(2 + min(scale, 10) * 0.6)}g",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        "spark.sql.codegen.cache.maxEntries": "1000",
-        "spark.buffer.pageSize": "1m",
+        **session.launch_settings(),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import sparkext
 from sparkext import jar, toolchain
 from sparkext.errors import SessionError
-from sparkext.session import EXTENSION, require_extension
+from sparkext.session import EXTENSION, HUGE_PAGES, launch_settings, require_extension
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDED = {
@@ -23,6 +23,7 @@ ADDED = {
     "spark.sql.extensions",
     "spark.sql.codegen.cache.maxEntries",
     "spark.buffer.pageSize",
+    *launch_settings(),
 }
 QUIET = '.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")'
 PREAMBLE = f"""
@@ -96,6 +97,31 @@ def test_lists_of_the_user_are_kept_and_their_values_too(no_defaults: Path) -> N
     assert once["spark.buffer.pageSize"] == "2m"
     assert once["spark.sql.codegen.cache.maxEntries"] == "5000"
     assert options(sparkext.configure(builder)) == once
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [
+        ("always [madvise] never", True),
+        ("[always] madvise never", True),
+        ("always madvise [never]", False),
+    ],
+)
+def test_huge_pages_are_asked_for_where_there_are_any(
+    tmp_path: Path, mode: str, asked: bool
+) -> None:
+    (tmp_path / "enabled").write_text(mode + "\n")
+    settings = launch_settings(tmp_path / "enabled")
+    assert (settings.get("spark.driver.defaultJavaOptions") == HUGE_PAGES) is asked
+
+
+def test_huge_pages_are_not_asked_for_where_nothing_is_known_of_them(tmp_path: Path) -> None:
+    assert "spark.driver.defaultJavaOptions" not in launch_settings(tmp_path / "enabled")
+
+
+def test_default_options_of_java_stay_as_the_user_chose_them(no_defaults: Path) -> None:
+    builder = SparkSession.builder.config("spark.driver.defaultJavaOptions", "-Xss8m")
+    assert options(sparkext.configure(builder))["spark.driver.defaultJavaOptions"] == "-Xss8m"
 
 
 def test_lists_in_the_defaults_file_are_kept(no_defaults: Path) -> None:
