@@ -16,8 +16,9 @@ install: $(VENV)/.runtime ## Install everything needed to run queries into .venv
 demo: $(VENV)/.runtime ## Generate a small world, stream through it, print answers, plans and times
 	$(PYTHON) -m bench.demo
 
+# Two processes, each with a Spark of its own; the tests of a file stay together.
 test: $(VENV)/.dev ## Run the tests, under ten minutes
-	$(PYTHON) -m pytest -m "$(QUICK)"
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(QUICK)"
 
 test-all: $(VENV)/.dev ## Run all tests: clusters, long runs, the W3C suite, installation
 	$(PYTHON) -m pytest
