@@ -40,25 +40,36 @@ private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
   fill()
 
   private def fill(): Unit = {
-    var row = 0
+    val ids = new Array[Long](TermColumn.Block)
+    val known = new Array[Array[Byte]](TermColumn.Block)
     var last = 0L
     var from = 0
     var until = 0
-    while (row < n) {
-      val id = rows(row, c)
-      if (id == 0L) nulls += 1
-      else {
-        validity(row >> 3) = (validity(row >> 3) | (1 << (row & 7))).toByte
-        if (id == last) sink.append(sink.array, from, until - from)
+    var begin = 0
+    while (begin < n) {
+      val count = math.min(TermColumn.Block, n - begin)
+      var i = 0
+      while (i < count) { ids(i) = rows(begin + i, c); i += 1 }
+      texts.find(ids, count, known)
+      i = 0
+      while (i < count) {
+        val id = ids(i)
+        val row = begin + i
+        if (id == 0L) nulls += 1
         else {
-          from = sink.length
-          texts.append(id, sink)
-          until = sink.length
-          last = id
+          validity(row >> 3) = (validity(row >> 3) | (1 << (row & 7))).toByte
+          if (id == last) sink.append(sink.array, from, until - from)
+          else {
+            from = sink.length
+            if (known(i) != null) sink.append(known(i)) else texts.append(id, sink)
+            until = sink.length
+            last = id
+          }
         }
+        ends(row + 1) = sink.length
+        i += 1
       }
-      ends(row + 1) = sink.length
-      row += 1
+      begin += count
     }
   }
 
@@ -72,6 +83,11 @@ private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
   }
 }
 
+private object TermColumn {
+  /** Rows whose texts are looked for together. */
+  private final val Block = 128
+}
+
 /** Texts of terms, those of static data through a small cache of the ones answered lately.
  *
  *  A look-up in a dictionary of millions costs several cache misses, and a query answers the same people again and
@@ -80,9 +96,30 @@ private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
 final class StaticTexts(dictionary: Dictionary) {
   private val ids = new Array[Long](StaticTexts.Slots)
   private val texts = new Array[Array[Byte]](StaticTexts.Slots)
+  private var touched = 0L // read by nobody; without it, the touching would be compiled away
+
+  /** The texts of the first `count` ids that are in the cache, null for the others.
+   *
+   *  Steps of many ids at a time, none of which waits for another: the processor has many of their cache misses under way
+   *  at once, where one term after the other would wait for each.
+   */
+  def find(wanted: Array[Long], count: Int, found: Array[Array[Byte]]): Unit = {
+    var i = 0
+    while (i < count) {
+      val slot = StaticTexts.slot(wanted(i))
+      found(i) = if (ids(slot) == wanted(i)) texts(slot) else null
+      i += 1
+    }
+    i = 0
+    while (i < count) {
+      val text = found(i)
+      if (text != null) touched += text.length // the text will be there when it is copied
+      i += 1
+    }
+  }
 
   def append(id: Long, sink: ByteSink): Unit = {
-    val slot = (LongTable.mix(0L, id) >>> 32).toInt & (StaticTexts.Slots - 1)
+    val slot = StaticTexts.slot(id)
     if (ids(slot) == id) {
       val text = texts(slot)
       sink.append(text, 0, text.length)
@@ -101,4 +138,6 @@ final class StaticTexts(dictionary: Dictionary) {
 private object StaticTexts {
   val Slots: Int = 1 << 15
   val LongestKept = 256
+
+  @inline private def slot(id: Long): Int = (LongTable.mix(0L, id) >>> 32).toInt & (Slots - 1)
 }

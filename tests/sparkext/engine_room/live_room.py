@@ -99,6 +99,13 @@ class LiveRoom:
         """The id of a term given by its canonical text; the dictionary keeps it."""
         return int(self.dictionary.encodeRetained(text))
 
+    def keep_static(self, texts: Iterable[str]) -> None:
+        """Make terms, by their canonical texts, those of static data: they never leave."""
+        layer = getattr(self.cqels, "CompactDictionary$Builder")(16)
+        for text in texts:
+            layer.add(text)
+        self.dictionary.addStatic(layer.build())
+
     def text(self, term: int) -> str:
         """The canonical text of a term."""
         return str(self.dictionary.text(term))

@@ -254,3 +254,21 @@ def test_stock_spark_gives_the_same_answers_over_changing_content(live: LiveRoom
 
 def _all(sequence: Any) -> list[Any]:
     return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def test_many_terms_are_decoded_whether_they_were_lately_or_not(live: LiveRoom) -> None:
+    people = [iri(f"person{n % 150}") for n in range(700)]
+    notes = [f'"{"note " * (n % 90)}{n}"' if n % 7 else None for n in range(700)]
+    live.keep_static({*people[::3], *filter(None, notes[::2])})
+    rows = [
+        (live.id(person), 0 if note is None else live.id(note))
+        for person, note in zip(people, notes, strict=True)
+    ]
+    content = live.static("many", rows)
+    plans = live.room.plans(live.prepare(live.frame(content, "person", "note")))
+    query = live.room.query("many", plans, live.names("person", "note"), 2, "RSTREAM")
+    for _ in range(2):
+        table = answers_file.take(json.loads(query.evaluate("", 0, False)), ("person", "note"))
+        assert Counter(
+            zip(*(column.to_pylist() for column in table.columns), strict=True)
+        ) == Counter(zip(people, notes, strict=True))
