@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from functools import reduce
@@ -27,9 +28,17 @@ from sparkext.language.algebra import (
     Variable,
     Window,
 )
-from sparkext.language.expressions import BuiltinCall, Exists, Expression, VariableReference
+from sparkext.language.expressions import (
+    BuiltinCall,
+    Exists,
+    Expression,
+    Not,
+    Or,
+    VariableReference,
+)
 from sparkext.language.support import expressions_of
 from sparkext.r2r.inner_patterns import exists_of, map_expressions
+from sparkext.r2r.local_names import rename, variables_of
 from sparkext.rewriting.bound_variables import (
     certain_variables,
     holds_exists,
@@ -95,12 +104,11 @@ def _same(node: Node) -> GraphUse:
     return uses.pop() if len(uses) == 1 else GraphUse.OTHER
 
 
-def named_afterwards(node: Graph) -> Node | None:
+def named_afterwards(node: Graph) -> Node:
     """``GRAPH ?g { P }``, where the name is a column of P's triples, with the ?g that P speaks of another one.
 
     Inside the group ?g is not bound yet; its solutions are joined with the name (SPARQL 1.1, section 18.6). Before,
-    ``Graph(?g, Filter(?g = .., P))``; after, ``Extend(Graph(?h, Filter(?g = .., P)), ?g, ?h)``. None: P may or may not
-    bind ?g, so that a column would not do.
+    ``Graph(?g, Filter(?g = .., P))``; after, ``Extend(Graph(?h, Filter(?g = .., P)), ?g, ?h)``.
 
     >>> from sparkext.language.algebra import TriplePattern
     >>> a, g = Variable("a"), Variable("g")
@@ -114,14 +122,39 @@ def named_afterwards(node: Graph) -> Node | None:
     assert isinstance(name, Variable)
     if _joins_with(name, node.input):
         return node
-    hidden = Variable(f"_:graph of {name.name}")
-    inner = replace(node, name=hidden)
-    if name not in node.input.variables:
-        return Extend(inner, name, VariableReference(hidden))
-    if name not in certain_variables(node.input):
-        return None
-    same = BuiltinCall("SAMETERM", (VariableReference(name), VariableReference(hidden)))
-    return Filter(same, inner)
+    hidden = unused("graph of", name, node.input)
+    return joined_with_name(node.input, name, hidden, lambda p: replace(node, name=hidden, input=p))
+
+
+def joined_with_name(
+    pattern: Node, name: Variable, carried: Variable, evaluated: Callable[[Node], Node]
+) -> Node:
+    """The solutions of a pattern joined with the name of their graph, which `evaluated` has them carry along.
+
+    What does not bind the name gets it; what binds it must bind it to that graph. What may bind it or not gets it, too.
+    Before, ``P``; after, ``Extend(Filter(!BOUND(?own) || SAMETERM(?own, ?h), P with ?own for ?g and ?h), ?g, ?h)``.
+    """
+    read = VariableReference(carried)
+    if name not in pattern.variables:
+        return Extend(evaluated(pattern), name, read)
+    if name in certain_variables(pattern):
+        return Filter(BuiltinCall("SAMETERM", (VariableReference(name), read)), evaluated(pattern))
+    own = unused("own", name, pattern)
+    bound = VariableReference(own)
+    fits = Or(Not(BuiltinCall("BOUND", (bound,))), BuiltinCall("SAMETERM", (bound, read)))
+    return Extend(Filter(fits, evaluated(rename(pattern, {name: own}))), name, read)
+
+
+def unused(role: str, name: Variable, pattern: Node) -> Variable:
+    """A hidden variable that a pattern does not mention, be it of the same role for a GRAPH inside.
+
+    >>> unused("graph of", Variable("g"), Bgp(())).name
+    '_:graph of g'
+    """
+    found, mentioned = Variable(f"_:{role} {name.name}"), variables_of(pattern)
+    while found in mentioned:
+        found = Variable(f"{found.name}'")
+    return found
 
 
 def _joins_with(name: Variable, node: Node) -> bool:
@@ -171,9 +204,7 @@ def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
         return node
     use = graph_use(node.input)
     if use is GraphUse.EVERY:
-        named = named_afterwards(node)
-        if named is not None:
-            return named
+        return named_afterwards(node)
     if use is GraphUse.NONE or not graphs:
         return Join(node.input, _names(node.name, graphs))
     parts: list[Node] = [

@@ -30,9 +30,14 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
-from sparkext.r2r.graph_variables import GraphUse, graph_use, named_afterwards
+from sparkext.r2r.graph_variables import (
+    GraphUse,
+    graph_use,
+    joined_with_name,
+    named_afterwards,
+    unused,
+)
 from sparkext.r2r.inner_patterns import map_expressions, transform_everywhere
-from sparkext.rewriting.bound_variables import certain_variables
 from static_data.terms import Iri
 
 
@@ -93,23 +98,13 @@ def _in_window(node: Node) -> Node:
     use = graph_use(node.input)
     place = node.position or Position(1, 1)
     if use is GraphUse.EVERY:
-        named = named_afterwards(node)
-        if named is None:
-            raise UnsupportedFeatureError(
-                f"GRAPH {node.name} inside WINDOW, around what may bind {node.name} or not, is not supported",
-                *place,
-            )
-        return named
+        return named_afterwards(node)
     if use is GraphUse.NONE:
         return Join(node.input, _element_names(node.name))
-    carried = Variable(f"_:graph of {node.name.name}")
-    inner = _carrying(node.input, carried, place)
-    if node.name not in node.input.variables:
-        return Extend(inner, node.name, VariableReference(carried))
-    if node.name not in certain_variables(node.input):
-        raise _refused(f"{node.name} that may be unbound", place)
-    same = BuiltinCall("SAMETERM", (VariableReference(node.name), VariableReference(carried)))
-    return Filter(same, inner)
+    carried = unused("graph of", node.name, node.input)
+    return joined_with_name(
+        node.input, node.name, carried, lambda pattern: _carrying(pattern, carried, place)
+    )
 
 
 def _carrying(node: Node, graph: Variable, place: Position) -> Node:

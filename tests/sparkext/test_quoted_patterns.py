@@ -15,7 +15,7 @@ from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation
 from sparkext.oracle.streams import StaticGraphs, triples_of
 from sparkext.recorded_streams import StreamElement
-from static_data.terms import QuotedTriple, parse_term
+from static_data.terms import Iri, QuotedTriple, parse_term
 from tests.oracle.evaluation import Bag, bag
 from tests.sparkext.random_star import PatternWriter, random_triple
 
@@ -174,6 +174,36 @@ def check_random(world: StarWorld, random: Random, unnamed: bool) -> None:
     assert list(told) == list(wanted), text
     for t, rows in wanted.items():
         assert told[t] == rows, f"at {t}: {text}"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "?x :p ?y OPTIONAL { ?y :q ?g }",
+        "{ SELECT ?x ?g { ?x :p ?y OPTIONAL { ?y :q ?g } } }",
+        "?x :p ?y OPTIONAL { GRAPH ?g { ?y :q ?z OPTIONAL { ?z :p ?g } } }",
+    ],
+)
+def test_a_graph_around_what_may_bind_its_variable_or_not(world: StarWorld, inner: str) -> None:
+    stream = f"{E}stream-{next(_numbers)}"
+    contents = {
+        "g1": [("a", "p", "b"), ("b", "q", "g1"), ("c", "p", "d")],
+        "g2": [("a", "p", "b"), ("b", "q", "g1"), ("g1", "p", "g2")],
+        "b": [("b", "p", "a"), ("a", "q", "a"), ("a", "p", "b")],
+    }
+    elements = [
+        StarElement(
+            1, E + name, tuple(QuotedTriple(*(Iri(E + t) for t in triple)) for triple in triples)
+        )
+        for name, triples in contents.items()
+    ]
+    clause = f"FROM NAMED WINDOW :w ON <{stream}> [RANGE 4]"
+    text = f"PREFIX : <{E}> SELECT * {clause} {{ WINDOW :w {{ GRAPH ?g {{ {inner} }} }} }}"
+    told = answered(world.engine, text, stream, elements, 4)
+    recorded = {stream: [e.pushed() for e in elements]}
+    answers = ContinuousEvaluation(parse_query(text), recorded, world.static).answers()
+    assert told == {t: bag(answer.rows) for t, answer in answers.items()}
+    assert sum(told[1].values()) > 1
 
 
 @pytest.mark.parametrize("seed", range(12))
