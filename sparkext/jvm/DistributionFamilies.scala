@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.commons.math3.distribution.{BetaDistribution, GammaDistribution}
-import org.apache.commons.math3.special.Erf
+import org.apache.commons.math3.special.{Beta => BetaFunction, Erf, Gamma => GammaFunction}
 
 /** The families by name. Parameters in square brackets may be left out. */
 object DistributionFamilies {
@@ -134,13 +134,16 @@ final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends
 /** G(shape, scale[, location]). */
 final case class Gamma(shape: Double, scale: Double, location: Double) extends Distribution {
   private[cqels] override def family: Int = 7
-  @transient private lazy val gamma = new GammaDistribution(null, shape, scale, 1e-12)
+  @transient private lazy val standard = new GammaDistribution(null, shape, 1, 1e-12)
   override def mean: Double = location + shape * scale
   override def variance: Double = shape * scale * scale
   override def lower: Double = location
   override def upper: Double = Double.PositiveInfinity
-  override def cdf(x: Double): Double = if (x <= location) 0 else if (x.isInfinite) 1 else gamma.cumulativeProbability(x - location)
-  override def quantile(p: Double): Double = location + gamma.inverseCumulativeProbability(p)
+  override def cdf(x: Double): Double = if (x <= location) 0 else if (x.isInfinite) 1 else standard.cumulativeProbability((x - location) / scale)
+  override def quantile(p: Double): Double = {
+    val near = NearEnd.quantile(p, shape, GammaFunction.logGamma(shape + 1), -1)
+    location + scale * (if (near.isNaN) standard.inverseCumulativeProbability(p) else near)
+  }
   override def breaks: Array[Double] = {
     val deviation = math.sqrt(variance)
     Array(location, mean, mean + 3 * deviation, mean + 12 * deviation)
@@ -157,12 +160,30 @@ final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double)
   override def mean: Double = lower + width * alpha / (alpha + beta)
   override def variance: Double = { val s = alpha + beta; width * width * alpha * beta / (s * s * (s + 1)) }
   override def cdf(x: Double): Double = if (x <= lower) 0 else if (x >= upper) 1 else standard.cumulativeProbability((x - lower) / width)
-  override def quantile(p: Double): Double = lower + width * standard.inverseCumulativeProbability(p)
+  override def quantile(p: Double): Double = {
+    val whole = BetaFunction.logBeta(alpha, beta)
+    val left = NearEnd.quantile(p, alpha, whole + math.log(alpha), 1 - beta)
+    val right = NearEnd.quantile(1 - p, beta, whole + math.log(beta), 1 - alpha)
+    if (!left.isNaN) lower + width * left
+    else if (!right.isNaN) upper - width * right
+    else lower + width * standard.inverseCumulativeProbability(p)
+  }
   override def breaks: Array[Double] = Array(lower, mean, upper)
   override def shifted(by: Double): Distribution = Beta(alpha, beta, lower + by, upper + by)
   override def negated: Distribution = Beta(beta, alpha, -upper, -lower)
   override def literal: String =
     if (lower == 0 && upper == 1) Distribution.write("B", alpha, beta) else Distribution.write("B", alpha, beta, lower, upper)
+}
+
+/** Quantiles beside an end of the support where the cdf is a power of the distance, which a search by distance would miss:
+ *  with a small exponent much of the probability lies there.
+ */
+private object NearEnd {
+  /** x with p = x^k e^(-scale) (1 + c k / (k + 1) x), NaN where it is too large for two terms of the series. */
+  def quantile(p: Double, k: Double, scale: Double, c: Double): Double = {
+    val x = math.exp((math.log(p) + scale) / k)
+    if (x * math.max(1, math.abs(c)) < 1e-5) x * math.exp(-math.log1p(c * k / (k + 1) * x) / k) else Double.NaN
+  }
 }
 
 /** H(edge 0, weight 1, edge 1, weight 2, edge 2 ...): evenly spread between two edges, weights in proportion. */

@@ -3,7 +3,8 @@ package org.apache.spark.sql.cqels
 /** The sum of two independent numbers whose distribution has no family of its own: kept as the sum that it is.
  *
  *  Written as Sum(N(0, 1), U(0, 1)), or Difference(..) where the second has no negative in its family. Nothing is
- *  approximated when it is made; its cdf is one integral, P(X + Y <= z) = E P(X <= z - Y), to 1e-6.
+ *  approximated when it is made; its cdf is one integral, P(X + Y <= z) = E P(X <= z - Y), to 1e-6. A part that is a sum
+ *  itself is tabulated for it.
  */
 final case class DistributionSum(first: Distribution, second: Distribution, sign: Int) extends Distribution {
   override def mean: Double = first.mean + sign * second.mean
@@ -17,16 +18,27 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     if (all.length <= 25) all.sorted else all.sorted.grouped(all.length / 25 + 1).map(_.head).toArray
   }
 
+  @transient private lazy val tabulated = new TabulatedSum(this)
+
   override def cdf(x: Double): Double =
     if (x <= lower) 0.0
     else if (x >= upper) 1.0
-    else second match {
-      case points: PointDistribution =>
-        points.values.indices.foldLeft(0.0)((sum, i) => sum + points.weights(i) * first.cdf(x - sign * points.values(i)))
-      case _ =>
-        val cuts = first.breaks.map(b => second.cdf(sign * (x - b)))
-        Quadrature.unit(cuts)(u => first.cdf(x - sign * second.quantile(u)))
+    else {
+      val inner = DistributionSum.quick(first)
+      DistributionSum.quick(second) match {
+        case points: PointDistribution =>
+          points.values.indices.foldLeft(0.0)((sum, i) => sum + points.weights(i) * inner.cdf(x - sign * points.values(i)))
+        case outer =>
+          val cuts = inner.breaks.map(b => outer.cdf(sign * (x - b)))
+          Quadrature.unit(cuts)(u => inner.cdf(x - sign * outer.quantile(u)))
+      }
     }
+
+  /** A value with at most p below it, if p is small, or at most 1 - p above it: where the sum's tails begin. */
+  private[cqels] def reach(p: Double): Double = {
+    val each = if (p < 0.5) p / 2 else 1 - (1 - p) / 2
+    DistributionSum.reach(first, each) + sign * DistributionSum.reach(second, if (sign > 0) each else 1 - each)
+  }
 
   /** By halving: the cdf rises. */
   override def quantile(p: Double): Double = {
@@ -46,7 +58,10 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     to
   }
 
-  override def shifted(by: Double): Distribution = DistributionSum.make(first.shifted(by), second, sign)
+  // The part that is no sum is moved: what is known of the other one stays.
+  override def shifted(by: Double): Distribution =
+    if (first.isInstanceOf[DistributionSum]) DistributionSum.make(first, second.shifted(sign * by), sign)
+    else DistributionSum.make(first.shifted(by), second, sign)
   override def negated: Distribution = {
     val minus = first.negated
     if (minus == null) null else DistributionSum.make(minus, second, -sign)
@@ -60,8 +75,33 @@ object DistributionSum {
   final val Names = Set("Sum", "Difference")
   private final val MostPoints = 10000
 
+  /** The same distribution with a cdf that is no integral. */
+  private def quick(d: Distribution): Distribution = d match {
+    case sum: DistributionSum => sum.tabulated
+    case other => other
+  }
+
+  private def reach(d: Distribution, p: Double): Double = d match {
+    case sum: DistributionSum => sum.reach(p)
+    case other => other.quantile(p)
+  }
+
   /** X + Y of independent numbers, in a family where there is one: the law of the closed forms. */
-  def add(x: Distribution, y: Distribution): Distribution = (x, y) match {
+  def add(x: Distribution, y: Distribution): Distribution = representable(x, y, sum(x, y))
+
+  /** X - Y of independent numbers. */
+  def subtract(x: Distribution, y: Distribution): Distribution = {
+    val minus = y.negated
+    if (minus == null) representable(x, y, make(x, y, -1)) else add(x, minus)
+  }
+
+  /** Null where adding has left the range of numbers, as no literal could say it. */
+  private def representable(x: Distribution, y: Distribution, total: Distribution): Distribution =
+    if (isFinite(x.mean) && isFinite(y.mean) && !isFinite(total.mean)) null else total
+
+  private def isFinite(value: Double): Boolean = !value.isNaN && !value.isInfinite
+
+  private def sum(x: Distribution, y: Distribution): Distribution = (x, y) match {
     case (Normal(m, v), Normal(n, w)) => Normal(m + n, v + w)
     case (a: PointDistribution, b) if a.values.length == 1 => b.shifted(a.values(0))
     case (a, b: PointDistribution) if b.values.length == 1 => a.shifted(b.values(0))
@@ -73,14 +113,8 @@ object DistributionSum {
     case (a: Gamma, b: Gamma) if a.scale == b.scale => Gamma(a.shape + b.shape, a.scale, a.location + b.location)
     case (Exponential(r, l), Exponential(s, k)) if r == s => Gamma(2, 1 / r, l + k)
     case (a: Gamma, Exponential(r, l)) if a.scale * r == 1 => Gamma(a.shape + 1, a.scale, a.location + l)
-    case (a: Exponential, b: Gamma) => add(b, a) match { case sum: DistributionSum => make(a, b, 1); case family => family }
+    case (a: Exponential, b: Gamma) => sum(b, a) match { case sum: DistributionSum => make(a, b, 1); case family => family }
     case _ => make(x, y, 1)
-  }
-
-  /** X - Y of independent numbers. */
-  def subtract(x: Distribution, y: Distribution): Distribution = {
-    val minus = y.negated
-    if (minus == null) make(x, y, -1) else add(x, minus)
   }
 
   /** The sum as it is, points and what has cheap quantiles as its second part. */

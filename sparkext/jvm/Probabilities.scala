@@ -4,7 +4,7 @@ import org.apache.commons.math3.special.Erf
 
 /** Probabilities that compare independent numbers (uncertainty paper, Definitions 5 to 7).
  *
- *  Closed forms where there are any: normal with normal, points with everything. Else one integral over the quantiles u of
+ *  Closed forms where there are any: normal with normal, points with everything, a distribution with itself. Else one integral over the quantiles u of
  *  one side, P(X < Y) = integral over (0, 1) of P(X < quantile of Y at u), to 1e-6.
  */
 object Probabilities {
@@ -13,6 +13,7 @@ object Probabilities {
     case (a: PointDistribution, _) => weigh(a)(v => 1 - y.cdf(v))
     case (_, b: PointDistribution) => weigh(b)(x.below)
     case (Normal(m, v), Normal(n, w)) => 0.5 * Erf.erfc((m - n) / math.sqrt(2 * (v + w)))
+    case _ if x == y => 0.5
     case _ =>
       if (x.upper <= y.lower) 1.0
       else if (x.lower >= y.upper) 0.0

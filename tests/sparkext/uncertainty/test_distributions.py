@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scipy import special
 
 from tests.sparkext.uncertainty.scipy_families import FAMILIES, Family
 
@@ -98,6 +100,58 @@ def test_sums_and_differences(jvm: Jvm) -> None:
             assert made.mean() == pytest.approx(left.mean + sign * right.mean, abs=1e-9)
             assert made.variance() == pytest.approx(left.variance + right.variance, abs=1e-9)
             assert read.cdf(read.quantile(0.3)) >= 0.3 - STATED_ERROR
+
+
+def test_sums_of_many(jvm: Jvm) -> None:
+    """Twelve uniforms (Irwin and Hall's distribution), and exponentials of unlike rates, which have closed forms."""
+    total = "T(0, 2, 1)"
+    for _ in range(5):
+        total = f"Sum({total}, T(0, 2, 1))"
+    made = jvm.parse(total)
+    for x in (3.0, 5.2, 6.0, 7.5, 9.9):
+        terms = ((-1) ** k * math.comb(12, k) * (x - k) ** 12 for k in range(int(x) + 1))
+        assert made.cdf(x) == pytest.approx(sum(terms) / math.factorial(12), abs=STATED_ERROR), x
+    assert made.quantile(0.5) == pytest.approx(6, abs=STATED_ERROR)
+    rates = (1.0, 2.5, 4.0, 0.5)
+    made = jvm.parse("Sum(Sum(Exp(1), Exp(2.5)), Sum(Exp(4), Exp(0.5)))")
+    for x in (0.1, 1.0, 2.5, 6.0, 15.0):
+        above = 0.0
+        for rate in rates:
+            others = [other / (other - rate) for other in rates if other != rate]
+            above += math.prod(others) * math.exp(-rate * x)
+        assert made.cdf(x) == pytest.approx(1 - above, abs=STATED_ERROR), x
+        moved = jvm.probabilities.greater(made.shifted(3.0), x + 3)
+        assert moved == pytest.approx(above, abs=STATED_ERROR)
+    assert jvm.probabilities.less(jvm.parse("N(-40, 1)"), made) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("shapes", [(0.2, 0.2), (0.05, 1.5), (0.3, 0.02), (40.0, 60.0)])
+@pytest.mark.parametrize("scales", [(1.0, 1.0), (1e-12, 3e-12), (5e9, 1e9)])
+def test_gammas_of_all_shapes_and_scales(
+    jvm: Jvm, shapes: tuple[float, float], scales: tuple[float, float]
+) -> None:
+    """Of two gammas over a common scale, the part of the sum that is the first is a beta."""
+    x, y = (
+        jvm.parse(f"G({shape}, {scale})") for shape, scale in zip(shapes, scales, strict=True)
+    )
+    expected = special.betainc(*shapes, scales[1] / sum(scales))
+    assert jvm.probabilities.less(x, y) == pytest.approx(expected, abs=STATED_ERROR)
+    assert jvm.probabilities.less(y, x) == pytest.approx(1 - expected, abs=STATED_ERROR)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.2, 0.2), (0.2, 3.0), (2.0, 0.3), (1.0, 3000.0)])
+def test_betas_of_all_shapes(jvm: Jvm, a: float, b: float) -> None:
+    x, uniform = jvm.parse(f"B({a}, {b})"), jvm.parse("U(0, 1)")
+    assert jvm.probabilities.less(uniform, x) == pytest.approx(a / (a + b), abs=STATED_ERROR)
+    assert jvm.probabilities.less(x, x) == 0.5
+    for p in (1e-9, 1e-4, 0.02, 0.6, 0.97):
+        assert x.cdf(x.quantile(p)) == pytest.approx(p, abs=1e-8)
+
+
+def test_sums_beyond_the_range_of_numbers_are_none(jvm: Jvm) -> None:
+    huge = jvm.parse("N(1e308, 1)")
+    assert jvm.sums.add(huge, huge) is None
+    assert jvm.sums.subtract(jvm.parse("C(-1e308)"), jvm.parse("C(1e308)")) is None
 
 
 # The values of the uncertainty paper's definitions, six digits each.
