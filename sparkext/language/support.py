@@ -11,10 +11,13 @@ from sparkext.language.algebra import (
     Filter,
     Group,
     LeftJoin,
+    Minus,
     Node,
     OrderBy,
     Position,
     Service,
+    Slice,
+    Values,
 )
 from sparkext.language.casts import cast_of
 from sparkext.language.expressions import (
@@ -35,6 +38,15 @@ REFUSED_EXPRESSIONS: Final[dict[type[Expression], str]] = {}
 # ------------------------------------------------------------------------------------------
 
 _Finding = tuple[Position, str]
+_WRITTEN: Final[dict[type[Node], str]] = {
+    Extend: "BIND",
+    Group: "GROUP BY or an aggregate",
+    LeftJoin: "OPTIONAL",
+    Minus: "MINUS",
+    OrderBy: "ORDER BY",
+    Slice: "LIMIT or OFFSET",
+    Values: "VALUES",
+}
 _NOWHERE: Final = Position(1, 1)
 
 
@@ -52,6 +64,16 @@ def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> No
     if findings:
         (line, column), what = findings[0]
         raise UnsupportedFeatureError(f"{what} {_is_are(what)} not supported yet", line, column)
+
+
+def as_written(node: Node) -> str:
+    """What a query writes for a node of the algebra, for messages.
+
+    >>> from sparkext.language.parser import parse_query
+    >>> as_written(parse_query("SELECT * { ?s ?p ?o } LIMIT 1").pattern)
+    'LIMIT or OFFSET'
+    """
+    return _WRITTEN.get(type(node), type(node).__name__.upper())
 
 
 def _is_are(what: str) -> str:

@@ -10,8 +10,10 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+import pyoxigraph as ox
+
 from sparkext.oracle.evaluation import Row
-from static_data.terms import XSD, BlankNode, Literal, QuotedTriple, Term, parse_term
+from static_data.terms import XSD, BlankNode, Iri, Literal, QuotedTriple, Term, parse_term
 
 _INTEGERS: Final = {
     XSD + name
@@ -100,6 +102,7 @@ def comparable(text: str) -> object:
 def _comparable(term: Term) -> object:
     match term:
         case Literal():
+            term = _kept(term)
             return (_value(term), term.datatype.value, term.language)
         case BlankNode():
             return _Blank(term.label)
@@ -112,6 +115,23 @@ def _comparable(term: Term) -> object:
 @dataclass(frozen=True)
 class _Blank:
     label: str
+
+
+_STORE: Final = ox.Store()
+_ANY: Final = ox.NamedNode("urn:cqels:oracle:any")
+
+
+def _kept(literal: Literal) -> Literal:
+    """The literal as Oxigraph's store gives it back: by value, of a derived type of integer as an integer."""
+    datatype = literal.datatype.value
+    if not datatype.startswith(XSD) or datatype == XSD + "string":
+        return literal
+    quad = ox.Quad(_ANY, _ANY, ox.Literal(literal.lexical, datatype=ox.NamedNode(datatype)))
+    _STORE.add(quad)
+    (stored,) = _STORE
+    _STORE.remove(quad)
+    assert isinstance(stored.object, ox.Literal)
+    return Literal(stored.object.value, Iri(stored.object.datatype.value))
 
 
 def _value(literal: Literal) -> object:

@@ -34,7 +34,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import Aggregate, Expression
-from sparkext.language.support import expressions_of
+from sparkext.language.support import as_written, expressions_of
 from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
 from sparkext.r2r.existence import Existence, optional_where_found
@@ -154,7 +154,7 @@ class PatternCompiler:
             case _:
                 where = node.position or (1, 1)
                 raise UnsupportedFeatureError(
-                    f"{type(node).__name__} is not supported here", *where
+                    f"{as_written(node)} is not supported here", *where
                 )
 
     # -- joins ------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ class PatternCompiler:
         ]
         aggregates = [
             self.expressions.aggregate(
-                cast(Aggregate, aggregate), columns, list(columns.values())
+                cast(Aggregate, aggregate), columns, list(columns.values()), inner.certain
             ).alias(column_name(name))
             for (name, _), aggregate in zip(node.aggregates, marked[len(node.keys) :], strict=True)
         ]

@@ -252,11 +252,16 @@ class ExpressionCompiler:
                 return self._call("cqels_less_or_equal", right, left)
 
     def aggregate(
-        self, aggregate: Aggregate, columns: Mapping[Variable, Column], all_columns: list[Column]
+        self,
+        aggregate: Aggregate,
+        columns: Mapping[Variable, Column],
+        all_columns: list[Column],
+        certain: frozenset[Variable] = frozenset(),
     ) -> Column:
         """One set function over a group (SPARQL 1.1, section 18.5.1).
 
-        `all_columns` are all columns of the group's input, which COUNT(DISTINCT *) looks at.
+        `all_columns` are all columns of the group's input, which COUNT(DISTINCT *) looks at; `certain` are the
+        variables that are never unbound there.
         """
         if aggregate.argument is None:
             if not aggregate.distinct:
@@ -282,10 +287,13 @@ class ExpressionCompiler:
                 gathered = (F.collect_set if aggregate.distinct else F.collect_list)(marked)
                 between = self._constant(Literal(aggregate.separator or "").n3())
                 return self._call("cqels_group_concat", gathered, between)
-            case "MIN":
-                return self._call("cqels_min", value)
-            case "MAX":
-                return self._call("cqels_max", value)
+            case "MIN" | "MAX":
+                found = self._call(f"cqels_{aggregate.name.lower()}", value)
+                argument = aggregate.argument
+                if isinstance(argument, VariableReference) and argument.variable in certain:
+                    return found
+                # An error among the values is one of the whole, as in a sum.
+                return F.when(F.count(value) == F.count(F.lit(1)), found)
             case _:  # SAMPLE: any value will do
                 return F.any_value(value, F.lit(True))
 

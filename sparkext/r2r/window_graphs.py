@@ -30,6 +30,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
+from sparkext.language.support import as_written
 from sparkext.r2r.graph_variables import (
     GraphUse,
     graph_use,
@@ -144,7 +145,7 @@ def _carrying(node: Node, graph: Variable, place: Position) -> Node:
             grouped = replace(node, input=inner, keys=keys)
             return grouped if node.keys else Union(grouped, _of_nothing(node, inner, graph))
         case _:
-            raise _refused(type(node).__name__, place)
+            raise _refused(as_written(node), place)
 
 
 def _of_nothing(node: Group, carried: Node, graph: Variable) -> Node:

@@ -56,5 +56,9 @@ def test_numbers_are_compared_by_value_in_their_datatype() -> None:
     assert not compare_rows([(f'"1.0E0"^^<{xsd}double>',)], [(f'"1"^^<{xsd}double>',)])
     assert compare_rows([(f'"1"^^<{xsd}double>',)], [(f'"1"^^<{xsd}integer>',)])
     assert compare_rows([(f'"1.5"^^<{xsd}decimal>',)], [(f'"1.6"^^<{xsd}decimal>',)])
+    assert not compare_rows([(f'"7"^^<{xsd}integer>',)], [(f'"07"^^<{xsd}unsignedByte>',)])
+    assert compare_rows([(f'"7"^^<{xsd}integer>',)], [(f'"8"^^<{xsd}unsignedByte>',)])
+    assert not compare_rows([(f'"INF"^^<{xsd}double>',)], [(f'"1e400"^^<{xsd}double>',)])
+    assert not compare_rows([(f'"PT1M"^^<{xsd}duration>',)], [(f'"PT60S"^^<{xsd}duration>',)])
     zoned = [(f'"2026-01-01T00:00:00{end}"^^<{xsd}dateTime>',) for end in (".500Z", ".5+00:00")]
     assert not compare_rows(zoned[:1], zoned[1:])

@@ -110,6 +110,11 @@ def test_an_optional_by_lot_is_refused(engine: Engine) -> None:
         ("COUNT(?n / 0)", ":d :n ?n", integer(0)),
         ("MAX(?v)", "?s :q ?v", typed("2026-01-31T10:00:00Z", "dateTime")),
         ("MIN(?v)", "?s :q ?v", '"x"'),
+        ("MAX(?n)", ":d :n ?n", integer(2)),
+        ("MAX(IF(?n = 2, ?n, 1 / 0))", ":d :n ?n", None),
+        ("MIN(?z)", ":d :n ?n OPTIONAL { VALUES (?n ?z) { (2 7) } }", None),
+        ("MIN(COALESCE(?z, 9))", ":d :n ?n OPTIONAL { VALUES (?n ?z) { (2 7) } }", integer(7)),
+        ("MIN(?n / 0)", "?s :none ?n", None),
         ("SAMPLE(?n)", ":d :n ?n FILTER(?n = 2)", integer(2)),
     ],
 )
