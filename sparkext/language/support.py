@@ -66,11 +66,11 @@ def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> No
         raise UnsupportedFeatureError(f"{what} {_is_are(what)} not supported yet", line, column)
 
 
-def as_written(node: Node) -> str:
+def query_word(node: Node) -> str:
     """What a query writes for a node of the algebra, for messages.
 
     >>> from sparkext.language.parser import parse_query
-    >>> as_written(parse_query("SELECT * { ?s ?p ?o } LIMIT 1").pattern)
+    >>> query_word(parse_query("SELECT * { ?s ?p ?o } LIMIT 1").pattern)
     'LIMIT or OFFSET'
     """
     return _WRITTEN.get(type(node), type(node).__name__.upper())

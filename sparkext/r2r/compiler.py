@@ -34,7 +34,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import Aggregate, Expression
-from sparkext.language.support import as_written, expressions_of
+from sparkext.language.support import expressions_of, query_word
 from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
 from sparkext.r2r.existence import Existence, optional_where_found
@@ -153,9 +153,7 @@ class PatternCompiler:
                 return self.join(self._group_of(node, scope), needed)
             case _:
                 where = node.position or (1, 1)
-                raise UnsupportedFeatureError(
-                    f"{as_written(node)} is not supported here", *where
-                )
+                raise UnsupportedFeatureError(f"{query_word(node)} is not supported here", *where)
 
     # -- joins ------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import Exists, Expression, VariableReference
 from sparkext.language.paths import OneOrMore
-from sparkext.language.support import as_written, expressions_of
+from sparkext.language.support import expressions_of, query_word
 from sparkext.r2r.stage_rows import Given
 from sparkext.rewriting.bound_variables import certain_variables
 
@@ -165,7 +165,7 @@ def inject(node: Node, given: Given, outer: Variables) -> Node:
             return dataclasses.replace(node, input=inner, names=names)
         case _:
             raise UnsupportedFeatureError(
-                f"{as_written(node)} over variables from outside its EXISTS is not supported",
+                f"{query_word(node)} over variables from outside its EXISTS is not supported",
                 *(node.position or (1, 1)),
             )
 

@@ -30,7 +30,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
-from sparkext.language.support import as_written
+from sparkext.language.support import query_word
 from sparkext.r2r.graph_variables import (
     GraphUse,
     graph_use,
@@ -145,7 +145,7 @@ def _carrying(node: Node, graph: Variable, place: Position) -> Node:
             grouped = replace(node, input=inner, keys=keys)
             return grouped if node.keys else Union(grouped, _of_nothing(node, inner, graph))
         case _:
-            raise _refused(as_written(node), place)
+            raise _refused(query_word(node), place)
 
 
 def _of_nothing(node: Group, carried: Node, graph: Variable) -> Node:

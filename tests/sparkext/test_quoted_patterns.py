@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkext.errors import UnsupportedFeatureError
 from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation
 from sparkext.oracle.streams import StaticGraphs, triples_of
@@ -283,6 +284,28 @@ def test_values_and_constants_that_are_quoted_triples(world: StarWorld) -> None:
         text = f"PREFIX : <{E}> SELECT ?x FROM NAMED WINDOW :w ON <{stream}> [NOW] {{ {pattern} }}"
         told = answered(world.engine, text, stream, elements, 1)
         assert told == {1: bag([('"1"',)])}, pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        ("SELECT ?s { ?s :p ?v } LIMIT 1", "LIMIT or OFFSET"),
+        ("SELECT ?s { ?s :p ?v MINUS { ?s :q ?v } }", "MINUS"),
+        ("SELECT ?s { ?s :p ?v FILTER EXISTS { ?s :q ?v } }", "EXISTS"),
+    ],
+)
+def test_what_a_graph_cannot_stand_around_is_named_as_written(
+    world: StarWorld, pattern: str, word: str
+) -> None:
+    stream = f"{E}stream-{next(_numbers)}"
+    world.engine.register_stream(stream)
+    text = (
+        f"PREFIX : <{E}> SELECT * FROM NAMED WINDOW :w ON <{stream}> [NOW] {{\n"
+        f"  WINDOW :w {{ GRAPH ?g {{ {{ {pattern} }} }} }} }}"
+    )
+    with pytest.raises(UnsupportedFeatureError, match=f"sub-select with {word}, is not") as refused:
+        world.engine.register_query(text, name="refused")
+    assert (refused.value.line, refused.value.column) == (2, 15)
 
 
 @pytest.mark.slow

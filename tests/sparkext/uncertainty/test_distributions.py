@@ -131,9 +131,7 @@ def test_gammas_of_all_shapes_and_scales(
     jvm: Jvm, shapes: tuple[float, float], scales: tuple[float, float]
 ) -> None:
     """Of two gammas over a common scale, the part of the sum that is the first is a beta."""
-    x, y = (
-        jvm.parse(f"G({shape}, {scale})") for shape, scale in zip(shapes, scales, strict=True)
-    )
+    x, y = (jvm.parse(f"G({shape}, {scale})") for shape, scale in zip(shapes, scales, strict=True))
     expected = special.betainc(*shapes, scales[1] / sum(scales))
     assert jvm.probabilities.less(x, y) == pytest.approx(expected, abs=STATED_ERROR)
     assert jvm.probabilities.less(y, x) == pytest.approx(1 - expected, abs=STATED_ERROR)

@@ -120,6 +120,7 @@ ERRORS = [
     f"rspu:add({literal('N(0, 1)')}, 'one')",
     f"rspu:add({literal('N(0, 1)')}, :one)",
     f"rspu:add({literal('N(0, -1)')}, 1)",
+    f"rspu:add({literal('N(1e308, 1)')}, {literal('N(1e308, 1)')})",
     f"rspu:lessThan({literal('N(0)')}, 1)",
     f"rspu:lessThan({literal('N(0, 1)')}, ?nothing)",
     "rspu:lessThan(?nothing, 1)",
