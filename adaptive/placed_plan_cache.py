@@ -218,6 +218,9 @@ class PlacedPlanCache:
             self._best = min(plans, key=lambda plan: plan.cost)
         return self._best
 
+    def choices(self) -> None:
+        """Nothing is known of a placed plan that would tell it from others more quickly."""
+
     def _tree(self, order: QueryGraph) -> PlanNode:
         return self._caches[order].plan()
 

@@ -86,6 +86,14 @@ class Join:
         if self.method == "index" and isinstance(self.right, Join):
             raise PlanError("the right side of an index join must be a relation or a pre-join")
 
+    # A plan is looked up by its hash before every evaluation.
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.left, self.right, self.on, self.method, self.filters, self.build))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     @cached_property
     def relations(self) -> frozenset[str]:
         """The names of the relations covered."""

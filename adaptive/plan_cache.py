@@ -93,6 +93,7 @@ class PlanCache:
         self.budget = budget
         self.bushy = bushy
         self._calls = calls
+        self._rebuilds = 0
         self._components = graph.components()
         self._bounded = bounded
         self._pairs = self._all_pairs()
@@ -140,6 +141,7 @@ class PlanCache:
         return len(self._sub_plans.steps) if self._pairs is not None else 0
 
     def _rebuild(self) -> Touched:
+        self._rebuilds += 1
         self._forget()
         self._known_plans.clear()
         self._known_rows = None
@@ -263,6 +265,26 @@ class PlanCache:
             self._plan = found.alternatives.plan(self.graph.all_relations, found.table)
         return self._plan
 
+    def choices(self) -> tuple[int, ...] | None:
+        """What makes the cheapest plan the one that it is, to tell quickly whether it is a known one.
+
+        Equal choices make equal plans. None for a plan that is not read off the table alone.
+        """
+        if self._pairs is None or len(self._components) != 1:
+            return None
+        chosen, waiting = [self._rebuilds], [self.graph.all_relations]
+        sub_plans = self._sub_plans
+        while waiting:
+            part = waiting.pop()
+            number, _ = self._choice(sub_plans.number[part])
+            step = sub_plans.steps[number]
+            chosen.append(number)
+            # A leaf is read in one way; what is probed or kept is read as it stands.
+            if step.method != "read":
+                sides = (step.left,) if step.method == "index" else (step.left, step.right)
+                waiting += [side for side in sides if side & (side - 1)]
+        return tuple(chosen)
+
     def optimized(self) -> OptimizedPlan:
         """The cheapest plan with rivals, estimates and reasons, as `optimize` gives it."""
         found = self._searched(whole=True)
@@ -384,12 +406,16 @@ class PlanCache:
         )
 
     def _chosen(self, part: int) -> Step:
-        """The cheapest alternative of a part, of equal ones the first."""
+        """The cheapest way to have a part."""
         sub_plans = self._sub_plans
         number = sub_plans.number[part]
         if part & (part - 1) == 0:
             return Step(float(self._prices.value[number]), part, 0, "read")
+        choice, cost = self._choice(number)
+        return sub_plans.steps[choice]._replace(cost=cost)
+
+    def _choice(self, number: int) -> tuple[int, float]:
+        """The number of the cheapest alternative of a part, of equal ones the first, and its cost."""
         cost = self._prices.costs_of(number)
         place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
-        step = sub_plans.steps[int(sub_plans.first[number]) + place]
-        return step._replace(cost=float(cost[place]))
+        return int(self._sub_plans.first[number]) + place, float(cost[place])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
+from adaptive.linked_counts import linked_counts
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
@@ -21,7 +22,7 @@ from adaptive.plan_moves import moves
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
-from adaptive.switch_cause import cause, snapshot
+from adaptive.switch_cause import Snapshot, cause, snapshot
 from adaptive.switching import Regimes, SwitchPolicy
 
 _REMEMBERED_SWITCHES = 10_000
@@ -137,6 +138,7 @@ class PlanFollower:
         self._prepared: dict[PlanNode, None] = {self._current: None}
         self._preparing: PlanNode | None = None
         self._missed: dict[PlanNode, tuple[int, float]] = {}
+        self._known_choices: dict[tuple[int, ...], PlanNode] = {}
         self._evaluations = 0
         self._failed: set[PlanNode] = set()
         self._regimes = Regimes(self.policy)
@@ -145,7 +147,7 @@ class PlanFollower:
         self._interval: float | None = None
         self._observed_at: float | None = None
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
-        self._known = snapshot(graph, catalogue)
+        self._known: Snapshot = snapshot(graph, catalogue)
 
     @property
     def current(self) -> PlanNode:
@@ -228,21 +230,32 @@ class PlanFollower:
         if self._filters is not None:
             graph = self._filters.cache.items.without
         if counts:
+            linked: tuple[OperatorCounts, ...] = ()
             if self._filters is None:
                 expected = self.cache.expected_rows(self._current)
+                linked = tuple(self._linked(counts))
             else:
                 expected = self._filters.expected_rows(self._current, filters or {})
-            self._catalogue.fold(
+            folded = [
                 replace(count, estimated=expected.get(count.relations, count.estimated))
                 for count in counts
                 # What one relation without filters counts is known already.
                 if len(count.relations) > 1 or graph.filters_within(graph.mask(count.relations))
-            )
+            ]
+            self._catalogue.fold((*folded, *linked))
         if self._filters is not None and filters:
             self._filters.observe(self._current, filters)
         self._catalogue.tick()
         self.optimizer_seconds += self._clock() - began
         self.evaluation_seconds += seconds
+
+    def _linked(self, counts: Iterable[OperatorCounts]) -> Iterator[OperatorCounts]:
+        """What the counts of the running plan say of cycles that it did not join by themselves."""
+        graph, estimator = self.cache.graph, self.cache.estimator
+        counted = {count.relations: count.actual for count in counts if len(count.relations) > 1}
+        return linked_counts(
+            graph, self._current, counted, lambda names: estimator.rows(graph.mask(names))
+        )
 
     def prepared(self, plan: PlanNode, seconds: float) -> tuple[PlanNode, ...]:
         """A plan is ready to run; returns the prepared plans to drop, as there are too many."""
@@ -309,7 +322,7 @@ class PlanFollower:
             return Decision("stay", self._current, 0.0, reason, cost, best)
         wanted = self._regime
         if not policy.within_margin(cache.cost_of(wanted), best):
-            wanted = cache.plan()
+            wanted = self._cheapest()
         self._seen(wanted)
         lasting = self._regimes.lasting
         ready, ready_cost = self._cheapest_prepared()
@@ -335,9 +348,22 @@ class PlanFollower:
         elif self._preparing is not None:
             reason = f"{describe(self._preparing)} is being prepared"
         else:
+            if wanted == cache.plan():
+                wanted = cache.plan()  # with the estimates of now
             self._preparing = wanted
             return Decision("prepare", wanted, verdict.saving, verdict.reason, cost, best)
         return Decision("stay", self._current, verdict.saving, reason, cost, best)
+
+    def _cheapest(self) -> PlanNode:
+        """The cheapest plan; one that was seen before has the estimates of then."""
+        choices = self.cache.choices()
+        if choices is None:
+            return self.cache.plan()
+        plan = self._known_choices.pop(choices, None) or self.cache.plan()
+        self._known_choices[choices] = plan
+        if len(self._known_choices) > _WANTED:
+            del self._known_choices[next(iter(self._known_choices))]
+        return plan
 
     def _seen(self, best: PlanNode) -> None:
         self._regimes.seen(same=best == self._regime)

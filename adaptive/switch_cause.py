@@ -3,68 +3,134 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from adaptive.cardinality import filter_selectivity
-from adaptive.query_graph import QueryGraph
+from adaptive.query_graph import ColumnStatistics, QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue
 
 # What these say is a share or a factor: below 1 it is not next to nothing.
-_SHARES = ("counted", "selectivity", "call of")
+_LEAST = {"counted": 1e-3, "selectivity": 1e-3, "call": 1e-3}
+
+_Kind = Literal["rows", "pair", "counted", "values", "frequent", "selectivity", "call"]
+_Change = tuple[_Kind, tuple[str, ...], float, float]
+"""What is counted, of which relations, variables or filters, its value before and after."""
 
 
-def snapshot(graph: QueryGraph, catalogue: Catalogue) -> dict[str, tuple[float, str]]:
-    """Everything that plans are chosen by: what it is -> its value and the unit it counts."""
-    known: dict[str, tuple[float, str]] = {}
-    for relation in graph.relations:
-        known[f"rows of {relation.name}"] = (catalogue[relation.name].rows, "")
-    for (left, right), rows in catalogue.matches().items():
-        if left in graph.positions and right in graph.positions:
-            known[f"{left} x {right}"] = (rows, " rows")
-    for relations, factor in catalogue.corrections.in_use().items():
-        if all(name in graph.positions for name in relations):
-            name = "counted over estimated rows of " + " x ".join(sorted(relations))
-            known[name] = (math.exp(factor), "")
-    for relation in graph.relations:
-        for variable in relation.variables:
-            column = catalogue.column(relation.name, variable)
-            known[f"values of {variable} in {relation.name}"] = (column.distinct, "")
-            most = max((rows for _, rows in column.top), default=0)
-            name = f"most frequent {variable} in {relation.name}"
-            known[name] = (float(most), " rows")
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that plans are chosen by, at one instant; holds what the catalogue held."""
+
+    relations: Mapping[str, tuple[RelationStatistics, Mapping[str, ColumnStatistics]]]
+    matches: Mapping[tuple[str, str], float]
+    corrections: Mapping[frozenset[str], float]
+    filters: Mapping[str, tuple[float | None, float | None]]
+
+
+def snapshot(graph: QueryGraph, catalogue: Catalogue) -> Snapshot:
+    """What is known now of the relations and filters of a query."""
+    names = graph.positions
+    filters: dict[str, tuple[float | None, float | None]] = {}
     for filter_ in graph.filters:
         if filter_.price is not None:
-            share = catalogue.filter(filter_.name).selectivity
-            if share is None:  # as it was declared or guessed
-                share = filter_selectivity(replace(filter_, variables=frozenset()), lambda _: 1.0)
-            known[f"selectivity of {filter_.name}"] = (share, "")
-    prices = {filter_.name: filter_.price for filter_ in graph.filters}
-    prices |= {extend.name: extend.price for extend in graph.extends}
-    for name, price in prices.items():
-        if price is not None:
-            call_us = catalogue.filter(name).call_us
-            known[f"call of {name}"] = (price.call_us if call_us is None else call_us, " us")
-    return known
+            seen = catalogue.filter(filter_.name)
+            declared = replace(filter_, variables=frozenset())
+            filters[filter_.name] = (
+                # As it was counted, else as it was declared or guessed.
+                filter_selectivity(declared, lambda _: 1.0)
+                if seen.selectivity is None
+                else seen.selectivity,
+                filter_.price.call_us if seen.call_us is None else seen.call_us,
+            )
+    for extend in graph.extends:
+        if extend.price is not None:
+            known = catalogue.filter(extend.name).call_us
+            filters[extend.name] = (None, extend.price.call_us if known is None else known)
+    return Snapshot(
+        {
+            r.name: (
+                catalogue[r.name],
+                {variable: catalogue.column(r.name, variable) for variable in r.variables},
+            )
+            for r in graph.relations
+        },
+        {pair: n for pair, n in catalogue.matches().items() if names.keys() >= set(pair)},
+        {s: f for s, f in catalogue.corrections.in_use().items() if names.keys() >= s},
+        filters,
+    )
 
 
-def cause(before: dict[str, tuple[float, str]], after: dict[str, tuple[float, str]]) -> str:
-    """The statistic that changed by the largest factor, of equal ones the first in `after`.
+def cause(before: Snapshot, after: Snapshot) -> str:
+    """The statistic that changed by the largest factor, of equal ones the first.
 
-    >>> cause({"rows of now": (20.0, ""), "rows of w30": (50.0, "")},
-    ...       {"rows of now": (4e3, ""), "rows of w30": (60.0, "")})
+    >>> def of(now, range): return Snapshot(
+    ...     {"now": (RelationStatistics(now, {}), {}), "w30": (RelationStatistics(range, {}), {})},
+    ...     {}, {}, {})
+    >>> cause(of(20.0, 50.0), of(4e3, 60.0))
     'rows of now: 20 -> 4,000'
     """
-    largest, words = 0.0, "no statistic changed"
-    for name, (value, unit) in after.items():
-        # A set that was not counted or measured before was estimated, that is off by a factor 1.
-        old = before.get(name, (1.0 if name.startswith("counted") else None, unit))[0]
-        if old is None:
-            continue
-        least = 1e-3 if name.startswith(_SHARES) else 1.0
-        ratio = abs(math.log(max(value, least) / max(old, least)))
+    largest, found = 0.0, None
+    for change in _changes(before, after):
+        kind, _, old, new = change
+        least = _LEAST.get(kind, 1.0)
+        ratio = abs(math.log(max(new, least) / max(old, least)))
         if ratio > largest + 1e-9:
-            largest, words = ratio, f"{name}: {_number(old)} -> {_number(value)}{unit}"
-    return words
+            largest, found = ratio, change
+    if found is None:
+        return "no statistic changed"
+    kind, names, old, new = found
+    words, unit = _words(kind, names)
+    return f"{words}: {_number(old)} -> {_number(new)}{unit}"
+
+
+def _changes(before: Snapshot, after: Snapshot) -> Iterator[_Change]:
+    known = before.relations
+    for name, (now, _) in after.relations.items():
+        if name in known:
+            yield "rows", (name,), known[name][0].rows, now.rows
+    for pair, rows in after.matches.items():
+        if pair in before.matches:
+            yield "pair", pair, before.matches[pair], rows
+    for relations, factor in after.corrections.items():
+        # A set that was not counted before was estimated, that is off by a factor 1.
+        old = before.corrections.get(relations, 0.0)
+        if old != factor:
+            yield "counted", tuple(sorted(relations)), math.exp(old), math.exp(factor)
+    for name, (_, columns) in after.relations.items():
+        for variable, column in columns.items():
+            was = known[name][1].get(variable) if name in known else None
+            if was is not None and was is not column:
+                yield "values", (variable, name), was.distinct, column.distinct
+                yield "frequent", (variable, name), _most(was), _most(column)
+    kinds: tuple[tuple[_Kind, int], ...] = (("selectivity", 0), ("call", 1))
+    for kind, place in kinds:
+        for name, values in after.filters.items():
+            was_known, value = before.filters.get(name, (None, None))[place], values[place]
+            if was_known is not None and value is not None:
+                yield kind, (name,), was_known, value
+
+
+def _most(column: ColumnStatistics) -> float:
+    return float(max((rows for _, rows in column.top), default=0))
+
+
+def _words(kind: _Kind, names: tuple[str, ...]) -> tuple[str, str]:
+    """What was counted, in words, and its unit."""
+    if kind == "rows":
+        return f"rows of {names[0]}", ""
+    if kind == "pair":
+        return " x ".join(names), " rows"
+    if kind == "counted":
+        return "counted over estimated rows of " + " x ".join(names), ""
+    if kind == "values":
+        return f"values of {names[0]} in {names[1]}", ""
+    if kind == "frequent":
+        return f"most frequent {names[0]} in {names[1]}", " rows"
+    if kind == "selectivity":
+        return f"selectivity of {names[0]}", ""
+    return f"call of {names[0]}", " us"
 
 
 def _number(value: float) -> str:

@@ -3,50 +3,61 @@
 People enter rooms (window NOW), others have been sighted in rooms (RANGE), a few people know many
 of the others and some know few, and rooms are crowded or quiet. Whether it is better to look first
 at who is in the room or at whom one knows depends on who enters where: Figure 3 of the CQELS report
-(2010), scaled up. Both fan-outs have five levels, from 0, the smallest, to ten times that. Those
-sighted in the rooms that people enter are hardly ever those whom they know, so that answers are few
-and what is counted is the way to them.
+(2010), scaled up. Both fan-outs have four levels, from 0, the smallest, to ten times that.
+
+Those sighted in the rooms that people enter are mostly strangers; whom one knows is mostly sighted
+elsewhere, in rooms that nobody enters. But everybody has one friend, and each room has the friend
+of a few. So answers are few, and what counts is the way to them: beginning with all that sighted
+people are known by is dear at all times, and of the two other ways, one after the other is.
+
+The drift goes from crowded rooms and people who know few to quiet rooms and people who know many:
+the crowd thins out before those arrive, and most of the time is spent at the two ends. With three
+windows people also ask about topics, things are offered about topics, and people like many things
+or few: the same triangle twice. In each of the four phases another one of the fan-outs is small,
+and the three others large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 EXAMPLE = "http://example.org/"
-LEVELS = 5
+LEVELS = 4
 TOP = LEVELS - 1
 RANGE_SECONDS = 30
 SEED = 3
 
 # How many others are known at level 0, and sighted in a room; at the top level, times the widest.
-LEAST_KNOWN = 120
-LEAST_CROWD = 30
+LEAST_KNOWN = 800
+LEAST_CROWD = 140
 WIDEST = 10.0
 
-# People of one kind (who enter rooms), rooms of each level, and those whom one can know.
-PEOPLE = 400
-ROOMS = (20, 16, 12, 12, 12)
-KNOWN = 2_000
-STRANGERS = 2_000
+# People of one kind (who enter rooms), rooms of a level, those whom one can know, and sight there.
+PEOPLE = 200
+ROOMS = 22
+KNOWN = 9_000
+STRANGERS = 3_000
 # Sightings, within the range, of people whom many know, in rooms that nobody enters.
-ELSEWHERE = 5_000
-# Of those whom one can know, so many are in one of the rooms of each level.
-MET = 1
-# The low level of the stream with three windows, whose evaluations are smaller; how much those who
-# know that many others like. There are as many things to like as people to know.
-LOW = 1
-LIKED = {LOW: TOP, TOP: TOP}
+ELSEWHERE = 20_000
+# Everybody knows one of so many friends, and likes one of so many favourite things; there is one
+# in each room, and one offered about each topic.
+FRIENDS = 60
+# People by kind: levels of how many they know, and of how much they like (None: nothing). There
+# are as many things to like as people to know. The kind of a level's number knows as many.
+KINDS: tuple[tuple[int, int | None], ...] = ((0, TOP), (1, None), (2, None), (TOP, TOP), (TOP, 0))
+KNOWS_FEW, KNOWS_MANY, LIKES_FEW = 0, TOP, TOP + 1
 
 _NS = f"<{EXAMPLE}"
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Who enters where: rooms of `room_level`, people of `kind` (an index of the world's kinds).
+    """Who enters where: rooms of `room_level`, people of `kind` (an index of `KINDS`).
 
     With `topic_level`, they also ask for offers about topics of that level.
     """
@@ -116,17 +127,17 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     """The streams of the bench; each goes through its phases so many times.
 
     >>> [(s.name, s.windows, s.relations, len(s.order)) for s in streams(1)]  # doctest: +ELLIPSIS
-    [('figure 3', 2, 6, 8), ('drift', 2, 6, 14), ('oscillate', 2, 10, 8), ...]
+    [('figure 3', 2, 6, 6), ('drift', 2, 6, 12), ('oscillate', 2, 10, 8), ...]
     """
-    crowded_unknown, quiet_known = Phase(TOP, 0), Phase(0, TOP)
+    crowded_unknown, quiet_known = Phase(TOP, KNOWS_FEW), Phase(0, KNOWS_MANY)
     flip = (crowded_unknown, quiet_known)
-    drift = tuple(Phase(TOP - level, level) for level in range(LEVELS))
-    there, back = [0] * 3 + list(range(TOP)), [TOP] * 3 + list(range(TOP, 0, -1))
+    drift = (crowded_unknown, Phase(TOP - 1, 0), Phase(1, 1), Phase(0, TOP - 1), quiet_known)
+    there, back = [0] * 3 + [1, 2, 3], [4] * 3 + [3, 2, 1]
     three = (
-        Phase(LOW, TOP, TOP),
-        Phase(TOP, LOW, TOP),
-        Phase(TOP, TOP, LOW),
-        Phase(TOP, LEVELS, TOP),
+        Phase(0, KNOWS_MANY, TOP),
+        Phase(TOP, KNOWS_FEW, TOP),
+        Phase(TOP, KNOWS_MANY, 0),
+        Phase(TOP, LIKES_FEW, TOP),
     )
 
     def stream(
@@ -146,7 +157,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
         )
 
     return (
-        stream("figure 3", TWO_WINDOWS, 6, 2, flip, ([0] * 4 + [1] * 4) * cycles),
+        stream("figure 3", TWO_WINDOWS, 6, 2, flip, ([0] * 3 + [1] * 3) * cycles),
         stream("drift", TWO_WINDOWS, 6, 2, drift, (there + back) * cycles),
         stream("oscillate", TEN_RELATIONS, 10, 2, flip, ([0] * 2 + [1] * 2) * 2 * cycles),
         stream("alternate", TWO_WINDOWS, 6, 2, flip, [0, 1] * 4 * cycles),
@@ -156,7 +167,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
             8,
             3,
             three,
-            [phase for phase in range(len(three)) for _ in range(3)] * cycles,
+            [phase for phase in range(len(three)) for _ in range(2)] * cycles,
             entering=2_000,
         ),
         stream("steady", TWO_WINDOWS, 6, 2, flip[1:], [0] * 8 * cycles, False),
@@ -165,10 +176,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
 
 @dataclass(frozen=True)
 class DriftingWorld:
-    """Fan-outs by level, and everything that follows from them and the seed.
-
-    People are of one kind a level (how many they know), and of one more for the third window.
-    """
+    """Fan-outs by level, and everything that follows from them and the seed."""
 
     known: tuple[int, ...]
     crowds: tuple[int, ...]
@@ -179,7 +187,7 @@ class DriftingWorld:
         """The world whose fan-outs are these, times a factor.
 
         >>> DriftingWorld.of_size()
-        DriftingWorld(known=(120, 213, 379, 675, 1200), crowds=(30, 53, 95, 169, 300), seed=3)
+        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(140, 302, 650, 1400), seed=3)
         """
 
         def levels(least: float) -> tuple[int, ...]:
@@ -187,12 +195,6 @@ class DriftingWorld:
             return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
 
         return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD))
-
-    @property
-    def kinds(self) -> tuple[tuple[int, int | None], ...]:
-        """Levels of how many people of a kind know, and of how much they like (None: nothing)."""
-        levels = tuple((level, LIKED.get(level)) for level in range(LEVELS))
-        return (*levels, (TOP, LOW))
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
@@ -205,19 +207,21 @@ class DriftingWorld:
     def static_lines(self) -> Iterator[str]:
         """The static data as lines of N-Triples."""
         rng = np.random.default_rng(self.seed)
-        for kind, (knows, likes) in enumerate(self.kinds):
+        for kind, (knows, likes) in enumerate(KINDS):
             for number in range(PEOPLE):
                 person = self.person(kind, number)
                 yield from _described(person, f"person {kind}-{number}", number)
+                yield f"{person} {_NS}knows> {_NS}m{number % FRIENDS}> ."
                 for known in rng.choice(KNOWN, min(KNOWN, self.known[knows]), replace=False):
                     yield f"{person} {_NS}knows> {_NS}k{known}> ."
-                many = 0 if likes is None else min(KNOWN, self.known[likes])
-                for thing in rng.choice(KNOWN, many, replace=False):
-                    yield f"{person} {_NS}likes> {_NS}t{thing}> ."
-        for letter, count in (("k", KNOWN), ("s", STRANGERS)):
+                if likes is not None:
+                    yield f"{person} {_NS}likes> {_NS}n{(7 * number + 3) % FRIENDS}> ."
+                    for thing in rng.choice(KNOWN, min(KNOWN, self.known[likes]), replace=False):
+                        yield f"{person} {_NS}likes> {_NS}t{thing}> ."
+        for letter, count in (("k", KNOWN), ("m", FRIENDS), ("s", STRANGERS)):
             for number in range(count):
                 yield from _described(f"{_NS}{letter}{number}>", f"{letter} {number}", number)
-        rooms = [self.room(level, n) for level, count in enumerate(ROOMS) for n in range(count)]
+        rooms = [self.room(level, number) for level in range(LEVELS) for number in range(ROOMS)]
         away = [f"{_NS}away{number}>" for number in range(-(-ELSEWHERE // KNOWN))]
         for number, room in enumerate(rooms + away):
             yield f'{room} {_NS}label> "room {number}" .'
@@ -235,16 +239,15 @@ class DriftingWorld:
         at, about = f"{_NS}at>", f"{_NS}about>"
         elsewhere = min(ELSEWHERE, 40 * self.known[0])
         lines = []
-        for level, rooms in enumerate(ROOMS):
-            for number in range(rooms):
-                room, topic = self.room(level, number), f"{_NS}topic{level}-{number}>"
-                crowd = min(STRANGERS, self.crowds[level])
-                for stranger in rng.choice(STRANGERS, crowd, replace=False):
-                    lines.append(f"{_NS}s{stranger}> {at} {room} .")
-                    lines.append(f"{_NS}x{stranger}> {about} {topic} .")
-                for known in rng.choice(KNOWN, MET if number == 0 else 0, replace=False):
-                    lines.append(f"{_NS}k{known}> {at} {room} .")
-                    lines.append(f"{_NS}t{known}> {about} {topic} .")
+        for level, number in product(range(LEVELS), range(ROOMS)):
+            room, topic = self.room(level, number), f"{_NS}topic{level}-{number}>"
+            crowd = min(STRANGERS, self.crowds[level])
+            for stranger in rng.choice(STRANGERS, crowd, replace=False):
+                lines.append(f"{_NS}s{stranger}> {at} {room} .")
+                lines.append(f"{_NS}x{stranger}> {about} {topic} .")
+            friend = (level * ROOMS + number) % FRIENDS
+            lines.append(f"{_NS}m{friend}> {at} {room} .")
+            lines.append(f"{_NS}n{friend}> {about} {topic} .")
         for number in range(elsewhere):
             lines.append(f"{_NS}k{number % KNOWN}> {at} {_NS}away{number // KNOWN}> .")
             lines.append(f"{_NS}t{number % KNOWN}> {about} {_NS}else{number // KNOWN}> .")
@@ -258,17 +261,16 @@ class DriftingWorld:
     def entering(self, phase: Phase, second: int, count: int) -> list[str]:
         """Who enters which room in this second: different pairs, drawn anew every second."""
         rng = np.random.default_rng((self.seed, second))
-        rooms = ROOMS[phase.room_level]
         lines = [
-            f"{self.person(phase.kind, n // rooms)} {_NS}enters> {self.room(phase.room_level, n % rooms)} ."
-            for n in _drawn(rng, count, PEOPLE * rooms)
+            f"{self.person(phase.kind, n // ROOMS)} {_NS}enters> "
+            f"{self.room(phase.room_level, n % ROOMS)} ."
+            for n in _drawn(rng, count, PEOPLE * ROOMS)
         ]
         if phase.topic_level is not None:
-            topics = ROOMS[phase.topic_level]
             lines += [
-                f"{self.person(phase.kind, n // topics)} {_NS}asks> "
-                f"{_NS}topic{phase.topic_level}-{n % topics}> ."
-                for n in _drawn(rng, count, PEOPLE * topics)
+                f"{self.person(phase.kind, n // ROOMS)} {_NS}asks> "
+                f"{_NS}topic{phase.topic_level}-{n % ROOMS}> ."
+                for n in _drawn(rng, count, PEOPLE * ROOMS)
             ]
         return lines
 

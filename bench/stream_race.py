@@ -22,12 +22,20 @@ from sparkext.runtime.adaptation import Adaptation
 from sparkext.runtime.join_orders import CompiledPlans
 
 # An order is measured no further when in each phase of the warm-up it took this many times as long
-# as the fastest one there, and over all phases the second factor times as long as the fastest.
-HOPELESS_IN_PHASE = 2.0
-HOPELESS_IN_ALL = 1.5
+# as the fastest one there, and over all phases the second factor times as long as the fastest:
+# after its first runs, which are slow ones, after one more round, and after all of the warm-up.
+HOPELESS_AT_FIRST = (3.0, 2.0)
+HOPELESS_SO_FAR = (1.6, 1.5)
+HOPELESS = (1.25, 1.3)
+
+# Runs of each order in each phase of a round of the warm-up that follows the first.
+WARM_RUNS = 2
+
+# What took this many times as long as the fastest order of a batch is not run there again.
+OUT_OF_REACH = 1.4
 
 # A plan that takes longer than this in the warm-up is not run again.
-TOO_LONG_MS = 4_000.0
+TOO_LONG_MS = 2_500.0
 
 # A plan that the engine prepares meanwhile is waited for at most this long.
 PREPARED_SECONDS = 20.0
@@ -39,10 +47,9 @@ class AnswersDifferError(BenchError):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: orders at most, warm-up rounds of all and of those kept, runs of a batch."""
+    """How much is run: orders at most, rounds of warm-up after the first, runs of a batch."""
 
     orders: int
-    first_rounds: int
     warm_rounds: int
     runs: int
 
@@ -182,20 +189,24 @@ class StreamRace:
         progress(f"  {self._kind.name}: {len(candidates)} orders are prepared")
         for plan in candidates:
             self._orders[plan] = Order(self._query.compile((plan,)))
-        for _ in range(self._effort.first_rounds):
-            self._warm_round(1)
+        bounds = [HOPELESS_AT_FIRST] + [HOPELESS_SO_FAR] * (self._effort.warm_rounds - 1)
+        self._warm_round(1)
+        for bound in bounds:
+            self._keep_hopeful(*bound)
+            self._warm_round(WARM_RUNS)
+        self._keep_hopeful(*HOPELESS)
+
+    def _keep_hopeful(self, in_phase: float, in_all: float) -> None:
         times = {
             plan: [min(order.warm[phase]) for phase in range(len(self._kind.phases))]
             for plan, order in self._orders.items()
             if not order.slow
         }
-        kept = hopeful(list(times.values()))
+        kept = hopeful(list(times.values()), in_phase, in_all)
         chosen = {plan for plan, keep in zip(times, kept, strict=True) if keep}
         chosen |= set(self._adaptation.clusters[0].follower.kept) & set(self._orders)
         self._orders = {p: order for p, order in self._orders.items() if p in chosen}
-        progress(f"  {self._kind.name}: {len(self._orders)} orders are measured")
-        for _ in range(self._effort.warm_rounds):
-            self._warm_round(self._effort.runs)
+        progress(f"  {self._kind.name}: {len(self._orders)} orders are left")
 
     def _warm_round(self, runs: int) -> None:
         for phase in range(len(self._kind.phases)):
@@ -220,15 +231,15 @@ class StreamRace:
             if own is None:
                 own = self._orders[batch.order] = Order(self._query.plans)
             own.samples[number] = [batch.ms - batch.optimizer_ms]
-            for turn in range(self._effort.runs):
-                for order in self._orders.values():
-                    ms, table = self._run_fixed(order)
-                    order.samples.setdefault(number, []).append(ms)
-                    if turn == 0 and digest_table(table) != expected:
-                        raise AnswersDifferError(
-                            f"{self._kind.name}, batch {number}: {order.name} answers otherwise "
-                            f"than {describe(batch.order)}, which the engine ran"
-                        )
+            for order in self._orders.values():
+                ms, table = self._run_fixed(order)
+                order.samples.setdefault(number, []).append(ms)
+                if digest_table(table) != expected:
+                    raise AnswersDifferError(
+                        f"{self._kind.name}, batch {number}: {order.name} answers otherwise "
+                        f"than {describe(batch.order)}, which the engine ran"
+                    )
+            self._repeat(number, own)
             batches.append(batch)
             adaptive_ms.append(batch.optimizer_ms + float(np.median(own.samples[number])))
         orders = {
@@ -247,15 +258,35 @@ class StreamRace:
             float(np.median(made)) * 1e3,
         )
 
+    def _repeat(self, number: int, own: Order) -> None:
+        """Run again, in turn, what the engine ran and what may be the fastest in this batch."""
+        orders = list(self._orders.values())
+        near = in_reach(order.samples[number][-1] for order in orders)
+        for _ in range(1, self._effort.runs):
+            for order, again in zip(orders, near, strict=True):
+                if again or order is own:
+                    order.samples[number].append(self._run_fixed(order)[0])
 
-def hopeful(times: Iterable[list[float]]) -> list[bool]:
+
+def in_reach(times: Iterable[float]) -> list[bool]:
+    """Which orders may be the fastest of a batch, from the milliseconds of the first run of each.
+
+    >>> in_reach([50.0, 65.0, 90.0])
+    [True, True, False]
+    """
+    table = np.array(list(times))
+    near: list[bool] = (table <= OUT_OF_REACH * table.min()).tolist()
+    return near
+
+
+def hopeful(times: Iterable[list[float]], in_phase: float, in_all: float) -> list[bool]:
     """Which orders are worth measuring, from the milliseconds of each in every phase.
 
-    >>> hopeful([[10.0, 90.0], [80.0, 10.0], [40.0, 40.0], [85.0, 75.0]])
+    >>> hopeful([[10.0, 90.0], [80.0, 10.0], [40.0, 40.0], [85.0, 75.0]], 2.0, 1.5)
     [True, True, True, False]
     """
     table = np.array(list(times))
-    near = (table <= HOPELESS_IN_PHASE * table.min(axis=0)).any(axis=1)
+    near = (table <= in_phase * table.min(axis=0)).any(axis=1)
     totals = table.sum(axis=1)
-    kept: list[bool] = (near | (totals <= HOPELESS_IN_ALL * totals.min())).tolist()
+    kept: list[bool] = (near | (totals <= in_all * totals.min())).tolist()
     return kept

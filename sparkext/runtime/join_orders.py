@@ -8,9 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from adaptive import PlanNode
+from sparkext.history_plot import orders_of
 from sparkext.r2r.cluster_plans import ClusterChoice
 from sparkext.r2r.query_plans import QueryFrames
 from sparkext.runtime.delta_plans import DeltaPlans
@@ -49,6 +51,11 @@ class CompiledPlans:
     slices: int
     delta: DeltaPlans | str = ""
     use: PlansInUse = field(default_factory=PlansInUse, compare=False)
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The orders in one line each."""
+        return orders_of(self.orders)
 
 
 class JoinOrders:

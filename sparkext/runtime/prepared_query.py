@@ -21,7 +21,7 @@ from adaptive import (
     Switch,
     runs_sooner_on_driver,
 )
-from sparkext.history_plot import Evaluated, orders_of, plot_history
+from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.expressions import Expression
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
@@ -87,7 +87,8 @@ class PreparedQuery:
         self._past: tuple[Switch, ...] = ()
         self._timeline: deque[Evaluated] = deque(maxlen=10_000)
         self._plans = self.compile(())
-        self._shown_orders = orders_of(self._plans.orders)
+        self._shown_orders = self._plans.shown
+        self._plans_told = True
         self._jvm = self._open()
         self._adaptation = self._follow()
         self._executed = False
@@ -278,9 +279,10 @@ class PreparedQuery:
         return None if known is None else known.statistics
 
     def _use(self, plans: CompiledPlans) -> None:
+        """Run other plans of this query from now on; the JVM is told with the next evaluation."""
         self._plans = plans
-        self._shown_orders = orders_of(plans.orders)
-        self._jvm.replacePlans(plans.jvm)
+        self._plans_told = False
+        self._shown_orders = plans.shown
         self.calls.tell(self._jvm)
         self._executed = False
 
@@ -331,6 +333,7 @@ class PreparedQuery:
         self._past = self.history()
         self._plans = plans
         self._jvm.replacePlans(plans.jvm)
+        self._plans_told, self._shown_orders = True, plans.shown
         self._set_delta(self._jvm)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
@@ -355,7 +358,7 @@ class PreparedQuery:
             outcome = json.loads(self._jvm.evaluateDelta(bounds, instant))
         elif self._adaptation is None or self.outdated:
             # Other join orders would be compiled for static data that are not yet those of this instant.
-            outcome = json.loads(self._jvm.evaluate(bounds, self._plans.slices, False))
+            outcome = self._evaluate(bounds)
         else:
             outcome = self._run_adapted(self._adaptation, bounds, instant)
         self._executed = True
@@ -372,12 +375,12 @@ class PreparedQuery:
             bounds = ""
             adaptation.before(None, instant)
             spent = clock.perf_counter() - started
-        outcome: dict[str, Any] = json.loads(self._jvm.evaluate(bounds, self._plans.slices, True))
+        outcome = self._evaluate(bounds, ask=True)
         if "news" in outcome:
             started = clock.perf_counter()
             adaptation.before(outcome["news"], instant)
             spent += clock.perf_counter() - started
-            evaluated = json.loads(self._jvm.evaluate("", self._plans.slices, False))
+            evaluated = self._evaluate("")
             evaluated["window_ns"] += outcome["window_ns"]
             evaluated["statistics_ns"] += outcome["statistics_ns"]
             outcome = evaluated
@@ -389,6 +392,17 @@ class PreparedQuery:
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         return outcome
 
+    def _evaluate(self, bounds: str, ask: bool = False) -> dict[str, Any]:
+        """Have the JVM evaluate by the plans in use; with `ask`, news of the statistics come first."""
+        slices = self._plans.slices
+        if self._plans_told:
+            told = self._jvm.evaluate(bounds, slices, ask)
+        else:
+            told = self._jvm.evaluateWith(self._plans.jvm, bounds, slices, ask)
+            self._plans_told = True
+        outcome: dict[str, Any] = json.loads(told)
+        return outcome
+
     def run_with(self, plans: CompiledPlans) -> tuple[pa.Table, dict[str, Any]]:
         """Execute other plans of this query once over what the windows hold now; the query's own plan stays."""
         self._jvm.replacePlans(plans.jvm)
@@ -396,7 +410,7 @@ class PreparedQuery:
             outcome = json.loads(self._jvm.evaluate("", plans.slices, False))
             return answers_file.take(outcome, self.variables), outcome
         finally:
-            self._jvm.replacePlans(self._plans.jvm)
+            self._plans_told = False
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""

@@ -107,6 +107,26 @@ def random_update(chance, cache, counted=True):
     return changed, pairs, counts
 
 
+@pytest.mark.parametrize("graph", [chain(5), star(5), clique(4), cycle(5)])
+@pytest.mark.parametrize("prejoin", [WITHOUT, None])
+def test_equal_choices_are_equal_plans(graph, prejoin):
+    chance = random.Random(7)
+    cache = PlanCache(graph, catalogue_of(graph), prejoin=prejoin)
+    known = {}
+    for _ in range(60):
+        cache.apply(*random_update(chance, cache))
+        assert known.setdefault(cache.choices(), cache.plan()) == cache.plan()
+    plans = set(known.values())
+    if prejoin is WITHOUT:  # else the same plan may come back in another table
+        assert len(plans) == len(known) > 2
+
+
+def test_choices_are_told_only_of_plans_that_stand_in_the_table():
+    graph = QueryGraph((Relation("a", ("x",), WINDOW), Relation("b", ("y",), WINDOW)))
+    assert PlanCache(graph, catalogue_of(graph)).choices() is None
+    assert PlanCache(chain(4), catalogue_of(chain(4)), budget=0).choices() is None
+
+
 @pytest.mark.parametrize("shape", [chain, star, clique, cycle])
 @pytest.mark.parametrize("size", [3, 5, 6])
 @pytest.mark.parametrize("counted", [False, True], ids=["leaves", "counts-too"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from adaptive import optimize as search
 from adaptive.plan import Scan, verify
 from bench import adapt
 from bench.drifting import (
+    KINDS,
     KNOWN,
+    LEVELS,
     PEOPLE,
     RANGE_SECONDS,
     ROOMS,
@@ -24,7 +27,7 @@ from bench.drifting import (
 from bench.plan_enumeration import PlanEnumeration
 from bench.plan_search import SHAPES, measure, query_graph, statistics
 from bench.report import BenchError
-from bench.stream_race import Batch, Outcome, hopeful
+from bench.stream_race import Batch, Outcome, hopeful, in_reach
 from sparkext.language import parse_query
 
 
@@ -60,35 +63,64 @@ def test_everything_present_is_told_once_in_a_range(world: DriftingWorld) -> Non
     assert 0 < len(without) < len(told)
 
 
-@pytest.mark.parametrize("level", range(len(ROOMS)))
+@pytest.mark.parametrize("level", range(LEVELS))
 def test_those_who_enter_are_different_and_of_their_phase(world: DriftingWorld, level: int) -> None:
     lines = world.entering(Phase(level, 2), 3, 100)
     assert len(set(lines)) == 100
     assert all("p2-" in line and f"room{level}-" in line for line in lines)
+    assert len(world.entering(Phase(level, 2), 3, 10**6)) == PEOPLE * ROOMS
 
 
-def test_people_know_as_many_as_their_kind(world: DriftingWorld) -> None:
-    known: dict[str, set[str]] = {}
-    for line in world.static_lines():
-        subject, predicate, object_, _ = line.split(" ", 3)
-        if predicate.endswith("/knows>"):
-            known.setdefault(subject, set()).add(object_)
-    assert len({world.person(kind, 0) for kind in range(len(world.kinds))}) == len(world.kinds)
-    for kind, (level, _) in enumerate(world.kinds):
-        counts = {len(known[world.person(kind, number)]) for number in range(PEOPLE)}
-        assert counts == {min(KNOWN, world.known[level])}
+def objects(lines: Iterable[str], predicate: str) -> dict[str, set[str]]:
+    """Subject -> objects of one predicate."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        subject, of, object_, _ = line.split(" ", 3)
+        if of.endswith(f"/{predicate}>"):
+            found.setdefault(subject, set()).add(object_)
+    return found
 
 
-def test_rooms_are_as_crowded_as_their_level(world: DriftingWorld) -> None:
-    crowds: dict[str, int] = {}
+def test_people_know_and_like_as_many_as_their_kind_and_one_friend(world: DriftingWorld) -> None:
+    lines = list(world.static_lines())
+    known, liked = objects(lines, "knows"), objects(lines, "likes")
+    assert len({world.person(kind, 0) for kind in range(len(KINDS))}) == len(KINDS)
+    for kind, levels in enumerate(KINDS):
+        for found, level in zip((known, liked), levels, strict=True):
+            counts = {len(found.get(world.person(kind, n), ())) for n in range(PEOPLE)}
+            assert counts == {0 if level is None else 1 + min(KNOWN, world.known[level])}
+
+
+def test_the_kind_of_a_level_knows_as_many() -> None:
+    assert [KINDS[level][0] for level in range(LEVELS)] == list(range(LEVELS))
+
+
+def test_rooms_are_as_crowded_as_their_level_and_hold_one_friend(world: DriftingWorld) -> None:
+    crowds: dict[str, list[str]] = {}
     for line in world.present():
         subject, predicate, room, _ = line.split(" ")
-        if predicate.endswith("/at>") and "/s" in subject:
-            crowds[room] = crowds.get(room, 0) + 1
-    for level, rooms in enumerate(ROOMS):
-        assert {crowds[world.room(level, number)] for number in range(rooms)} == {
-            world.crowds[level]
-        }
+        if predicate.endswith("/at>"):
+            crowds.setdefault(room, []).append(subject)
+    for level in range(LEVELS):
+        for number in range(ROOMS):
+            there = crowds[world.room(level, number)]
+            assert sum("/s" in person for person in there) == world.crowds[level]
+            assert sum("/m" in person for person in there) == 1
+            assert len(there) == world.crowds[level] + 1
+
+
+def test_few_of_those_who_enter_meet_their_friend(world: DriftingWorld) -> None:
+    known = objects(world.static_lines(), "knows")
+    there = objects((" ".join(line.split(" ")) for line in world.present()), "at")
+    at: dict[str, set[str]] = {}
+    for person, rooms in there.items():
+        for room in rooms:
+            at.setdefault(room, set()).add(person)
+    for level in range(LEVELS):
+        for kind in range(len(KINDS)):
+            entering = objects(world.entering(Phase(level, kind), 5, 4_000), "enters")
+            met = [p for p, rooms in entering.items() for r in rooms for _ in known[p] & at[r]]
+            assert 0 < len(met) < 100
 
 
 @pytest.mark.parametrize("stream", streams(2), ids=lambda stream: stream.name)
@@ -232,4 +264,20 @@ def test_the_summary_is_the_worst_over_the_streams() -> None:
 def test_orders_are_given_up_only_when_slow_everywhere() -> None:
     best_first, best_second = [10.0, 200.0], [300.0, 10.0]
     between, hopeless = [60.0, 50.0], [250.0, 90.0]
-    assert hopeful([best_first, best_second, between, hopeless]) == [True, True, True, False]
+    orders = [best_first, best_second, between, hopeless]
+    assert hopeful(orders, 2.0, 1.5) == [True, True, True, False]
+    assert hopeful(orders, 1.1, 1.0) == [True, True, True, False]
+    assert hopeful([best_first, [11.5, 150.0], between], 1.1, 1.0) == [True, False, True]
+
+
+def test_only_what_may_be_the_fastest_of_a_batch_is_run_again() -> None:
+    assert in_reach([50.0, 40.0, 55.0, 57.0]) == [True, True, True, False]
+
+
+def test_each_fan_out_is_small_in_one_phase_of_three_windows() -> None:
+    (stream,) = (stream for stream in streams(1) if stream.name == "three windows")
+    fan_outs = [
+        (phase.room_level, *KINDS[phase.kind], phase.topic_level) for phase in stream.phases
+    ]
+    assert all(sorted(levels) == [0, TOP, TOP, TOP] for levels in fan_outs)
+    assert sorted(levels.index(0) for levels in fan_outs) == [0, 1, 2, 3]

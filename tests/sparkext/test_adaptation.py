@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from itertools import pairwise
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adaptive import SwitchPolicy
+from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,6 +182,33 @@ def test_the_best_plan_is_found_though_nothing_is_new_any_more(
         assert answers(query) == expected(1)
     assert not cluster.follower.improvable
     engine.close()
+
+
+def test_other_plans_run_once_and_the_query_keeps_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="once"))
+    evaluate(engine, 1)
+    settle(engine)
+    search = query.plans.choices[0].search
+    assert search is not None
+    trees = RandomTrees(search.graph, search.catalogue, engine.prejoin_policy)
+    drawn = (trees.draw(random.Random(seed)) for seed in range(100))
+    other = query.compile((next(plan for plan in drawn if plan != query.plans.orders[0]),))
+
+    def counted(plans: CompiledPlans) -> list[int]:
+        return [rows for plan in json.loads(plans.jvm.rowCounts()) for rows in plan]
+
+    for second in range(2, 30, 11):
+        evaluate(engine, second)
+        found = query.run_with(other)[0].num_rows
+        assert found == sum(expected(second).values())
+        assert found in counted(other)
+        rows = counted(other)
+        evaluate(engine, second + 10)
+        assert sum(expected(second + 10).values()) in counted(query.plans)
+        assert counted(other) == rows
 
 
 @pytest.mark.parametrize("key", ["adaptive.enabled", "statistics.enabled"])
