@@ -43,7 +43,7 @@ ROOMS = 22
 KNOWN = 9_000
 STRANGERS = 3_000
 # Sightings, within the range, of people whom many know, in rooms that nobody enters.
-ELSEWHERE = 20_000
+ELSEWHERE = 40_000
 # Everybody knows one of so many friends, and likes one of so many favourite things; there is one
 # in each room, and one offered about each topic.
 FRIENDS = 60
@@ -237,7 +237,6 @@ class DriftingWorld:
         """What the RANGE windows hold at any time: sightings and offers, each told every range."""
         rng = np.random.default_rng(self.seed + 1)
         at, about = f"{_NS}at>", f"{_NS}about>"
-        elsewhere = min(ELSEWHERE, 40 * self.known[0])
         lines = []
         for level, number in product(range(LEVELS), range(ROOMS)):
             room, topic = self.room(level, number), f"{_NS}topic{level}-{number}>"
@@ -248,7 +247,7 @@ class DriftingWorld:
             friend = (level * ROOMS + number) % FRIENDS
             lines.append(f"{_NS}m{friend}> {at} {room} .")
             lines.append(f"{_NS}n{friend}> {about} {topic} .")
-        for number in range(elsewhere):
+        for number in range(ELSEWHERE):
             lines.append(f"{_NS}k{number % KNOWN}> {at} {_NS}away{number // KNOWN}> .")
             lines.append(f"{_NS}t{number % KNOWN}> {about} {_NS}else{number // KNOWN}> .")
         return [lines[i] for i in rng.permutation(len(lines))]
