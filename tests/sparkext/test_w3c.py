@@ -24,9 +24,6 @@ KNOWN_GAPS = {
     " stand alone",
     "sparql11/cast/cast-decimal": "the expected file writes literals of the data in another lexical form",
     "sparql11/csv-tsv-res/tsv03": "the expected file writes literals of the data in another lexical form",
-    "sparql12/expression/not-not": "the effective boolean value of SPARQL 1.1, where language-tagged and ill-typed"
-    " literals have one",
-    "sparql12/expression/triple-on-triple-terms": "TRIPLE makes quoted triples as subjects, as in RDF-star",
 }
 
 
