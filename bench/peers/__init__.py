@@ -49,7 +49,7 @@ SYSTEM_X = "systemx"
 PEERS = {
     OURS: PeerModule("bench.peers.cqels_peer", ("sparkext", "pyspark"), 2.0, 0.8),
     PREPROCESSING: PeerModule("bench.peers.preprocessing_peer", ("sparkext", "pyspark"), 2.0, 0.8),
-    SYSTEM_X: PeerModule("bench.peers.systemx_peer", ("pyspark",), 2.0, 3.0),
+    SYSTEM_X: PeerModule("bench.peers.systemx_peer", ("pyspark",), 2.5, 4.0),
     "spark": PeerModule("bench.peers.spark_stock", ("pyspark",), 2.0, 0.8),
     "duckdb": PeerModule("bench.peers.duckdb_peer", ("duckdb",), 0.3, 0.4),
     "oxigraph": PeerModule("bench.peers.oxigraph_peer", ("pyoxigraph",), 0.3, 1.1),

@@ -61,7 +61,7 @@ class Peer:
         """Starts the session and caches the names."""
         builder = SparkSession.builder
         settings = launch_settings(world.scale)
-        settings["spark.driver.memory"] = f"{round(2 + min(world.scale, 10) * 2.5)}g"
+        settings["spark.driver.memory"] = f"{round(2 + min(world.scale, 10) * 4)}g"
         for key, value in settings.items():
             builder = builder.config(key, value)
         self._spark = builder.getOrCreate()

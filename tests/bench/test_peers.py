@@ -234,6 +234,21 @@ def test_a_missing_peer_is_null(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert result["summary"]["notes"]["oxigraph"] == "not installed (no_such)"
 
 
+def test_the_others_go_on_without_a_peer_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = PeerProcess.ask
+
+    def fails(self: PeerProcess, request: dict[str, object], timeout: float) -> object:
+        if self.name == "oxigraph" and "query" in request:
+            raise PeerError(self.name, "out of memory", "MemoryError")
+        return honest(self, request, timeout)
+
+    monkeypatch.setattr(PeerProcess, "ask", fails)
+    report = cqels.run(arguments("--peers", "duckdb,oxigraph", "--query", "q2"))
+    assert [row["oxigraph_p50_ms"] for row in report.rows] == [None]
+    assert all(row["duckdb_p50_ms"] > 0 for row in report.rows)
+    assert report.summary["notes"]["oxigraph"] == "ended: oxigraph: out of memory"
+
+
 def test_unknown_peers_are_refused() -> None:
     with pytest.raises(SystemExit, match="unknown peer nobody"):
         cqels.run(arguments("--peers", "nobody"))
