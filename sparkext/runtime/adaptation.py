@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptive import FilterCounts, Join, OperatorCounts, PlanFollower, PlanNode, Switch
+from adaptive import FilterCounts, Join, OperatorCounts, PlanFollower, PlanNode, Scan, Switch
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
@@ -159,15 +159,15 @@ class Adaptation:
         return found
 
     def _find_places(self, listing: Sequence[dict[str, Any]]) -> CountedJoins:
-        """Where the rows of each join of a followed cluster are counted: plan and operator number."""
+        """Where the rows of each counted part of a followed cluster are counted: plan and operator number."""
         roots = [operator_tree(plan["operators"]) for plan in listing]
         places = {}
         for cluster in self.clusters:
             plan = self._plans.orders[cluster.place]
             laid = lay_over(plan, roots)
-            for node in _joins(plan):
-                if (at := laid.get(node_id(node))) is not None:
-                    places[cluster.place, node] = (at[0], at[1].place)
+            for node in _counted(plan):
+                if (at := laid.get(node_id(node.relations))) is not None:
+                    places[cluster.place, node.relations] = (at[0], at[1].place)
         return places
 
     def _with(self, place: int, plan: PlanNode) -> Orders:
@@ -215,5 +215,6 @@ class Adaptation:
         return tuple(sorted(switches, key=lambda switch: switch.time))
 
 
-def _joins(plan: PlanNode) -> list[frozenset[str]]:
-    return [node.relations for node in walk(plan) if isinstance(node, Join)]
+def _counted(plan: PlanNode) -> list[PlanNode]:
+    """The joins of a plan, and its scans with filters: how many rows pass is a guess until it was counted."""
+    return [n for n in walk(plan) if isinstance(n, Join) or (isinstance(n, Scan) and n.filters)]

@@ -282,3 +282,26 @@ def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PlotError, match="cannot be written"):
         query.plot_history(tmp_path / "no" / "plot.png")
     engine.close()
+
+
+def test_what_a_filter_of_a_scan_lets_through_is_learned(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    text = QUERY.format(name="filtered").replace(
+        "?a :in ?loc", '?a :in ?loc FILTER(STRENDS(STR(?a), "/p7"))'
+    )
+    query = engine.register_query(text)
+    scans = []
+    for second in range(1, 13):
+        evaluate(engine, second)
+        wanted = {row: n for row, n in expected(second).items() if row[0] == f"<{iri('p7')}>"}
+        assert answers(query) == wanted, second
+        settle(engine)
+        plan = query.explain().data["choices"][0]["plan"]
+        while plan["children"]:
+            plan = plan["children"][0]
+        scans.append((plan["filters"], plan["estimated_rows"], plan.get("actual_rows")))
+    filters, estimated, counted = scans[-1]
+    assert filters and counted is not None and counted < 10
+    assert estimated < 20 < scans[0][1], "300 rows are in the window, and one in 200 is let through"
