@@ -26,6 +26,9 @@ class RowEstimator(Protocol):
     def unfiltered_rows(self, mask: int) -> float:
         """Rows of a set of relations before any filter."""
 
+    def changed_rows(self, position: int) -> float:
+        """Rows of a relation that arrive and expire between two evaluations."""
+
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""
 
@@ -76,7 +79,8 @@ class Alternatives:
             if relation.indexable:
                 rows = estimator.unfiltered_rows(1 << position)
                 window = relation.kind is RelationKind.WINDOW
-                cost = costs.window_index_cost(rows) if window else 0.0
+                changed = estimator.changed_rows(position)
+                cost = costs.window_index_cost(changed) if window else 0.0
                 self._indexes[1 << position] = (rows, 0, cost)
         for mask, kept in prejoins.items():
             cost = costs.kept_cost(kept.rows, len(kept.variables))

@@ -54,6 +54,7 @@ class CardinalityEstimator:
         self.graph = graph
         self._base = tuple(catalogue[relation.name].rows for relation in graph.relations)
         self._logs = tuple(log_rows(rows) for rows in self._base)
+        self._changed = tuple(catalogue[r.name].changed_rows for r in graph.relations)
         self._columns: dict[str, dict[int, ColumnStatistics]] = {
             variable: {
                 position: catalogue.column(graph.relations[position].name, variable)
@@ -97,6 +98,10 @@ class CardinalityEstimator:
                 known = math.exp(min(MAX_LOG, logs))
             self._unfiltered[mask] = known
         return known
+
+    def changed_rows(self, position: int) -> float:
+        """Rows of a relation that arrive and expire between two evaluations."""
+        return self._changed[position]
 
     def _model(self, mask: int) -> float:
         """Logarithm of the rows of a set by rows and distinct counts alone."""

@@ -24,8 +24,8 @@ class JoinCosts(Protocol):
     def kept_cost(self, rows: float, columns: int) -> float:
         """Have a pre-joined part there at all: its share of one evaluation."""
 
-    def window_index_cost(self, rows: float) -> float:
-        """Keep a window's index up to date between two evaluations."""
+    def window_index_cost(self, changed: float) -> float:
+        """Keep a window's index up to date between two evaluations, with so many rows changed."""
 
     def index_join_cost(self, left_rows: float, right_rows: float, out_rows: float) -> float:
         """Stream the left rows through an index over the right ones that is already there."""
@@ -87,8 +87,9 @@ class CostModel:
     are collected before the join begins) and per row `build_row`, and twice those doublings: each
     row finds its group, and then its place, somewhere in what is built. `kept_cell` is making and
     holding one value of a pre-join, 0.05 spread over 10,000 evaluations; being small, it decides
-    between plans that are about as fast. `window_index_row` is what arrivals and expiries cost the
-    index of a window, per row in it: less than streaming the window once through a small index.
+    between plans that are about as fast. `window_index_row` is what each arrival and each expiry
+    costs the index of a window: for a window that is all new, both together are less than streaming
+    it once through a small index; for one where little changes, its index is there for nothing.
     `job_start` is what a Spark job costs before its tasks run (see `execution_place`).
 
     >>> CostModel().index_join_cost(1_000, 4 * 4_096, 0) == 1_000 * (0.02 + 2 * 0.012)
@@ -104,7 +105,7 @@ class CostModel:
     build_row: float = 0.15
     pair: float = 0.004
     kept_cell: float = 0.000005
-    window_index_row: float = 0.05
+    window_index_row: float = 0.025
     job_start: float = 15_000.0
 
     def __post_init__(self) -> None:
@@ -119,8 +120,8 @@ class CostModel:
     def kept_cost(self, rows: float, columns: int) -> float:
         return rows * columns * self.kept_cell
 
-    def window_index_cost(self, rows: float) -> float:
-        return rows * self.window_index_row
+    def window_index_cost(self, changed: float) -> float:
+        return changed * self.window_index_row
 
     def index_join_cost(self, left_rows: float, right_rows: float, out_rows: float) -> float:
         probe = self.probe_row + self._far(right_rows)
@@ -177,7 +178,7 @@ class PaperCosts:
     def kept_cost(self, rows: float, columns: int) -> float:
         return 0.0
 
-    def window_index_cost(self, rows: float) -> float:
+    def window_index_cost(self, changed: float) -> float:
         return 0.0
 
     def index_join_cost(self, left_rows: float, right_rows: float, out_rows: float) -> float:

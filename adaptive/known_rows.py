@@ -45,6 +45,10 @@ class KnownRows:
             return self._other().unfiltered_rows(mask)
         return float(self._estimates.unfiltered[number])
 
+    def changed_rows(self, position: int) -> float:
+        """Rows of a relation that arrive and expire between two evaluations."""
+        return self._catalogue[self.graph.relations[position].name].changed_rows
+
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""
         if mask in self._sub_plans.number:

@@ -131,7 +131,10 @@ class OperatorPrices:
             slot = sub_plans.index_slot.get(sub_plans.parts[part])
             if slot is not None:
                 self.rows[slot] = rows
-                self.value[slot] = costs.window_index_cost(rows) if self._windows[part] else 0.0
+                if self._windows[part]:
+                    position = sub_plans.parts[part].bit_length() - 1
+                    changed = self._estimates.changed_rows(position)
+                    self.value[slot] = costs.window_index_cost(changed)
                 slots.append(slot)
         return slots
 

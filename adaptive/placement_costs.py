@@ -145,8 +145,10 @@ class PlacementCosts:
         if not probed:
             applied = Applied(mask, self.cheap(plan), 0)
             return Part(applied, self.rows(applied), costs.scan_cost(unfiltered))
-        window = self.graph.relations[mask.bit_length() - 1].kind is RelationKind.WINDOW
-        cost = costs.window_index_cost(unfiltered) if window else 0.0
+        position = mask.bit_length() - 1
+        window = self.graph.relations[position].kind is RelationKind.WINDOW
+        changed = estimator.changed_rows(position)
+        cost = costs.window_index_cost(changed) if window else 0.0
         return Part(Applied(mask, 0, 0), unfiltered, cost)
 
     def join(self, plan: Join, left: Part, right: Part) -> Part:

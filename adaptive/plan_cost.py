@@ -99,8 +99,10 @@ class PlanPricing:
             rows = self._kept(mask, filters)
             return Priced(mask, filters, rows, costs.kept_cost(rows, len(leaf.variables)))
         rows = self._estimator.unfiltered_rows(mask)
-        window = graph.relations[mask.bit_length() - 1].kind is RelationKind.WINDOW
-        return Priced(mask, 0, rows, costs.window_index_cost(rows) if window else 0.0)
+        position = mask.bit_length() - 1
+        window = graph.relations[position].kind is RelationKind.WINDOW
+        changed = self._estimator.changed_rows(position)
+        return Priced(mask, 0, rows, costs.window_index_cost(changed) if window else 0.0)
 
     def _kept(self, mask: int, filters: int) -> float:
         if filters == self._estimator.decided(mask):

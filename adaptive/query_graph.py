@@ -64,13 +64,29 @@ class ColumnStatistics:
 
 @dataclass(frozen=True)
 class RelationStatistics:
-    """Rows of one relation and its columns, keyed by the relation's variable names."""
+    """Rows of one relation and its columns, keyed by the relation's variable names.
+
+    `changed` are the rows that arrive and expire from one evaluation to the next; None where nobody
+    has counted them.
+    """
 
     rows: float
     columns: Mapping[str, ColumnStatistics]
+    changed: float | None = None
 
     def __post_init__(self) -> None:
         _count(self.rows, "a row count")
+        if self.changed is not None:
+            _count(self.changed, "a count of changed rows")
+
+    @property
+    def changed_rows(self) -> float:
+        """Rows that arrive and expire between two evaluations; all of them twice until counted.
+
+        >>> RelationStatistics(50.0, {}).changed_rows, RelationStatistics(50.0, {}, 3.0).changed_rows
+        (100.0, 3.0)
+        """
+        return 2.0 * self.rows if self.changed is None else self.changed
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,12 @@ class RowEstimates:
         assert known is not None
         return known.rows
 
+    def changed_rows(self, position: int) -> float:
+        """Rows of a relation that arrive and expire between two evaluations."""
+        known = self._known[position]
+        assert known is not None
+        return known.changed_rows
+
     def _take_filters(self) -> int:
         changed = 0
         for number, filter_ in enumerate(self.graph.filters):

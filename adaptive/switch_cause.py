@@ -12,9 +12,10 @@ from adaptive.query_graph import ColumnStatistics, QueryGraph, RelationStatistic
 from adaptive.statistics import Catalogue
 
 # What these say is a share or a factor: below 1 it is not next to nothing.
+_FEW_CHANGED = 1_000.0
 _LEAST = {"counted": 1e-3, "selectivity": 1e-3, "call": 1e-3}
 
-_Kind = Literal["rows", "pair", "counted", "values", "frequent", "selectivity", "call"]
+_Kind = Literal["rows", "changed", "pair", "counted", "values", "frequent", "selectivity", "call"]
 _Change = tuple[_Kind, tuple[str, ...], float, float]
 """What is counted, of which relations, variables or filters, its value before and after."""
 
@@ -90,6 +91,9 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[_Change]:
     for name, (now, _) in after.relations.items():
         if name in known:
             yield "rows", (name,), known[name][0].rows, now.rows
+            # Next to nothing, where little changes: not worth a word below some rows.
+            changed = (max(_FEW_CHANGED, of.changed_rows) for of in (known[name][0], now))
+            yield "changed", (name,), *changed
     for pair, rows in after.matches.items():
         if pair in before.matches:
             yield "pair", pair, before.matches[pair], rows
@@ -120,6 +124,8 @@ def _words(kind: _Kind, names: tuple[str, ...]) -> tuple[str, str]:
     """What was counted, in words, and its unit."""
     if kind == "rows":
         return f"rows of {names[0]}", ""
+    if kind == "changed":
+        return f"rows of {names[0]} that come and go", ""
     if kind == "pair":
         return " x ".join(names), " rows"
     if kind == "counted":

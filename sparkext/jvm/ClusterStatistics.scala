@@ -8,22 +8,45 @@ import org.apache.spark.sql.execution.joins.StaticIndex
  *  many rows each window has in common with a neighbour.
  *
  *  A window beside a static relation is sampled: some of its rows are looked up in an index, once there is one, and
- *  beside another window in that one's counts. Nothing is told before something has moved by more than a factor of `drift`,
- *  and by more than chance would have it where it is sampled.
+ *  beside another window in that one's counts, unless both count few values: then the rows of their join are counted.
+ *  Samples add up while they agree: one is weighed against those before it, by what is chance in each. Nothing is told
+ *  before something has moved by more than a factor of `drift`, and by more than chance would have it where it is sampled.
  */
 final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) {
-  private final class Measure(val sampled: Boolean, val read: () => Estimate)
+  /** `size` is that of the content sampled, which grows and shrinks with it. */
+  private final class Measure(
+      val sampled: () => Boolean, val size: () => Double, val read: () => Estimate, val drift: Double = drift) {
+    private var known = Estimate(-1.0, 0.0)
+    private var knownSize = 1.0
 
+    /** What is known with one more look. */
+    def refresh(): Estimate = {
+      val now = read()
+      val here = math.max(1.0, size())
+      val before = known.scaled(here / knownSize)
+      val agrees = before.rows >= 0 && !before.isCounted && !now.isCounted && !moved(before, now, drift)
+      known = if (agrees) before.refined(now) else now
+      knownSize = here
+      known
+    }
+  }
+
+  private val turnovers = mutable.ArrayBuffer[Turnover]()
   private val measures = mutable.ArrayBuffer[Measure]()
   private val counted = mutable.ArrayBuffer[(WindowContent, Seq[ColumnCounts])]()
   private var told = Array.empty[Estimate]
   private var offset = 0
 
-  /** Adds the measures of a window: its rows, then the different values in each group of columns ("0;1;0,1"). */
+  /** Adds the measures of a window: its rows, how many arrive and expire from one evaluation to the next, and the different
+   *  values in each group of columns ("0;1;0,1").
+   */
   def addWindow(content: WindowContent, groups: String): Unit = synchronized {
-    measures += new Measure(false, () => Estimate(content.rowCount.toDouble, 0.0))
+    val turnover = new Turnover(content.table)
+    turnovers += turnover
+    measures += new Measure(() => false, () => 1.0, () => Estimate(content.rowCount.toDouble, 0.0))
+    measures += new Measure(() => false, () => 1.0, () => Estimate(turnover.changed, 0.0), ClusterStatistics.TurnoverDrift)
     val all = groups.split(';').toSeq.filter(_.nonEmpty).map(g => content.table.counts(Numbers.list(g).map(_.toInt), exactValues))
-    all.foreach(counts => measures += new Measure(false, () => Estimate(counts.distinct, 0.0)))
+    all.foreach(counts => measures += new Measure(() => false, () => 1.0, () => Estimate(counts.distinct, 0.0)))
     counted += ((content, all))
   }
 
@@ -42,33 +65,35 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   def addWindows(left: WindowContent, leftColumns: String, right: WindowContent, rightColumns: String): Unit = synchronized {
     val one = left.table.counts(Numbers.list(leftColumns).map(_.toInt), exactValues)
     val other = right.table.counts(Numbers.list(rightColumns).map(_.toInt), exactValues)
-    measures += new Measure(true, () => one.joinSize(left.table, other, sampleRows, offset))
+    measures += new Measure(
+      () => !one.isJoinCounted(other, sampleRows), () => left.rowCount, () => one.joinSize(left.table, other, sampleRows, offset))
   }
 
   /** Adds a measure: the rows of the join of a window with a static relation; below 0 while there is no index to look in. */
   def addStatic(window: WindowContent, columns: String, static: StaticContent, staticColumns: String): Unit = synchronized {
     val from = Numbers.list(columns).map(_.toInt)
     val to = Numbers.list(staticColumns).map(_.toInt)
-    measures += new Measure(true, () => sampled(window.table, from, static.indexOn(to)))
+    measures += new Measure(() => true, () => window.rowCount, () => sampled(window.table, from, static.indexOn(to)))
   }
 
   /** All measures as a JSON array if one has drifted since they were last told, else "".
    *
-   *  Without `sample`, rows are looked up only if what is counted anyway has drifted.
+   *  To be called once before each evaluation. Without `sample`, rows are looked up only if what is counted anyway has drifted.
    */
   def news(sample: Boolean): String = synchronized {
+    turnovers.foreach(_.look())
     val first = told.length != measures.length
-    val counted = measures.indices.filter(i => !measures(i).sampled)
-    if (!sample && !first && !counted.exists(i => moved(told(i), measures(i).read()))) return ""
+    val counted = measures.indices.filter(i => !measures(i).sampled())
+    if (!sample && !first && !counted.exists(i => moved(told(i), measures(i).read(), measures(i).drift))) return ""
     offset += 1
-    val now = measures.iterator.map(_.read()).toArray
-    if (!first && !now.indices.exists(i => moved(told(i), now(i)))) return ""
+    val now = measures.iterator.map(_.refresh()).toArray
+    if (!first && !now.indices.exists(i => moved(told(i), now(i), measures(i).drift))) return ""
     told = now
     now.map(e => math.round(e.rows * 100) / 100.0).mkString("[", ",", "]")
   }
 
   // A few rows more or less are no news, however few there were.
-  private def moved(before: Estimate, now: Estimate): Boolean = {
+  private def moved(before: Estimate, now: Estimate, drift: Double): Boolean = {
     val ratio = (before.rows + ClusterStatistics.Slack) / (now.rows + ClusterStatistics.Slack)
     val chance = ClusterStatistics.Errors * math.hypot(before.error, now.error)
     (before.rows < 0) != (now.rows < 0) || (ratio > drift || ratio * drift < 1.0) && math.abs(before.rows - now.rows) > chance
@@ -88,7 +113,29 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     }
 }
 
+/** How many rows of a window arrive and expire between two looks: a running mean of the last ones. */
+private final class Turnover(table: WindowTable) {
+  private var before = -1L
+  private var mean = 0.0
+  private var looks = 0
+
+  def look(): Unit = {
+    val now = table.arrivals + table.expiries
+    if (before >= 0) {
+      looks = math.min(looks + 1, ClusterStatistics.RememberedLooks)
+      mean += (now - before - mean) / looks
+    }
+    before = now
+  }
+
+  /** All rows come and go until it was counted. */
+  def changed: Double = if (looks == 0) 2.0 * table.rowCount else mean
+}
+
 private object ClusterStatistics {
+  final val RememberedLooks = 16
+  /** What arrives varies more than what is there, and matters less. */
+  final val TurnoverDrift = 2.0
   final val Slack = 8.0
   /** Differences of sampled numbers within so many standard errors are chance. */
   final val Errors = 3.0

@@ -54,13 +54,17 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     known.sortBy { case (value, count) => (-count, value) }.take(most)
   }
 
+  /** Whether `joinSize` needs no rows, for there are few values to be looked up. */
+  def isJoinCounted(other: ColumnCounts, sampleRows: Int): Boolean =
+    values != null && other.values != null && math.min(values.size, other.values.size) <= sampleRows
+
   /** Rows of the join of `table`, of which these are counts, with another window on these columns.
    *
    *  Exact where both count few values; else from `sampleRows` rows of the table, each with what the other counts of its
    *  value, less what other values in its bucket are expected to add.
    */
   def joinSize(table: WindowTable, other: ColumnCounts, sampleRows: Int, offset: Int): Estimate =
-    if (values != null && other.values != null && math.min(values.size, other.values.size) <= sampleRows) {
+    if (isJoinCounted(other, sampleRows)) {
       val (few, many) = if (values.size <= other.values.size) (values, other.values) else (other.values, values)
       Estimate(few.product(many), 0.0)
     } else {
@@ -88,11 +92,31 @@ private object ColumnCounts {
 }
 
 /** A number of rows, and its standard error: 0 where it was counted. */
-private[cqels] final case class Estimate(rows: Double, error: Double)
+private[cqels] final case class Estimate(rows: Double, error: Double) {
+  def isCounted: Boolean = error == 0.0
 
-/** Some rows of a window, spread over all of it: what arrived together lies together. */
-private object RowSample {
-  /** The sum of `measure` over all rows, from at most `most` of them, with another start for each `offset`. */
+  /** Both, as the content they are of has become so many times as large. */
+  def scaled(factor: Double): Estimate = if (factor == 1.0) this else Estimate(rows * factor, error * factor)
+
+  /** This estimate, made better by a newer one of the same: weighted by their errors, the newer one by a tenth at least. */
+  def refined(newer: Estimate): Estimate = {
+    val weight = math.max(Estimate.NewestWeight, error * error / (error * error + newer.error * newer.error))
+    val left = (1.0 - weight) * error
+    Estimate(rows + weight * (newer.rows - rows), math.hypot(left, weight * newer.error))
+  }
+}
+
+private[cqels] object Estimate {
+  private final val NewestWeight = 0.1
+}
+
+/** Some rows of a window, one from each of as many equal parts of it: what arrived together lies together. */
+private[cqels] object RowSample {
+  /** The sum of `measure` over all rows, from at most `most` of them, other ones for each `offset`.
+   *
+   *  Which row of a part it is looks random: what arrives in turn (each tenth row matches, say) must not meet the same
+   *  step here.
+   */
   def total(table: WindowTable, most: Int, offset: Int)(measure: Int => Double): Estimate = {
     val used = table.capacityUsed
     val all = used <= most
@@ -100,24 +124,37 @@ private object RowSample {
     var seen = 0
     var sum = 0.0
     var squares = 0.0
+    var matching = 0
     var i = 0
     while (i < steps) {
-      val row = if (all) i else ((i.toLong * used / steps + offset) % used).toInt
+      val row = if (all) i else within(i.toLong * used / steps, (i + 1L) * used / steps, LongTable.mix(offset, i))
       if (table.isPresent(row)) {
         val value = measure(row)
         seen += 1
         sum += value
         squares += value * value
+        if (value > 0.0) matching += 1
       }
       i += 1
     }
+    if (all) Estimate(sum, 0.0) else estimate(seen, matching, sum, squares).scaled(table.rowCount)
+  }
+
+  private def within(from: Long, until: Long, random: Long): Int = (from + ((random >>> 33) * (until - from) >>> 31)).toInt
+
+  /** The mean of what a row has, and its error.
+   *
+   *  Where few rows match anything, the sample knows little of them: the error is that of one match more, and no match at
+   *  all is taken for half a match.
+   */
+  private[cqels] def estimate(seen: Int, matching: Int, sum: Double, squares: Double): Estimate =
     if (seen == 0) Estimate(0.0, 0.0)
     else {
-      val mean = sum / seen
-      val variance = math.max(0.0, squares / seen - mean * mean)
-      Estimate(mean * table.rowCount, if (all) 0.0 else math.sqrt(variance / seen) * table.rowCount)
+      val one = if (matching == 0) 1.0 else sum / matching
+      val mean = (sum + one) / (seen + 1)
+      val variance = math.max(0.0, (squares + one * one) / (seen + 1) - mean * mean)
+      Estimate(if (matching == 0) 0.5 / seen else sum / seen, math.sqrt(variance / seen))
     }
-  }
 }
 
 /** Values and their counts: side by side in arrays, found through an open-addressing table; a value leaves with its last

@@ -74,10 +74,7 @@ object StaticIndex {
     var row = 0
     while (row < n) {
       val base = row * width
-      var hash = 0L
-      var i = 0
-      while (i < keyCells.length) { hash = LongTable.mix(hash, data(base + keyCells(i))); i += 1 }
-      var slot = (hash >>> 32).toInt & mask
+      var slot = (hashOf(table, keyCells, row) >>> 32).toInt & mask
       var found = -1
       while (found < 0) {
         val g = slots(slot)
@@ -89,7 +86,7 @@ object StaticIndex {
         } else {
           val other = firstRow(g) * width
           var same = true
-          i = 0
+          var i = 0
           while (same && i < keyCells.length) { same = data(other + keyCells(i)) == data(base + keyCells(i)); i += 1 }
           if (same) found = g else slot = (slot + 1) & mask
         }
@@ -102,8 +99,13 @@ object StaticIndex {
     var total = 0
     var g = 0
     while (g < next.length) { next(g) = total; total += sizes(g); g += 1 }
+    val groups = if (n / GroupedIndex.LargeGroup >= next.length) next.clone() else null
     var slot = 0
-    while (slot < capacity) { if (slots(slot) >= 0) slots(slot) = next(slots(slot)); slot += 1 }
+    while (slot < capacity) {
+      val found = slots(slot)
+      if (found >= 0) slots(slot) = next(found) | GroupedIndex.tag(hashOf(table, keyCells, firstRow(found)), mask)
+      slot += 1
+    }
     val cells = new Array[Long](n * arity)
     val counts = if (tableCounts == null) null else new Array[Int](n)
     row = 0
@@ -115,7 +117,15 @@ object StaticIndex {
       if (counts != null) counts(to) = tableCounts(row)
       row += 1
     }
-    new GroupedIndex(arity, keys, cells, counts, slots)
+    new GroupedIndex(arity, keys, cells, counts, slots, groups)
+  }
+
+  @inline private def hashOf(table: LongTable, keyCells: Array[Int], row: Int): Long = {
+    val base = row * table.arity
+    var hash = 0L
+    var i = 0
+    while (i < keyCells.length) { hash = LongTable.mix(hash, table.data(base + keyCells(i))); i += 1 }
+    hash
   }
 
   def empty(arity: Int, keys: Array[Int]): GroupedIndex = grouped(new LongTable(arity), null, Array.range(0, arity), keys)

@@ -109,7 +109,7 @@ class ClusterWatch:
     def _statistics(
         self, name: str, names: tuple[str, ...], numbers: Iterator[float]
     ) -> RelationStatistics:
-        rows = next(numbers)
+        rows, changed = next(numbers), next(numbers)
         known = dict(self._search.catalogue[name].columns)
         # What joins to nothing keeps the number of values that it was taken to have, as far as there are rows.
         columns: Mapping[str, ColumnStatistics] = {
@@ -117,7 +117,7 @@ class ClusterWatch:
             for variable, column in known.items()
         }
         measured = {variable: ColumnStatistics(max(1.0, next(numbers))) for variable in names}
-        return RelationStatistics(rows, {**columns, **measured})
+        return RelationStatistics(rows, {**columns, **measured}, changed)
 
     def _watch_window(self, name: str, leaf: WindowLeaf) -> None:
         graph = self._search.graph

@@ -129,6 +129,7 @@ def queries(draw, max_relations=6, connected=True):
                 )
                 for variable in relation.variables
             },
+            draw(st.sampled_from([None, 0.0, rows / 20])),
         )
     filters = tuple(
         JoinFilter(

@@ -4,6 +4,16 @@ import pytest
 
 from adaptive.cost_model import CostModel, PaperCosts, index_look_up_cost, nested_loop_cost
 from adaptive.errors import CostModelError
+from adaptive.plan import describe
+from adaptive.plan_cache import PlanCache
+from adaptive.query_graph import (
+    ColumnStatistics,
+    QueryGraph,
+    Relation,
+    RelationKind,
+    RelationStatistics,
+)
+from adaptive.statistics import Catalogue
 
 MODEL = CostModel()
 
@@ -41,3 +51,24 @@ def test_the_functions_of_the_report():
     assert index_look_up_cost(128, 64) == 768
     assert PaperCosts().index_join_cost(1, 1_024, 128) == 10
     assert PaperCosts().hash_join_cost(2, 5, 99) == 10
+
+
+def test_the_index_of_a_window_where_little_changes_is_there_for_nothing():
+    """A long window is probed as soon as its index need not be kept up for thousands of arrivals."""
+    graph = QueryGraph(
+        (
+            Relation("now", ("x",), RelationKind.WINDOW),
+            Relation("day", ("x", "y"), RelationKind.WINDOW),
+        )
+    )
+
+    def day(changed):
+        return RelationStatistics(100_000.0, {"x": ColumnStatistics(100_000.0)}, changed)
+
+    now = RelationStatistics(50_000.0, {"x": ColumnStatistics(50_000.0)}, 0.0)
+    cache = PlanCache(graph, Catalogue({"now": now, "day": day(None)}))
+    assert describe(cache.plan()) == "(day now)"
+    cache.apply({"day": day(20.0)})
+    assert describe(cache.plan()) == "(now day)"
+    cache.apply({"day": day(200_000.0)})
+    assert describe(cache.plan()) == "(day now)"

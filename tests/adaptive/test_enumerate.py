@@ -124,6 +124,9 @@ class Measured:
 
     unfiltered_rows = rows
 
+    def changed_rows(self, position):
+        return 2.0 * self._rows[1 << position]
+
     def decided(self, mask):
         return 0
 

@@ -89,6 +89,7 @@ def test_after_updates_the_cache_is_as_one_made_anew(query, seed):
             changed[name] = RelationStatistics(
                 known.rows * factor,
                 {v: ColumnStatistics(c.distinct * factor) for v, c in known.columns.items()},
+                chance.choice([None, 2.0, known.rows * factor]),
             )
         cache.apply(changed)
         cache.update_filters(

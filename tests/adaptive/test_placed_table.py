@@ -31,6 +31,7 @@ def changed(graph, catalogue, chance):
         found[relation.name] = RelationStatistics(
             known.rows * factor,
             {v: ColumnStatistics(c.distinct * factor) for v, c in known.columns.items()},
+            chance.choice([None, 2.0, known.rows * factor]),
         )
     return found
 

@@ -83,6 +83,7 @@ def random_leaf(chance, relation):
     return RelationStatistics(
         rows,
         {v: ColumnStatistics(max(1.0, rows * chance.random()), top) for v in relation.variables},
+        chance.choice([None, 0.0, 2.0, rows / 10, 2 * rows]),
     )
 
 

@@ -110,8 +110,9 @@ def test_measures_are_told_when_they_have_drifted(live: LiveRoom) -> None:
     measures.addStatic(left.content, "0", static, "0")
     left.change({(1, 1), (2, 1), (3, 2)})
     right.change({(7, 1), (8, 1), (9, 3)})
-    # Rows and values of each, 2 rows x 2 rows in room 1; no index of the static relation has been made yet.
-    assert json.loads(measures.news(True)) == [3, 3, 2, 3, 2, 4, -1]
+    # Rows, changed ones (all, until that is counted) and values of each, 2 rows x 2 rows in room 1; no index of the static
+    # relation has been made yet.
+    assert json.loads(measures.news(True)) == [3, 6, 3, 2, 3, 6, 2, 4, -1]
     assert measures.news(True) == ""
     static.makeIndexOn("0")
     assert json.loads(measures.news(True))[-1] == 1 + 2 + 3
@@ -120,7 +121,80 @@ def test_measures_are_told_when_they_have_drifted(live: LiveRoom) -> None:
     assert measures.news(False) == ""
     left.change({(value, 1) for value in range(1, 9)})
     # What is counted anyway has drifted, so all is measured.
-    assert json.loads(measures.news(False)) == [8, 8, 1, 4, 2, 16, sum(range(1, 9))]
+    # On the average of five looks, 7 rows of the left window have changed, and one of the right one.
+    assert json.loads(measures.news(False)) == [8, 1.4, 8, 1, 4, 0.2, 2, 16, sum(range(1, 9))]
+
+
+def test_a_window_where_little_changes_is_told_from_one_that_is_all_new(live: LiveRoom) -> None:
+    still, moving = Window(live, "still"), Window(live, "moving")
+    measures = live.room.statistics(SAMPLE, 1024, 1.3)
+    measures.addWindow(still.content, "")
+    measures.addWindow(moving.content, "")
+    still.change({(value, 1) for value in range(5_000)})
+    moving.change({(value, 1) for value in range(5_000)})
+    assert json.loads(measures.news(False)) == [5_000, 10_000, 5_000, 10_000]
+    still.change({(value, 1) for value in range(1, 5_001)})
+    moving.change({(value, 2) for value in range(5_000)})
+    assert json.loads(measures.news(False)) == [5_000, 2, 5_000, 10_000]
+    assert measures.news(False) == "", "one evaluation without arrivals is no news"
+
+
+def test_a_flip_that_leaves_rows_and_values_as_they_are_is_seen_without_a_sample(
+    live: LiveRoom,
+) -> None:
+    left, right = Window(live, "left"), Window(live, "right")
+    measures = live.room.statistics(SAMPLE, 1024, 1.3)
+    measures.addWindow(left.content, "1")
+    measures.addWindows(left.content, "1", right.content, "1")
+    right.change({(value, 1 if value < 90 else 2) for value in range(100)})
+    left.change({(value, 1) for value in range(20)})
+    assert json.loads(measures.news(True)) == [20, 40, 1, 20 * 90]
+    left.change({(value, 2) for value in range(20)})
+    assert json.loads(measures.news(False)) == [20, 40, 1, 20 * 10]
+
+
+@pytest.mark.parametrize("most", [5, 15, 17, 40])
+def test_rows_of_a_key_are_counted_in_small_groups_and_in_large_ones(
+    live: LiveRoom, most: int
+) -> None:
+    # On the average under and above the size from which the starts of groups are kept.
+    fan_out = {key: 1 + (key * 7) % most for key in range(1, 300)} | {300: 2 * most, 301: 1}
+    static = live.static("pairs", [(k, other) for k, n in fan_out.items() for other in range(n)])
+    static.makeIndexOn("0")
+    for keys in ([301], [300], [999], [1, 5, 9], list(range(1, 60))):
+        window = Window(live, "w")
+        measures = live.room.statistics(1000, 1024, 1.3)
+        measures.addStatic(window.content, "0", static, "0")
+        window.change({(key, 1) for key in keys})
+        assert json.loads(measures.news(True)) == [sum(fan_out.get(key, 0) for key in keys)]
+
+
+def test_what_arrives_in_turn_is_sampled_as_it_is_and_chance_is_no_news(live: LiveRoom) -> None:
+    # Each tenth row has two matches: rows taken at equal steps would find one in all of them, or in none.
+    window = Window(live, "w")
+    static = live.static("pairs", [(key, other) for key in range(0, 20_000, 10) for other in (1, 2)])
+    static.makeIndexOn("0")
+    measures = live.room.statistics(SAMPLE, 16, 1.3)
+    measures.addStatic(window.content, "0", static, "0")
+    window.change({(value, 1) for value in range(20_000)})
+    [first] = json.loads(measures.news(True))
+    assert 0.4 * 4_000 < first < 1.8 * 4_000
+    told = [told for _ in range(40) if (told := measures.news(True))]
+    assert len(told) <= 2, "samples that add up move the estimate once or twice"
+    for news in told:
+        assert 0.6 * 4_000 < json.loads(news)[0] < 1.5 * 4_000
+    window.change({(value, place) for value in range(0, 20_000, 10) for place in range(9)})
+    assert json.loads(measures.news(True)) == [18_000 * 2]
+
+
+def test_a_sample_without_a_match_does_not_say_that_there_is_none(live: LiveRoom) -> None:
+    window = Window(live, "w")
+    static = live.static("pairs", [(7, 1), (7, 2)])
+    static.makeIndexOn("0")
+    measures = live.room.statistics(SAMPLE, 16, 1.3)
+    measures.addStatic(window.content, "0", static, "0")
+    window.change({(value, 1) for value in range(8, 10_008)})
+    assert json.loads(measures.news(True)) == [10_000 * 0.5 / SAMPLE]
 
 
 def test_samples_of_large_windows_find_joins_of_the_right_size(live: LiveRoom) -> None:
