@@ -38,7 +38,7 @@ SEED = 3
 LEAST_KNOWN = 800
 WIDEST_KNOWN = 10.0
 LEAST_CROWD = 140
-WIDEST_CROWD = 30.0
+WIDEST_CROWD = 20.0
 
 # People of one kind (who enter rooms), rooms of a level, those whom one can know, and sight there.
 PEOPLE = 200
@@ -190,7 +190,7 @@ class DriftingWorld:
         """The world whose fan-outs are these, times a factor.
 
         >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(140, 435, 1352, 4200), seed=3)
+        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(140, 380, 1032, 2800), seed=3)
         """
 
         def levels(least: float, widest: float) -> tuple[int, ...]:

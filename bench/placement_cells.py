@@ -12,6 +12,7 @@ from bench.data.linked_events import LinkedEvents, followed
 from bench.report import progress
 from bench.uncertain_engine import (
     PLACEMENTS,
+    AnswersDifferError,
     Contender,
     Evaluation,
     Setting,
@@ -43,17 +44,25 @@ class CellEffort:
     most_events: int
 
 
+@dataclass(frozen=True)
+class Content:
+    """What the windows of some cells hold, and the streams that it came by."""
+
+    events: LinkedEvents
+    first: str
+    second: str
+
+
 @dataclass
 class Runner:
     """A contender's query of one cell."""
 
     contender: Contender
     name: str
-    events: LinkedEvents
+    content: Content
     watched: WatchedQuery
     warm: list[Evaluation] = field(default_factory=list)
     passes: tuple[list[Evaluation], list[Evaluation]] = field(default_factory=lambda: ([], []))
-    turns: int = 0
 
     @property
     def placement(self) -> str:
@@ -62,9 +71,9 @@ class Runner:
 
     def evaluate(self) -> Evaluation:
         """Let one more event arrive, and evaluate."""
-        self.turns += 1
         clock = self.contender.clock + STEP_MS
-        self.contender.push(f"{self.name}/first", self.events.idle(self.turns, clock))
+        content = self.content
+        self.contender.push(content.first, content.events.idle(clock // STEP_MS, clock))
         return self.contender.advance(clock)[self.name]
 
     def warmed_ms(self) -> float:
@@ -83,6 +92,7 @@ class CellRace:
         self.functions = functions
         self._effort = effort
         self._cells = 0
+        self._open_cell: list[Runner] = []
         self.contenders = [Contender(spark, Setting(functions, place)) for place in PLACEMENTS]
 
     def measure(self, fan_out: float, selectivity: float, events: int) -> dict[str, Any]:
@@ -94,7 +104,6 @@ class CellRace:
             wanted = self._effort.least_ms
             if least >= wanted or events >= self._effort.most_events:
                 break
-            self._stop(runners)
             events = min(events * grown(least, wanted), self._effort.most_events)
         for place in range(2):
             for turn in range(self._effort.runs):
@@ -103,29 +112,52 @@ class CellRace:
                     if turn < self._effort.few_runs or runner.placement not in few:
                         runner.passes[place].append(runner.evaluate())
         agree({f"{r.placement}, run {n}": e for r in runners for n, e in enumerate(_all(r))})
-        self._stop(runners)
+        expected = runners[0].content.events.answers(selectivity)
+        if runners[0].warm[0].answers != expected:
+            raise AnswersDifferError(
+                f"fan-out {fan_out:g}, selectivity {selectivity:g}: {expected:,} answers are right,"
+                f" not {runners[0].warm[0].answers:,}"
+            )
         found = row(self.functions, fan_out, selectivity, runners)
         shown = ", ".join(f"{key} {found[key]}" for key in ("early_ms", "late_ms", "cost_ms"))
         progress(f"  1 to {fan_out:g}, selectivity {selectivity:g}, {events:,} events: {shown}")
         return found
 
     def _open(self, fan_out: float, selectivity: float, events: int) -> list[Runner]:
+        """Registers the query of a cell in all engines, over the windows of the cell before where these are as wanted."""
         self._cells += 1
         name = f"http://example.org/cell/{self._cells}"
-        made = LinkedEvents(events, fan_out)
-        text = followed(f"{name}/first", f"{name}/second", selectivity, RANGE)
-        runners = []
+        wanted = LinkedEvents(events, fan_out)
+        before, self._open_cell = self._open_cell, []
+        content = before[0].content if before else None
+        if content is None or content.events != wanted:
+            self._stop(before)
+            before = []
+            content = Content(wanted, f"{name}/first", f"{name}/second")
+            for contender in self.contenders:
+                for stream in (content.first, content.second):
+                    contender.engine.register_stream(stream)
+        text = followed(content.first, content.second, selectivity, RANGE)
         for contender in self.contenders:
-            for stream in ("first", "second"):
-                contender.engine.register_stream(f"{name}/{stream}")
-            runners.append(Runner(contender, name, made, contender.register(name, text)))
+            self._open_cell.append(
+                Runner(contender, name, content, contender.register(name, text))
+            )
+        # Windows stay as they are while some query reads them.
+        if before:
+            self._stop(before)
+            for runner in self._open_cell:
+                runner.warm.append(runner.evaluate())
+        else:
+            self._fill(self._open_cell, content)
+        return self._open_cell
+
+    def _fill(self, runners: list[Runner], content: Content) -> None:
         time = max(contender.clock for contender in self.contenders) + STEP_MS
-        first, second = made.first(time), made.second(time)
+        first, second = content.events.first(time), content.events.second(time)
         for runner in runners:
-            runner.contender.push(f"{name}/second", second)
-            runner.contender.push(f"{name}/first", first)
-            runner.warm.append(runner.contender.advance(time)[name])
-        return runners
+            runner.contender.push(content.second, second)
+            runner.contender.push(content.first, first)
+            runner.warm.append(runner.contender.advance(time)[runner.name])
 
     def _warm_up(self, runners: list[Runner]) -> set[str]:
         """Runs all until warm; the placements, of early and late, that are hopeless."""
@@ -188,7 +220,7 @@ def row(
         "cardinality": fan_out,
         "selectivity": selectivity,
         "functions": functions,
-        "events": runners[0].events.events,
+        "events": runners[0].content.events.events,
         **{f"{name}_ms": round(ms[name], 3) for name in PLACEMENTS},
         "early_again_ms": round(again, 3),
         "ratio": round(ms["cost"] / min(ms["early"], ms["late"]), 4),

@@ -83,6 +83,16 @@ class LinkedEvents:
         units: np.ndarray = (values * 10**_DIGITS).astype(np.int64)
         return units | 1
 
+    def answers(self, threshold: float) -> int:
+        """How many pairs of events there are of which the first one's value is at most `threshold`.
+
+        >>> LinkedEvents(1000, 10.0).answers(0.3), LinkedEvents(1000, 0.1).answers(1.0)
+        (3000, 100)
+        """
+        passes = self.values() <= threshold * 10**_DIGITS
+        linked = self.leads_to() < self.places
+        return int((passes & linked).sum()) * (self.following // self.places)
+
     def first(self, time_ms: int) -> list[StreamElement]:
         """The elements of the first stream."""
         return self._uncertain(np.arange(self.events), self.values(), self.leads_to(), time_ms)
