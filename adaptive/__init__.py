@@ -31,7 +31,8 @@ from adaptive.placement import Placement
 from adaptive.placement_report import PlacedFilter, PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_follower import Decision, PlanFollower, Switch
+from adaptive.plan_follower import PlanFollower
+from adaptive.plan_switch import Decision, Switch
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,

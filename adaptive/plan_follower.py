@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from adaptive.cost_model import JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET
@@ -15,10 +14,14 @@ from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.linked_counts import linked_counts
+from adaptive.measured_times import MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
+from adaptive.plan_cache import PlanCache
 from adaptive.plan_moves import moves
+from adaptive.plan_switch import Decision, Switch
+from adaptive.plan_trials import PlanTrials
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
@@ -32,52 +35,6 @@ _WANTED = 64
 
 # Weight of a new measurement of seconds against the mean so far.
 _NEWEST = 0.3
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What to do before an evaluation: stay, prepare `plan` in the background, or switch to it.
-
-    `saving` is the expected saving in microseconds; `cost` what the running plan is expected to
-    cost in this evaluation, `best` the cheapest plan.
-    """
-
-    kind: Literal["stay", "prepare", "switch"]
-    plan: PlanNode
-    saving: float
-    reason: str
-    cost: float
-    best: float
-
-
-@dataclass(frozen=True)
-class Switch:
-    """One change of plan: when, from and to what, expected costs at that time, and its cause."""
-
-    time: float
-    old: PlanNode
-    new: PlanNode
-    cost_before: float
-    cost_after: float
-    cause: str
-    moved: tuple[str, ...] = ()
-    """Where expensive filters and binds went, one sentence each (see `plan_moves`)."""
-
-    @property
-    def change(self) -> str:
-        """What is different, in one line: the order of the joins, and where filters and binds went.
-
-        >>> from adaptive.plan import Join, Scan
-        >>> def plan(late, early=()):
-        ...     return Join(Scan("a", early), Scan("b"), ("x",), "index", late)
-        >>> moved = ("filter f from after join 1 to scan a",)
-        >>> Switch(0.0, plan(("f",)), plan((), ("f",)), 9.0, 5.0, "call of f: 1 -> 2", moved).change
-        'filter f from after join 1 to scan a, of (a b)'
-        """
-        old, new = describe(self.old), describe(self.new)
-        if old == new and self.moved:
-            return f"{'; '.join(self.moved)}, of {new}"
-        return "; ".join((f"from {old} to {new}", *self.moved))
 
 
 class PlanFollower:
@@ -147,6 +104,12 @@ class PlanFollower:
         self._interval: float | None = None
         self._observed_at: float | None = None
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
+        self._times = MeasuredTimes()
+        # Where filters are placed by cost, too, rivals are too many, and finding them takes long.
+        self._trials: PlanTrials | None = None
+        if isinstance(self.cache, PlanCache) and self.cache.exact:
+            self._trials = PlanTrials(self.cache, self.policy, self._times)
+        self._because = ""
         self._known: Snapshot = snapshot(graph, catalogue)
 
     @property
@@ -225,6 +188,7 @@ class PlanFollower:
         expensive filters and binds, by name; the next `observe` takes them into account.
         """
         began = self._clock()
+        self._ran(seconds * 1e6)
         counts = tuple(counts)
         graph = self.cache.graph
         if self._filters is not None:
@@ -248,6 +212,24 @@ class PlanFollower:
         self._catalogue.tick()
         self.optimizer_seconds += self._clock() - began
         self.evaluation_seconds += seconds
+
+    @property
+    def restless(self) -> bool:
+        """Whether a plan is to be tried, or has been, so that `observe` should be called though nothing is new."""
+        return self._trials is not None and self._trials.due
+
+    def _ran(self, microseconds: float) -> None:
+        cost = self.cache.cost_of(self._current)
+        self._times.note(self._current, cost, microseconds)
+        if self._trials is not None and self.adaptive:
+            self._trials.ran(
+                self._current, cost, microseconds, self._prepared, self._preparing_cost
+            )
+
+    @property
+    def _preparing_cost(self) -> float:
+        known = self._prepare_cost
+        return self.policy.prepare_cost if known is None else known
 
     def _linked(self, counts: Iterable[OperatorCounts]) -> Iterator[OperatorCounts]:
         """What the counts of the running plan say of cycles that it did not join by themselves."""
@@ -295,7 +277,7 @@ class PlanFollower:
                 plan,
                 self.cache.cost_of(old),
                 self.cache.cost_of(plan),
-                cause(self._known, known),
+                self._because or cause(self._known, known),
                 self._moves(old, plan),
             )
         )
@@ -314,24 +296,45 @@ class PlanFollower:
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
         cost, best = cache.cost_of(self._current), cache.cost
+        self._because = ""
         if not self.adaptive:
-            return Decision("stay", self._current, 0.0, "plans are not adapted", cost, best)
-        if policy.within_margin(cost, best):
+            return self._stay("plans are not adapted", cost, best)
+        trial = None if self._trials is None else self._trials.step(self._failed)
+        if trial == self._current:
+            return self._stay("on trial", cost, best)
+        measured = self._times.prices(self._current, cost, self._prepared, cache.cost_of)
+        faster = {
+            plan: price
+            for plan, price in measured.items()
+            if price < (1.0 - policy.measured_margin) * cost
+        }
+        if not faster and policy.within_margin(cost, best):
             self._seen(self._current)
             reason = f"within {policy.margin:.0%} of the cheapest plan"
-            return Decision("stay", self._current, 0.0, reason, cost, best)
+            return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         wanted = self._regime
         if not policy.within_margin(cache.cost_of(wanted), best):
             wanted = self._cheapest()
+        wanted_cost = measured.get(wanted, cache.cost_of(wanted))
+        if faster and min(faster.values()) <= wanted_cost:
+            wanted = min(faster, key=lambda plan: faster[plan])
+            wanted_cost = faster[wanted]
+        if wanted in measured and wanted not in faster:
+            # It should be faster, and is not.
+            self._seen(self._current)
+            return self._tried(trial, cost, best) or self._stay("measured", cost, best)
         self._seen(wanted)
         lasting = self._regimes.lasting
-        ready, ready_cost = self._cheapest_prepared()
+        ready, ready_cost = self._cheapest_prepared(measured)
         # Of what is prepared, the cheapest can run at once; the cheapest of all may come later.
         verdict = policy.decide(cost, ready_cost, True, lasting)
-        if verdict.kind == "switch" or wanted in self._prepared:
-            plan = ready if verdict.kind == "switch" else self._current
-            return Decision(verdict.kind, plan, verdict.saving, verdict.reason, cost, best)
-        wanted_cost = cache.cost_of(wanted)
+        if verdict.kind == "switch":
+            # Not what the statistics say, or hardly.
+            if ready in faster and policy.within_margin(cost, cache.cost_of(ready)):
+                self._because = f"measured: {ready_cost / cost:.2f} of the time"
+            return Decision("switch", ready, verdict.saving, verdict.reason, cost, best)
+        if wanted in self._prepared:
+            return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
         verdict = policy.decide(
             cost,
             wanted_cost,
@@ -353,6 +356,22 @@ class PlanFollower:
             self._preparing = wanted
             return Decision("prepare", wanted, verdict.saving, verdict.reason, cost, best)
         return Decision("stay", self._current, verdict.saving, reason, cost, best)
+
+    def _stay(self, reason: str, cost: float, best: float) -> Decision:
+        return Decision("stay", self._current, 0.0, reason, cost, best)
+
+    def _tried(self, trial: PlanNode | None, cost: float, best: float) -> Decision | None:
+        """Have a plan that should cost about as much run, or be prepared for that."""
+        if trial is None or self._trials is None:
+            return None
+        if trial in self._prepared:
+            self._because = "tried, as it should cost about as much"
+            return Decision("switch", trial, 0.0, self._because, cost, best)
+        if self._preparing is not None:
+            return None
+        self._trials.asked()
+        self._preparing = trial
+        return Decision("prepare", trial, 0.0, "to be tried", cost, best)
 
     def _cheapest(self) -> PlanNode:
         """The cheapest plan; one that was seen before has the estimates of then."""
@@ -379,8 +398,8 @@ class PlanFollower:
         self._missed[plan] = (self._evaluations, missed)
         return missed
 
-    def _cheapest_prepared(self) -> tuple[PlanNode, float]:
-        costs = {plan: self.cache.cost_of(plan) for plan in self._prepared}
+    def _cheapest_prepared(self, measured: Mapping[PlanNode, float]) -> tuple[PlanNode, float]:
+        costs = {plan: measured.get(plan, self.cache.cost_of(plan)) for plan in self._prepared}
         plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
         return plan, costs[plan]
 

@@ -92,8 +92,8 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[_Change]:
         if name in known:
             yield "rows", (name,), known[name][0].rows, now.rows
             # Next to nothing, where little changes: not worth a word below some rows.
-            changed = (max(_FEW_CHANGED, of.changed_rows) for of in (known[name][0], now))
-            yield "changed", (name,), *changed
+            was_changed = max(_FEW_CHANGED, known[name][0].changed_rows)
+            yield "changed", (name,), was_changed, max(_FEW_CHANGED, now.changed_rows)
     for pair, rows in after.matches.items():
         if pair in before.matches:
             yield "pair", pair, before.matches[pair], rows

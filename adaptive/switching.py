@@ -26,7 +26,9 @@ class SwitchPolicy:
     most `horizon`; `first_regime` is the guess before anything was seen, and `memory` the weight of
     each new regime in the running mean. A saving of less than `margin` of the running plan's cost
     counts as noise. `switch_cost` is changing to a plan that is prepared already, `prepare_cost`
-    preparing one until that was measured.
+    preparing one until that was measured. In each state of the streams up to `trials` other plans
+    that should cost about as much are tried, and a measured difference of less than `measured_margin`
+    counts as noise.
 
     >>> policy = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0, background=1.0)
     >>> policy.decide(500.0, 300.0, prepared=False, lasting=8.0).kind    # 8 * 200 > 1,010
@@ -44,6 +46,8 @@ class SwitchPolicy:
     background: float = 0.25
     first_regime: float = 32.0
     memory: float = 0.3
+    trials: int = 0
+    measured_margin: float = 0.08
 
     def __post_init__(self) -> None:
         for field in fields(self):

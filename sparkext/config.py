@@ -103,6 +103,13 @@ class Settings:
         200,
         "The most evaluations over which the saving of another join order is counted.",
     )
+    plan_cache_trials: int = _key(
+        "planCache.trials",
+        whole_number(0),
+        3,
+        "How many join orders that should cost about as much as the cheapest are tried in each state of the streams,"
+        " where evaluations take so long that a faster one would soon pay; 0: the cost model alone decides.",
+    )
     plan_cache_margin: float = _key(
         "planCache.margin",
         SHARE,

@@ -123,7 +123,9 @@ class Engine:
             max_growth=self.settings.prejoin_max_growth,
         )
         self.switch_policy = SwitchPolicy(
-            horizon=float(self.settings.plan_cache_horizon), margin=self.settings.plan_cache_margin
+            horizon=float(self.settings.plan_cache_horizon),
+            margin=self.settings.plan_cache_margin,
+            trials=self.settings.plan_cache_trials,
         )
         self._costs: CostModel | None = None
         # One query is compiled at a time, also in the background.

@@ -138,7 +138,7 @@ class Adaptation:
                 self._reconsider |= off > SURPRISE
             filters = counted_filters(cluster.priced) if cluster.priced else {}
             cluster.follower.executed(found, seconds, filters)
-            self._reconsider |= cluster.follower.filters_changed
+            self._reconsider |= cluster.follower.filters_changed or cluster.follower.restless
             if cluster.place not in self._observed:
                 cluster.follower.unchanged()
         self._observed.clear()

@@ -76,7 +76,8 @@ class Stream:
         plan = follower.current
         self.spent += self.caches["cost"].cost_of(plan)
         self.better += min(self.caches["early"].cost, self.caches["late"].cost)
-        follower.executed(self.rows(plan), 0.01, self.counts(plan, shares))
+        seconds = self.caches["cost"].cost_of(plan) / 1e6
+        follower.executed(self.rows(plan), seconds, self.counts(plan, shares))
         return decision
 
     def rows(self, plan):

@@ -1,0 +1,123 @@
+"""Plans that should cost about as much as the cheapest one are tried, to see which of them is the fastest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.plan import PlanNode
+from adaptive.plan_cache import PlanCache
+from adaptive.switching import SwitchPolicy
+
+# Runs of a plan on trial: the first ones are slow, as its code is new.
+TRIAL_RUNS = MEASURED_RUNS + 2
+
+# The running plan has settled after so many runs in one state of the streams.
+_SETTLED = 6
+
+# A rival is expected to cost at most so many times the least, and may be faster by this share.
+_NEAR = 1.2
+_HOPE = 0.1
+
+# What a run on trial may take beyond one of the running plan, as a share.
+_DEARER = 0.3
+
+# What has come so often is expected to come so many times as often yet.
+_AGAIN = 4
+
+# States are told apart by what the cheapest plan costs.
+_SAME_STATE = math.log(1.3)
+_STATES = 16
+
+
+@dataclass
+class _State:
+    """A state of the streams: the logarithm of the least cost in it, and who is still to be tried there."""
+
+    least: float
+    rivals: list[PlanNode] = field(default_factory=list)
+    asked: bool = False
+
+
+class PlanTrials:
+    """Says which plan to try next; `times` is told of all runs before `ran` is called.
+
+    A state of the streams has its trials once: up to `policy.trials` of the cheapest plans that make
+    the last join in another way. They are tried only where finding a faster one would soon pay.
+    """
+
+    def __init__(self, cache: PlanCache, policy: SwitchPolicy, times: MeasuredTimes) -> None:
+        self._cache = cache
+        self._policy = policy
+        self._times = times
+        self._states: list[_State] = []
+        self.due = False
+        """Whether `step` has news, although no statistic has changed."""
+
+    def ran(
+        self,
+        plan: PlanNode,
+        cost: float,
+        microseconds: float,
+        prepared: Collection[PlanNode],
+        prepare_cost: float,
+    ) -> None:
+        """One more run of the running plan, which was expected to cost so much."""
+        self.due = False
+        if not self._policy.trials:
+            return
+        runs = self._times.runs(plan, cost)
+        least = self._cache.cost
+        state = self._state(least)
+        if state is None:
+            if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
+                self._begin(plan, least)
+                self.due = True
+        elif state.rivals:
+            rival = state.rivals[0]
+            if rival == plan:
+                if runs >= TRIAL_RUNS:
+                    state.rivals.pop(0)
+                    state.asked = False
+                    self.due = True
+            elif runs >= MEASURED_RUNS:
+                self.due = rival in prepared or not state.asked
+
+    def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
+        """The plan to run now, or to prepare for that, if one is to be tried in the present state."""
+        state = self._state(self._cache.cost) if self._states else None
+        if state is None:
+            return None
+        while state.rivals and state.rivals[0] in failed:
+            state.rivals.pop(0)
+            state.asked = False
+        return state.rivals[0] if state.rivals else None
+
+    def asked(self) -> None:
+        """The plan of `step` is being prepared."""
+        state = self._state(self._cache.cost)
+        if state is not None:
+            state.asked = True
+
+    def _worthwhile(self, microseconds: float, runs: int, prepare_cost: float) -> bool:
+        policy = self._policy
+        saving = _HOPE * microseconds * min(policy.horizon, float(_AGAIN * runs))
+        needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
+        return saving > needed
+
+    def _begin(self, plan: PlanNode, least: float) -> None:
+        if len(self._states) >= _STATES:
+            self._states.pop(0)
+        near = [
+            rival.plan
+            for rival in self._cache.optimized().considered
+            if rival.cost <= _NEAR * least and rival.plan != plan
+        ]
+        self._states.append(_State(math.log(max(least, 1e-9)), near[: self._policy.trials]))
+
+    def _state(self, least: float) -> _State | None:
+        level = math.log(max(least, 1e-9))
+        near = min(self._states, key=lambda state: abs(state.least - level), default=None)
+        return near if near is not None and abs(near.least - level) <= _SAME_STATE else None

@@ -1,0 +1,126 @@
+"""Plans that should cost about as much are tried, and what they took decides; in simulated time."""
+
+import random
+
+import pytest
+
+from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.plan import Scan, describe
+from adaptive.plan_trials import TRIAL_RUNS
+from adaptive.switching import SwitchPolicy
+from tests.adaptive.test_plan_follower import Run, content
+
+
+class Machine(Run):
+    """Takes longer or shorter for a plan than its cost says, and not always the same."""
+
+    def __init__(self, factors, seed=1, **options):
+        policy = SwitchPolicy(prepare_cost=5_000.0, switch_cost=50.0, **options)
+        super().__init__(policy)
+        self.factors = factors
+        self.chance = random.Random(seed)
+
+    def evaluate(self, statistics_now):
+        decision = super().evaluate(statistics_now)
+        current = self.follower.current
+        expected = self.follower.cache.cost_of(current)
+        disturbed = 1.0 + self.chance.choice([0.0, 0.0, 0.02, 0.05, 0.6])
+        factor = self.factors(describe(current))
+        self.follower.executed((), expected * factor * disturbed / 1e6)
+        return decision
+
+    @property
+    def order(self):
+        return describe(self.follower.current)
+
+
+# All sides keep nearly every row: which of them comes first hardly matters to the cost.
+EQUAL = content(9.9e2, 1e3, 9.8e2)
+FIRST = "(((window left) right) third)"
+
+
+def test_the_fastest_of_the_plans_that_should_cost_the_same_is_found():
+    machine = Machine(lambda order: 0.6 if order.endswith(" left)") else 1.0, trials=3)
+    for _ in range(60):
+        machine.evaluate(EQUAL)
+    assert machine.order.endswith(" left)")
+    causes = [switch.cause for switch in machine.follower.history]
+    assert any(cause.startswith("tried") for cause in causes)
+    before = len(causes)
+    for _ in range(200):
+        machine.evaluate(EQUAL)
+    assert len(machine.follower.history) == before, "it has settled"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_none_is_faster_the_first_one_comes_back(seed):
+    machine = Machine(lambda order: 1.0 if order == FIRST else 1.5, seed=seed, trials=3)
+    machine.evaluate(EQUAL)
+    first = machine.order
+    assert first == FIRST
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+    assert machine.order == first
+    assert 0 < len(machine.asked) <= 3
+    assert machine.follower.history[-1].cause.startswith("measured")
+
+
+def test_without_trials_the_cost_model_alone_decides():
+    machine = Machine(lambda order: 0.5 if order.endswith(" left)") else 1.0)
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+    assert (machine.order, machine.asked) == (FIRST, [])
+
+
+def test_short_evaluations_are_not_worth_a_trial():
+    machine = Machine(lambda order: 1e-4, trials=3)
+    for _ in range(200):
+        machine.evaluate(EQUAL)
+    assert machine.asked == []
+
+
+def test_each_state_of_the_stream_has_its_own_fastest_plan():
+    """Where right is small, what is fast elsewhere is measured to be slow."""
+    small = content(9.9e2, 2e2, 9.8e2)
+
+    def factor(order):
+        return 0.6 if order.endswith(" left)") else 1.0
+
+    machine = Machine(factor, trials=3)
+    for _ in range(8):
+        for _ in range(12):
+            machine.evaluate(EQUAL)
+        there = machine.order
+        for _ in range(12):
+            machine.evaluate(small)
+        here = machine.order
+    assert there.endswith(" left)")
+    assert here.startswith("(((window right)")
+    assert len(machine.follower.history) < 60
+
+
+def test_a_plan_that_the_model_prefers_wrongly_is_left_for_good():
+    """It should take a third of the time, and takes longer: after a few runs the old one is back."""
+    machine = Machine(lambda order: 5.0 if order.startswith("(((window left)") else 1.0)
+    for _ in range(20):
+        machine.evaluate(content(1e3, 9e2))
+    before = machine.order
+    for _ in range(60):
+        machine.evaluate(content(3e2, 9e2))
+    assert machine.order == before
+    assert len(machine.follower.history) <= 4
+
+
+def test_times_are_asked_for_where_a_plan_costs_about_as_much():
+    times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
+    for cost, taken in ((100.0, 200.0), (1_000.0, 500.0)):
+        for _ in range(MEASURED_RUNS - 1):
+            times.note(plan, cost, taken)
+        assert times.ratio(plan, cost) is None
+        times.note(plan, cost, taken + 50.0)
+    assert (times.ratio(plan, 110.0), times.ratio(plan, 900.0)) == (2.0, 0.5)
+    assert times.ratio(plan, 300.0) is None
+    assert times.prices(other, 100.0, [plan], lambda _: 100.0) == {}, "the running one is not known"
+    times.note(plan, 100.0, 0.0)
+    assert times.runs(plan, 100.0) == MEASURED_RUNS
+    assert TRIAL_RUNS > MEASURED_RUNS
