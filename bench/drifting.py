@@ -3,7 +3,7 @@
 People enter rooms (window NOW), others have been sighted in rooms (RANGE), a few people know many
 of the others and some know few, and rooms are crowded or quiet. Whether it is better to look first
 at who is in the room or at whom one knows depends on who enters where: Figure 3 of the CQELS report
-(2010), scaled up. Both fan-outs have four levels, from 0, the smallest, to many times that.
+(2010), scaled up. Both fan-outs have four levels, from 0, the smallest, to ten times that.
 
 Those sighted in the rooms that people enter are mostly strangers; whom one knows is mostly sighted
 elsewhere, in rooms that nobody enters. But everybody has one friend, and each room has the friend
@@ -33,12 +33,9 @@ RANGE_SECONDS = 30
 SEED = 3
 
 # How many others are known at level 0, and sighted in a room; at the top level, times the widest.
-# Meeting a crowd is a look-up of each in what one knows, in an order that the cache may like (that
-# of people, where each comes once) or not: to be dear in both, crowds are the wider ones.
 LEAST_KNOWN = 800
-WIDEST_KNOWN = 10.0
-LEAST_CROWD = 140
-WIDEST_CROWD = 20.0
+LEAST_CROWD = 300
+WIDEST = 10.0
 
 # People of one kind (who enter rooms), rooms of a level, those whom one can know, and sight there.
 PEOPLE = 200
@@ -190,16 +187,14 @@ class DriftingWorld:
         """The world whose fan-outs are these, times a factor.
 
         >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(140, 380, 1032, 2800), seed=3)
+        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(300, 646, 1392, 3000), seed=3)
         """
 
-        def levels(least: float, widest: float) -> tuple[int, ...]:
-            step = widest ** (1 / TOP)
+        def levels(least: float) -> tuple[int, ...]:
+            step = WIDEST ** (1 / TOP)
             return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
 
-        return DriftingWorld(
-            levels(LEAST_KNOWN, WIDEST_KNOWN), levels(LEAST_CROWD, WIDEST_CROWD)
-        )
+        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD))
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
