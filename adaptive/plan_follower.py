@@ -218,6 +218,11 @@ class PlanFollower:
         """Whether a plan is to be tried, or has been, so that `observe` should be called though nothing is new."""
         return self._trials is not None and self._trials.due
 
+    @property
+    def trying(self) -> bool:
+        """Whether some plan is still to be tried in the present state of the streams."""
+        return self._trials is not None and self._trials.step(self._failed) is not None
+
     def _ran(self, microseconds: float) -> None:
         cost = self.cache.cost_of(self._current)
         self._times.note(self._current, cost, microseconds)

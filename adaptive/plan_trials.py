@@ -12,7 +12,7 @@ from adaptive.plan_cache import PlanCache
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
-TRIAL_RUNS = MEASURED_RUNS + 2
+TRIAL_RUNS = MEASURED_RUNS + 6
 
 # The running plan has settled after so many runs in one state of the streams.
 _SETTLED = 6
@@ -25,7 +25,7 @@ _HOPE = 0.1
 _DEARER = 0.3
 
 # What has come so often is expected to come so many times as often yet.
-_AGAIN = 4
+_AGAIN = 6
 
 # States are told apart by what the cheapest plan costs.
 _SAME_STATE = math.log(1.3)

@@ -31,6 +31,9 @@ HOPELESS = (1.25, 1.3)
 # Runs of each order in each phase of a round of the warm-up that follows the first.
 WARM_RUNS = 2
 
+# The engine has settled after so many evaluations in a phase, if no plan is being tried there then.
+SETTLED_AFTER = 12
+
 # What took this many times as long as the fastest order of a batch is not run there again.
 OUT_OF_REACH = 1.4
 
@@ -47,11 +50,16 @@ class AnswersDifferError(BenchError):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: orders at most, rounds of warm-up after the first, runs of a batch."""
+    """How much is run.
+
+    Orders at most, rounds of warm-up after the first, runs of a batch, and evaluations at most in which the engine settles
+    in a phase.
+    """
 
     orders: int
     warm_rounds: int
     runs: int
+    settling: int
 
 
 @dataclass
@@ -169,10 +177,21 @@ class StreamRace:
 
     # -- warm-up ---------------------------------------------------------------------------------
 
+    def _settle(self, taken: dict[PlanNode, None]) -> None:
+        """Let the engine see each phase for so long that it has tried what it wants to try there."""
+        for phase in range(len(self._kind.phases)):
+            for number in range(self._effort.settling):
+                taken[self._evaluate(phase).order] = None
+                self._wait_for_preparation()
+                trying = self._adaptation.clusters[0].follower.trying
+                if number + 1 >= SETTLED_AFTER and not trying:
+                    break
+
     def _candidates(self) -> list[PlanNode]:
         """The best orders under the statistics of each phase and of all, and those the engine took."""
         known: dict[int, Catalogue] = {}
         taken: dict[PlanNode, None] = {}
+        self._settle(taken)
         for _ in range(2):
             for phase in range(len(self._kind.phases)):
                 for _ in range(2):
