@@ -324,11 +324,8 @@ class PlanFollower:
         if faster and min(faster.values()) <= wanted_cost:
             wanted = min(faster, key=lambda plan: faster[plan])
             wanted_cost = faster[wanted]
-        if wanted in measured and wanted not in faster:
-            # It should be faster, and is not.
-            self._seen(self._current)
-            return self._tried(trial, cost, best) or self._stay("measured", cost, best)
-        self._seen(wanted)
+        no_faster = wanted in measured and wanted not in faster
+        self._seen(self._current if no_faster else wanted)
         lasting = self._regimes.lasting
         ready, ready_cost = self._cheapest_prepared(measured)
         # Of what is prepared, the cheapest can run at once; the cheapest of all may come later.
@@ -338,6 +335,9 @@ class PlanFollower:
             if ready in faster and policy.within_margin(cost, cache.cost_of(ready)):
                 self._because = f"measured: {ready_cost / cost:.2f} of the time"
             return Decision("switch", ready, verdict.saving, verdict.reason, cost, best)
+        if no_faster:
+            reason = f"{describe(wanted)} should be faster, and was measured not to be"
+            return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         if wanted in self._prepared:
             return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
         verdict = policy.decide(

@@ -17,6 +17,9 @@ TRIAL_RUNS = MEASURED_RUNS + 6
 # The running plan has settled after so many runs in one state of the streams.
 _SETTLED = 6
 
+# A plan that takes so many times as long as the one before it is not run to the end of its trial.
+_HOPELESS = 2.0
+
 # A rival is expected to cost at most so many times the least, and may be faster by this share.
 _NEAR = 1.2
 _HOPE = 0.1
@@ -34,9 +37,13 @@ _STATES = 16
 
 @dataclass
 class _State:
-    """A state of the streams: the logarithm of the least cost in it, and who is still to be tried there."""
+    """A state of the streams: the logarithm of the least cost in it, and who is still to be tried there.
+
+    `usual` is what an evaluation took before the first trial, in microseconds.
+    """
 
     least: float
+    usual: float
     rivals: list[PlanNode] = field(default_factory=list)
     asked: bool = False
 
@@ -73,12 +80,14 @@ class PlanTrials:
         state = self._state(least)
         if state is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
-                self._begin(plan, least)
+                self._begin(plan, least, (self._times.ratio(plan, cost) or 0.0) * cost)
                 self.due = True
         elif state.rivals:
             rival = state.rivals[0]
             if rival == plan:
-                if runs >= TRIAL_RUNS:
+                taken = self._times.ratio(plan, cost)
+                hopeless = taken is not None and taken * cost > _HOPELESS * state.usual
+                if runs >= TRIAL_RUNS or hopeless:
                     state.rivals.pop(0)
                     state.asked = False
                     self.due = True
@@ -107,7 +116,7 @@ class PlanTrials:
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
         return saving > needed
 
-    def _begin(self, plan: PlanNode, least: float) -> None:
+    def _begin(self, plan: PlanNode, least: float, usual: float) -> None:
         if len(self._states) >= _STATES:
             self._states.pop(0)
         near = [
@@ -115,7 +124,8 @@ class PlanTrials:
             for rival in self._cache.optimized().considered
             if rival.cost <= _NEAR * least and rival.plan != plan
         ]
-        self._states.append(_State(math.log(max(least, 1e-9)), near[: self._policy.trials]))
+        level = math.log(max(least, 1e-9))
+        self._states.append(_State(level, usual, near[: self._policy.trials]))
 
     def _state(self, least: float) -> _State | None:
         level = math.log(max(least, 1e-9))

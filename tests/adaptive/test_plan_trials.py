@@ -65,6 +65,15 @@ def test_where_none_is_faster_the_first_one_comes_back(seed):
     assert machine.follower.history[-1].cause.startswith("measured")
 
 
+def test_a_hopeless_rival_is_given_up_soon():
+    machine = Machine(lambda order: 1.0 if order == FIRST else 9.0, trials=1)
+    elsewhere = 0
+    for _ in range(60):
+        machine.evaluate(EQUAL)
+        elsewhere += machine.order != FIRST
+    assert MEASURED_RUNS <= elsewhere < TRIAL_RUNS
+
+
 def test_without_trials_the_cost_model_alone_decides():
     machine = Machine(lambda order: 0.5 if order.endswith(" left)") else 1.0)
     for _ in range(80):
