@@ -105,9 +105,9 @@ class PlanFollower:
         self._observed_at: float | None = None
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
         self._times = MeasuredTimes()
-        # Where filters are placed by cost, too, rivals are too many, and finding them takes long.
         self._trials: PlanTrials | None = None
-        if isinstance(self.cache, PlanCache) and self.cache.exact:
+        by_search = isinstance(self.cache, PlanCache) and self.cache.exact
+        if by_search or (self._filters is not None and placement == "cost"):
             self._trials = PlanTrials(self.cache, self.policy, self._times)
         self._because = ""
         self._known: Snapshot = snapshot(graph, catalogue)

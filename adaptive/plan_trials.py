@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
 from adaptive.switching import SwitchPolicy
@@ -52,10 +53,13 @@ class PlanTrials:
     """Says which plan to try next; `times` is told of all runs before `ran` is called.
 
     A state of the streams has its trials once: up to `policy.trials` of the cheapest plans that make
-    the last join in another way. They are tried only where finding a faster one would soon pay.
+    the last join in another way, or, where expensive filters are placed by cost, those of H3 and H4.
+    They are tried only where finding a faster one would soon pay.
     """
 
-    def __init__(self, cache: PlanCache, policy: SwitchPolicy, times: MeasuredTimes) -> None:
+    def __init__(
+        self, cache: PlanCache | PlacedPlanCache, policy: SwitchPolicy, times: MeasuredTimes
+    ) -> None:
         self._cache = cache
         self._policy = policy
         self._times = times
@@ -119,11 +123,9 @@ class PlanTrials:
     def _begin(self, plan: PlanNode, least: float, usual: float) -> None:
         if len(self._states) >= _STATES:
             self._states.pop(0)
-        near = [
-            rival.plan
-            for rival in self._cache.optimized().considered
-            if rival.cost <= _NEAR * least and rival.plan != plan
-        ]
+        found = self._cache.optimized()
+        near = [found.plan, *(r.plan for r in found.considered if r.cost <= _NEAR * least)]
+        near = [rival for rival in near if rival != plan]
         level = math.log(max(least, 1e-9))
         self._states.append(_State(level, usual, near[: self._policy.trials]))
 

@@ -47,7 +47,7 @@ class SwitchPolicy:
     first_regime: float = 32.0
     memory: float = 0.3
     trials: int = 0
-    measured_margin: float = 0.08
+    measured_margin: float = 0.05
 
     def __post_init__(self) -> None:
         for field in fields(self):

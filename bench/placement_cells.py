@@ -23,6 +23,8 @@ from bench.uncertain_engine import (
 
 # A placement that takes this many times as long as the other is run a few times only, once that is some time at all.
 HOPELESS, HOPELESS_MS = 5.0, 100.0
+# Under cost, the engine has settled after so many more evaluations, if no plan is being tried then.
+SETTLED_AFTER = 10
 # Event time between evaluations, and a window that nothing leaves.
 STEP_MS = 1000
 RANGE = "PT24H"
@@ -33,7 +35,8 @@ class CellEffort:
     """How much is run.
 
     Evaluations before the measured ones, those (twice), those of a hopeless placement, the milliseconds that the faster
-    of early and late takes at least, and the first stream's events to begin with and at most.
+    of early and late takes at least, and the first stream's events to begin with and at most; `settling` more
+    evaluations at most until the engine has tried, under cost, what it wants to try.
     """
 
     warm_ups: int
@@ -42,6 +45,7 @@ class CellEffort:
     least_ms: float
     events: int
     most_events: int
+    settling: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class CellRace:
             if least >= wanted or events >= self._effort.most_events:
                 break
             events = min(events * grown(least, wanted), self._effort.most_events)
+        self._settle(runners)
         for place in range(2):
             for turn in range(self._effort.runs):
                 for contender in in_turn(self.contenders, turn):
@@ -139,9 +144,7 @@ class CellRace:
                     contender.engine.register_stream(stream)
         text = followed(content.first, content.second, selectivity, RANGE)
         for contender in self.contenders:
-            self._open_cell.append(
-                Runner(contender, name, content, contender.register(name, text))
-            )
+            self._open_cell.append(Runner(contender, name, content, contender.register(name, text)))
         # Windows stay as they are while some query reads them.
         if before:
             self._stop(before)
@@ -169,6 +172,13 @@ class CellRace:
             if number >= 1:
                 few |= hopeless({r.placement: r.warmed_ms() for r in runners})
         return few
+
+    def _settle(self, runners: list[Runner]) -> None:
+        runner = next(r for r in runners if r.placement == "cost")
+        for number in range(self._effort.settling):
+            if number >= SETTLED_AFTER and not runner.watched.trying:
+                break
+            runner.warm.append(runner.evaluate())
 
     def _stop(self, runners: list[Runner]) -> None:
         for runner in runners:

@@ -150,6 +150,12 @@ class WatchedQuery:
         """The median of the runs that were kept."""
         return float(np.median([run.ms for run in self.runs]))
 
+    @property
+    def trying(self) -> bool:
+        """Whether the engine has yet to try other plans than the one that runs."""
+        found = self.query._adaptation
+        return found is not None and any(c.follower.trying for c in found.clusters)
+
     def wait_for_plans(self) -> None:
         """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""
         found = self.query._adaptation

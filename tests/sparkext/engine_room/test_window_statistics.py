@@ -172,7 +172,9 @@ def test_rows_of_a_key_are_counted_in_small_groups_and_in_large_ones(
 def test_what_arrives_in_turn_is_sampled_as_it_is_and_chance_is_no_news(live: LiveRoom) -> None:
     # Each tenth row has two matches: rows taken at equal steps would find one in all of them, or in none.
     window = Window(live, "w")
-    static = live.static("pairs", [(key, other) for key in range(0, 20_000, 10) for other in (1, 2)])
+    static = live.static(
+        "pairs", [(key, other) for key in range(0, 20_000, 10) for other in (1, 2)]
+    )
     static.makeIndexOn("0")
     measures = live.room.statistics(SAMPLE, 16, 1.3)
     measures.addStatic(window.content, "0", static, "0")
