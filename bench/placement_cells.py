@@ -77,7 +77,7 @@ class Runner:
         """Let one more event arrive, and evaluate."""
         clock = self.contender.clock + STEP_MS
         content = self.content
-        self.contender.push(content.first, content.events.idle(clock // STEP_MS, clock))
+        self.contender.push(content.first, content.events.idle(clock))
         return self.contender.advance(clock)[self.name]
 
     def warmed_ms(self) -> float:
@@ -129,7 +129,7 @@ class CellRace:
         return found
 
     def _open(self, fan_out: float, selectivity: float, events: int) -> list[Runner]:
-        """Registers the query of a cell in all engines, over the windows of the cell before where these are as wanted."""
+        """Registers the query of a cell in all engines, over the windows of the cell before if these will do."""
         self._cells += 1
         name = f"http://example.org/cell/{self._cells}"
         wanted = LinkedEvents(events, fan_out)

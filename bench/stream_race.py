@@ -52,8 +52,8 @@ class AnswersDifferError(BenchError):
 class Effort:
     """How much is run.
 
-    Orders at most, rounds of warm-up after the first, runs of a batch, and evaluations at most in which the engine settles
-    in a phase.
+    Orders at most, rounds of warm-up after the first, runs of a batch, and evaluations at most in
+    which the engine settles in a phase.
     """
 
     orders: int

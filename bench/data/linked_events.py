@@ -114,9 +114,12 @@ class LinkedEvents:
         )
         return _elements(event, lines, time_ms)
 
-    def idle(self, turn: int, time_ms: int) -> list[StreamElement]:
-        """One more event of the first stream, which leads nowhere and passes no threshold: something arrives."""
-        index = np.array([self.events + turn])
+    def idle(self, time_ms: int) -> list[StreamElement]:
+        """An event of the first stream that leads nowhere and passes no threshold: something arrives.
+
+        It is the same one each time, so that windows do not fill with them.
+        """
+        index = np.array([self.events])
         return self._uncertain(index, np.array([2 * 10**_DIGITS + 1]), self.places + index, time_ms)
 
     def _uncertain(

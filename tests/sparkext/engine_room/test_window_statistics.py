@@ -110,8 +110,8 @@ def test_measures_are_told_when_they_have_drifted(live: LiveRoom) -> None:
     measures.addStatic(left.content, "0", static, "0")
     left.change({(1, 1), (2, 1), (3, 2)})
     right.change({(7, 1), (8, 1), (9, 3)})
-    # Rows, changed ones (all, until that is counted) and values of each, 2 rows x 2 rows in room 1; no index of the static
-    # relation has been made yet.
+    # Rows, changed ones (all, until that is counted) and values of each, 2 rows x 2 rows in room 1; no index of the
+    # static relation has been made yet.
     assert json.loads(measures.news(True)) == [3, 6, 3, 2, 3, 6, 2, 4, -1]
     assert measures.news(True) == ""
     static.makeIndexOn("0")
