@@ -48,7 +48,7 @@ QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
 SIZED_MS = 24.0
 FULL = {
     "native": CellEffort(10, 20, 3, SIZED_MS, 2048, 1 << 20, settling=40),
-    "dear": CellEffort(4, 20, 3, SIZED_MS, 64, 1 << 17, settling=40),
+    "dear": CellEffort(4, 20, 3, SIZED_MS, 256, 1 << 17, settling=40),
 }
 QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),

@@ -59,7 +59,7 @@ def test_links_know_nothing_of_values() -> None:
 
 def test_what_arrives_meanwhile_leads_nowhere_and_never_passes() -> None:
     made = LinkedEvents(50, 1.0)
-    (idle,) = made.idle(3, 0)
+    (idle,) = made.idle(0)
     text = " ".join(idle.triples)
     known = {element.graph for element in made.first(0)}
     assert idle.graph not in known
