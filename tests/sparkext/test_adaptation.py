@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -223,16 +223,28 @@ def test_switched_off_the_order_stays(spark: SparkSession, tmp_path: Path, key: 
 
 
 def test_a_plan_that_cannot_be_prepared_leaves_the_old_one_serving(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = started(spark, tmp_path)
     query = engine.register_query(QUERY.format(name="fails"))
     # The first plan is there; any other finds the room of the engine broken.
     prepare = engine.room.prepare
 
-    def refuse(frame: object, label: str) -> object:
+    def refuse(frame: object, label: str, once: bool) -> object:
         raise RuntimeError("no memory for another plan")
 
+    adaptation = query._adaptation
+    assert adaptation is not None
+    asked: list[Any] = []
+    make = adaptation.orders.prepare
+    monkeypatch.setattr(
+        adaptation.orders,
+        "prepare",
+        lambda orders, *told: (asked.append(orders), make(orders, *told)),
+    )
     engine.room.prepare = refuse  # type: ignore[method-assign]
     for second in range(1, 15):
         evaluate(engine, second)
@@ -240,7 +252,9 @@ def test_a_plan_that_cannot_be_prepared_leaves_the_old_one_serving(
     settle(engine)
     engine.room.prepare = prepare  # type: ignore[method-assign]
     assert query.history() == ()
-    assert caplog.text.count("a plan could not be prepared") == 1
+    # As statistics change, more than one plan may be wanted, but none again that has failed.
+    assert caplog.text.count("a plan could not be prepared") == len(asked) > 0
+    assert len(set(asked)) == len(asked)
     engine.close()
 
 
