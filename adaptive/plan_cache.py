@@ -17,7 +17,13 @@ from adaptive.bounded_pairs import bounded_pairs
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts
 from adaptive.early_calls import EarlyCalls
-from adaptive.enumerate import COST_TOLERANCE, DEFAULT_BUDGET, join_components, pairs_up_to
+from adaptive.enumerate import (
+    COST_TOLERANCE,
+    DEFAULT_BUDGET,
+    join_components,
+    pairs_up_to,
+    search_exact,
+)
 from adaptive.errors import SearchError
 from adaptive.known_rows import KnownRows
 from adaptive.operator_prices import OperatorPrices
@@ -284,6 +290,24 @@ class PlanCache:
                 sides = (step.left,) if step.method == "index" else (step.left, step.right)
                 waiting += [side for side in sides if side & (side - 1)]
         return tuple(chosen)
+
+    def otherwise(self, first: Iterable[str], then: Iterable[str]) -> PlanNode | None:
+        """The cheapest plan that joins relations `first` with nothing before `then` is there.
+
+        None where there is no such plan, or no table of all parts.
+        """
+        everything = self.graph.all_relations
+        if self._pairs is None or self._components != (everything,):
+            return None
+        early, late = self.graph.mask(first), self.graph.mask(then)
+        alternatives = self._priced(self._allowed)
+        table = search_exact(
+            alternatives,
+            self._pairs,
+            everything,
+            lambda part: early & ~part == 0 and late & ~part != 0,
+        )
+        return alternatives.plan(everything, table) if everything in table else None
 
     def optimized(self) -> OptimizedPlan:
         """The cheapest plan with rivals, estimates and reasons, as `optimize` gives it."""

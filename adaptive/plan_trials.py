@@ -10,6 +10,7 @@ from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
+from adaptive.plan_families import dearest_order
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -22,7 +23,7 @@ _SETTLED = 6
 _HOPELESS = 2.0
 
 # A rival is expected to cost at most so many times the least, and may be faster by this share.
-_NEAR = 1.2
+_NEAR = 1.3
 _HOPE = 0.1
 
 # What a run on trial may take beyond one of the running plan, as a share.
@@ -52,8 +53,9 @@ class _State:
 class PlanTrials:
     """Says which plan to try next; `times` is told of all runs before `ran` is called.
 
-    A state of the streams has its trials once: up to `policy.trials` of the cheapest plans that make
-    the last join in another way, or, where expensive filters are placed by cost, those of H3 and H4.
+    A state of the streams has its trials once: the cheapest plan that goes another way where the
+    cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
+    together; or, where expensive filters are placed by cost, those of H3 and H4.
     They are tried only where finding a faster one would soon pay.
     """
 
@@ -124,10 +126,21 @@ class PlanTrials:
         if len(self._states) >= _STATES:
             self._states.pop(0)
         found = self._cache.optimized()
-        near = [found.plan, *(r.plan for r in found.considered if r.cost <= _NEAR * least)]
-        near = [rival for rival in near if rival != plan]
+        rivals = [found.plan, self._otherwise(found.plan), *(r.plan for r in found.considered)]
+        near = [
+            rival
+            for rival in dict.fromkeys(rivals)
+            if rival is not None and rival != plan and rival.cost <= _NEAR * least
+        ]
         level = math.log(max(least, 1e-9))
         self._states.append(_State(level, usual, near[: self._policy.trials]))
+
+    def _otherwise(self, plan: PlanNode) -> PlanNode | None:
+        """The cheapest plan that goes another way where the cheapest of all is dearest."""
+        order = dearest_order(plan)
+        if order is None or not isinstance(self._cache, PlanCache):
+            return None
+        return self._cache.otherwise(*order)
 
     def _state(self, least: float) -> _State | None:
         level = math.log(max(least, 1e-9))

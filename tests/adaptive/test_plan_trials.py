@@ -3,11 +3,20 @@
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
-from adaptive.plan import Scan, describe
+from adaptive.plan import Join, Scan, describe, verify, walk
+from adaptive.plan_cache import PlanCache
+from adaptive.plan_families import dearest_order
+from adaptive.plan_follower import PlanFollower
 from adaptive.plan_trials import TRIAL_RUNS
+from adaptive.prejoin import PrejoinPolicy
+from adaptive.query_graph import QueryGraph, Relation, RelationKind
+from adaptive.statistics import Catalogue
 from adaptive.switching import SwitchPolicy
+from tests.adaptive.query_graphs import WINDOW, queries, statistics
 from tests.adaptive.test_plan_follower import Run, content
 
 
@@ -133,3 +142,66 @@ def test_times_are_asked_for_where_a_plan_costs_about_as_much():
     times.note(plan, 100.0, 0.0)
     assert times.runs(plan, 100.0) == MEASURED_RUNS
     assert TRIAL_RUNS > MEASURED_RUNS
+
+
+FIGURE_3 = QueryGraph(
+    (
+        Relation("now", ("a", "room"), WINDOW),
+        Relation("range", ("b", "room"), WINDOW),
+        Relation("knows", ("a", "b"), RelationKind.STATIC),
+    )
+)
+
+
+def figure_3():
+    """Each way makes 400,000 rows of 4,000: by whom one knows, or by who is in the room."""
+    return Catalogue(
+        {
+            "now": statistics(4e3, a=200, room=40),
+            "range": statistics(1e5, b=1e4, room=1e3),
+            "knows": statistics(1e5, a=1e3, b=1e4),
+        }
+    )
+
+
+def test_the_other_way_at_the_dearest_join_is_tried():
+    policy = SwitchPolicy(prepare_cost=5_000.0, switch_cost=50.0, trials=1)
+    follower = PlanFollower(
+        FIGURE_3, figure_3(), prejoin=PrejoinPolicy(enabled=False), policy=policy
+    )
+    first = follower.current
+    added, _ = dearest_order(first)
+    for _ in range(40):
+        decision = follower.observe({})
+        if decision.kind == "prepare":
+            follower.prepared(decision.plan, 0.005)
+        elif decision.kind == "switch":
+            follower.switched(decision.plan, 0.0)
+        current = follower.current
+        slow = 1.5 if dearest_order(follower.cache.repriced(current))[0] == added else 1.0
+        follower.executed((), slow * follower.cache.cost_of(current) / 1e6)
+    assert dearest_order(follower.cache.repriced(follower.current))[0] != added
+    assert len(follower.history) <= 3
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(queries(connected=True), st.randoms())
+def test_a_plan_that_goes_otherwise_keeps_relations_for_later(query, chance):
+    graph, catalogue = query
+    cache = PlanCache(graph, catalogue, prejoin=PrejoinPolicy(enabled=False))
+    names = [relation.name for relation in graph.relations]
+    if len(names) < 2:
+        return
+    first, then = chance.sample(names, 2)
+    plan = cache.otherwise([first], [then])
+    joined = [node.relations for node in walk(cache.plan()) if isinstance(node, Join)]
+    if plan is None:
+        assert any(first in part and then not in part for part in joined) or not cache.exact
+        return
+    verify(plan, graph)
+    for node in walk(plan):
+        if isinstance(node, Join):
+            assert first not in node.relations or then in node.relations
+    assert cache.cost_of(plan) >= cache.cost * (1 - 1e-9)
+    if not any(first in part and then not in part for part in joined):
+        assert cache.cost_of(plan) == pytest.approx(cache.cost)
