@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from adaptive.cost_model import JoinCosts
 from adaptive.plan import Join, JoinMethod, PlanNode, Prejoined, Scan
 from adaptive.prejoin import PrejoinCandidate
-from adaptive.query_graph import QueryGraph, RelationKind, bits
+from adaptive.query_graph import QueryGraph, bits
 
 
 class RowEstimator(Protocol):
@@ -27,7 +27,7 @@ class RowEstimator(Protocol):
         """Rows of a set of relations before any filter."""
 
     def changed_rows(self, position: int) -> float:
-        """Rows of a relation that arrive and expire between two evaluations."""
+        """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""
@@ -78,9 +78,7 @@ class Alternatives:
         for position, relation in enumerate(self.graph.relations):
             if relation.indexable:
                 rows = estimator.unfiltered_rows(1 << position)
-                window = relation.kind is RelationKind.WINDOW
-                changed = estimator.changed_rows(position)
-                cost = costs.window_index_cost(changed) if window else 0.0
+                cost = costs.window_index_cost(estimator.changed_rows(position))
                 self._indexes[1 << position] = (rows, 0, cost)
         for mask, kept in prejoins.items():
             cost = costs.kept_cost(kept.rows, len(kept.variables))

@@ -54,7 +54,7 @@ class CardinalityEstimator:
         self.graph = graph
         self._base = tuple(catalogue[relation.name].rows for relation in graph.relations)
         self._logs = tuple(log_rows(rows) for rows in self._base)
-        self._changed = tuple(catalogue[r.name].changed_rows for r in graph.relations)
+        self._changed = tuple(catalogue.changed_rows(r) for r in graph.relations)
         self._columns: dict[str, dict[int, ColumnStatistics]] = {
             variable: {
                 position: catalogue.column(graph.relations[position].name, variable)
@@ -100,7 +100,7 @@ class CardinalityEstimator:
         return known
 
     def changed_rows(self, position: int) -> float:
-        """Rows of a relation that arrive and expire between two evaluations."""
+        """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
         return self._changed[position]
 
     def _model(self, mask: int) -> float:

@@ -46,8 +46,8 @@ class KnownRows:
         return float(self._estimates.unfiltered[number])
 
     def changed_rows(self, position: int) -> float:
-        """Rows of a relation that arrive and expire between two evaluations."""
-        return self._catalogue[self.graph.relations[position].name].changed_rows
+        """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
+        return self._catalogue.changed_rows(self.graph.relations[position])
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""

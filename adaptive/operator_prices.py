@@ -7,7 +7,7 @@ import numpy as np
 from adaptive.cost_model import FloatArray, JoinCosts, linear_costs
 from adaptive.early_calls import EarlyCalls
 from adaptive.plan_operators import PlanOperators
-from adaptive.query_graph import QueryGraph, RelationKind
+from adaptive.query_graph import QueryGraph
 from adaptive.row_estimates import RowEstimates
 from adaptive.sub_plans import IntArray, Reach, SubPlans
 
@@ -40,11 +40,6 @@ class OperatorPrices:
         self._fixed: FloatArray = np.zeros(sub_plans.slots)
         self._each: FloatArray = np.zeros(sub_plans.slots)
         self._columns = {mask: len(graph.needed_outside(mask)) for mask in sub_plans.kept}
-        self._windows = [
-            mask & (mask - 1) == 0
-            and graph.relations[mask.bit_length() - 1].kind is RelationKind.WINDOW
-            for mask in sub_plans.parts
-        ]
         if calls is not None:
             # Joins that decide the same expensive filters on the same part, after the same ones,
             # pay the same; number 0 is that there are none to decide.
@@ -131,10 +126,8 @@ class OperatorPrices:
             slot = sub_plans.index_slot.get(sub_plans.parts[part])
             if slot is not None:
                 self.rows[slot] = rows
-                if self._windows[part]:
-                    position = sub_plans.parts[part].bit_length() - 1
-                    changed = self._estimates.changed_rows(position)
-                    self.value[slot] = costs.window_index_cost(changed)
+                changed = self._estimates.changed_rows(sub_plans.parts[part].bit_length() - 1)
+                self.value[slot] = costs.window_index_cost(changed)
                 slots.append(slot)
         return slots
 

@@ -242,11 +242,9 @@ class PlacedTable:
             return
         state = self._states.first[slot]
         rows = float(self._estimates.unfiltered[part])
-        position = mask.bit_length() - 1
-        window = self.graph.relations[position].kind is RelationKind.WINDOW
-        changed = self._estimates.changed_rows(position)
+        changed = self._estimates.changed_rows(mask.bit_length() - 1)
         self._rows_of[state] = rows
-        self._value[state] = self._costs.window_index_cost(changed) if window else 0.0
+        self._value[state] = self._costs.window_index_cost(changed)
         fixed, each = self._costs.index_terms(self._rows_of[state : state + 1])
         self._fixed[state], self._each[state] = fixed[0], each[0]
 

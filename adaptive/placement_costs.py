@@ -14,7 +14,7 @@ from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.placed_items import PlacedItem, PlacedItems
 from adaptive.plan import Join, PlanNode, Prejoined
-from adaptive.query_graph import RelationKind, bits
+from adaptive.query_graph import bits
 from adaptive.statistics import Catalogue
 
 
@@ -145,10 +145,7 @@ class PlacementCosts:
         if not probed:
             applied = Applied(mask, self.cheap(plan), 0)
             return Part(applied, self.rows(applied), costs.scan_cost(unfiltered))
-        position = mask.bit_length() - 1
-        window = self.graph.relations[position].kind is RelationKind.WINDOW
-        changed = estimator.changed_rows(position)
-        cost = costs.window_index_cost(changed) if window else 0.0
+        cost = costs.window_index_cost(estimator.changed_rows(mask.bit_length() - 1))
         return Part(Applied(mask, 0, 0), unfiltered, cost)
 
     def join(self, plan: Join, left: Part, right: Part) -> Part:

@@ -10,7 +10,6 @@ from adaptive.alternatives import RowEstimator
 from adaptive.cost_model import JoinCosts
 from adaptive.errors import PlanError
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
-from adaptive.query_graph import RelationKind
 
 
 class Priced(NamedTuple):
@@ -99,10 +98,8 @@ class PlanPricing:
             rows = self._kept(mask, filters)
             return Priced(mask, filters, rows, costs.kept_cost(rows, len(leaf.variables)))
         rows = self._estimator.unfiltered_rows(mask)
-        position = mask.bit_length() - 1
-        window = graph.relations[position].kind is RelationKind.WINDOW
-        changed = self._estimator.changed_rows(position)
-        return Priced(mask, 0, rows, costs.window_index_cost(changed) if window else 0.0)
+        changed = self._estimator.changed_rows(mask.bit_length() - 1)
+        return Priced(mask, 0, rows, costs.window_index_cost(changed))
 
     def _kept(self, mask: int, filters: int) -> float:
         if filters == self._estimator.decided(mask):

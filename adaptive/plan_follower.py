@@ -339,7 +339,7 @@ class PlanFollower:
             reason = f"{describe(wanted)} should be faster, and was measured not to be"
             return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         if wanted in self._prepared:
-            return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
+            return self._stay(verdict.reason, cost, best, verdict.saving)
         verdict = policy.decide(
             cost,
             wanted_cost,
@@ -350,7 +350,7 @@ class PlanFollower:
             self._missed_with(wanted, min(cost, ready_cost) - wanted_cost),
         )
         if verdict.kind == "stay":
-            return Decision("stay", self._current, verdict.saving, verdict.reason, cost, best)
+            return self._stay(verdict.reason, cost, best, verdict.saving)
         if wanted in self._failed:
             reason = f"{describe(wanted)} could not be prepared"
         elif self._preparing is not None:
@@ -360,10 +360,10 @@ class PlanFollower:
                 wanted = cache.plan()  # with the estimates of now
             self._preparing = wanted
             return Decision("prepare", wanted, verdict.saving, verdict.reason, cost, best)
-        return Decision("stay", self._current, verdict.saving, reason, cost, best)
+        return self._stay(reason, cost, best, verdict.saving)
 
-    def _stay(self, reason: str, cost: float, best: float) -> Decision:
-        return Decision("stay", self._current, 0.0, reason, cost, best)
+    def _stay(self, reason: str, cost: float, best: float, saving: float = 0.0) -> Decision:
+        return Decision("stay", self._current, saving, reason, cost, best)
 
     def _tried(self, trial: PlanNode | None, cost: float, best: float) -> Decision | None:
         """Have a plan that should cost about as much run, or be prepared for that."""

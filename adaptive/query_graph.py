@@ -81,7 +81,7 @@ class RelationStatistics:
 
     @property
     def changed_rows(self) -> float:
-        """Rows that arrive and expire between two evaluations; all of them twice until counted.
+        """Rows of a window that arrive and expire between two evaluations; all of them twice until counted.
 
         >>> RelationStatistics(50.0, {}).changed_rows, RelationStatistics(50.0, {}, 3.0).changed_rows
         (100.0, 3.0)

@@ -199,10 +199,8 @@ class RowEstimates:
         return known.rows
 
     def changed_rows(self, position: int) -> float:
-        """Rows of a relation that arrive and expire between two evaluations."""
-        known = self._known[position]
-        assert known is not None
-        return known.changed_rows
+        """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
+        return self._catalogue.changed_rows(self.graph.relations[position])
 
     def _take_filters(self) -> int:
         changed = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.expensive_calls import FilterStatistics
-from adaptive.query_graph import ColumnStatistics, RelationStatistics
+from adaptive.query_graph import ColumnStatistics, Relation, RelationKind, RelationStatistics
 
 _UNSEEN = FilterStatistics()
 
@@ -82,6 +82,10 @@ class Catalogue:
         # At least one value: an empty column joins to nothing by its row count, not by 1/0.
         distinct = max(1.0, min(column.distinct, relation.rows))
         return column if distinct == column.distinct else replace(column, distinct=distinct)
+
+    def changed_rows(self, relation: Relation) -> float:
+        """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
+        return self[relation.name].changed_rows if relation.kind is RelationKind.WINDOW else 0.0
 
     def distinct(self, name: str, variable: str) -> float:
         """Distinct values of one variable of a relation, at least 1."""

@@ -13,9 +13,9 @@ every phase, and 1.3 times over all phases, are measured no further. Each order 
 batch, after the engine's evaluation; those near the fastest, and what the engine ran, run several
 times, in turn, and the median counts. The engine's evaluation, less its statistics and decision,
 is a run of the order that it chose, and those are added to the median. adaptive_once_ms is the sum
-of the single evaluations as they were. Measuring begins when the engine has seen each phase for
-some minutes of event time at most, that is until it has tried there what it wants to try, so plans are prepared
-then; prepare_ms is what one takes, in the background.
+of the single evaluations as they were. Measuring begins when the engine has seen each phase until it
+has tried there what it wants to try, or for a minute of event time, so plans are prepared then;
+prepare_ms is what one takes, in the background.
 """
 
 from __future__ import annotations

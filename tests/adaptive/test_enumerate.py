@@ -125,7 +125,8 @@ class Measured:
     unfiltered_rows = rows
 
     def changed_rows(self, position):
-        return 2.0 * self._rows[1 << position]
+        window = self.graph.relations[position].kind is WINDOW
+        return 2.0 * self._rows[1 << position] if window else 0.0
 
     def decided(self, mask):
         return 0
