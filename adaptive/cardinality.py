@@ -304,13 +304,20 @@ def _match_frequent(columns: list[ColumnStatistics], rows: list[float]) -> float
         tops.append({term: occurrences / total for term, occurrences in frequent.items()})
         rests.append(max(0.0, 1.0 - sum(tops[-1].values())))
         others.append(max(1.0, column.distinct - len(frequent)))
-    match = min(others) * math.prod(rest / other for rest, other in zip(rests, others, strict=True))
-    for term in sorted(set().union(*tops)):
-        widest = max(other for top, other in zip(tops, others, strict=True) if term in top)
-        match += math.prod(
-            top.get(term, rest / max(other, widest))
-            for top, rest, other in zip(tops, rests, others, strict=True)
-        )
+    match = min(others)
+    for rest, other in zip(rests, others, strict=True):
+        match *= rest / other
+    widest: dict[int, float] = {}
+    for top, other in zip(tops, others, strict=True):
+        for term in top:
+            widest[term] = max(other, widest.get(term, 0.0))
+    sides = list(zip(tops, rests, others, strict=True))
+    for term in sorted(widest):
+        same, room = 1.0, widest[term]
+        for top, rest, other in sides:
+            share = top.get(term)
+            same *= rest / max(other, room) if share is None else share
+        match += same
     return min(1.0, match)
 
 

@@ -8,7 +8,7 @@ contain it share it until they are counted themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adaptive.errors import StatisticsError
 
@@ -58,6 +58,14 @@ class Corrections:
         self._now = 0.0
         self._memory: dict[frozenset[str], _Memory] = {}
         self._in_use: dict[frozenset[str], float] = {}
+
+    def copy(self) -> Corrections:
+        """The same factors, from now on by themselves."""
+        made = Corrections(self._half_life)
+        made._now = self._now
+        made._memory = {relations: replace(known) for relations, known in self._memory.items()}
+        made._in_use = dict(self._in_use)
+        return made
 
     def in_use(self) -> dict[frozenset[str], float]:
         """All factors in use, in the order in which a set looks for its own.

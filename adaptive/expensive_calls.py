@@ -10,6 +10,10 @@ from adaptive.errors import StatisticsError
 # Looking one result up in the function cache, as measured in the generated code of an evaluation.
 HIT_US = 0.1
 
+# Numbers that differ by this factor are quite different; shares get a little on both sides.
+_SHIFT = 1.4
+_SLACK = 0.02
+
 
 def _amount(value: float, what: str) -> None:
     if not 0.0 <= value < math.inf:
@@ -67,3 +71,22 @@ class FilterStatistics:
         if self.call_us is not None:
             _amount(self.call_us, "the price of a call")
         _amount(self.distinct_factor, "a factor of distinct inputs")
+
+    def shifted(self, now: FilterStatistics) -> bool:
+        """Whether another observation is so far from this one that plans may cost quite something else.
+
+        >>> known = FilterStatistics(0.1, 50.0)
+        >>> known.shifted(FilterStatistics(0.11, 55.0)), known.shifted(FilterStatistics(0.4, 50.0))
+        (False, True)
+        """
+        if (self.selectivity is None) != (now.selectivity is None):
+            return True
+        if (self.call_us is None) != (now.call_us is None):
+            return True
+        pairs = (
+            ((self.selectivity or 0.0) + _SLACK, (now.selectivity or 0.0) + _SLACK),
+            (1.0 - (self.selectivity or 0.0) + _SLACK, 1.0 - (now.selectivity or 0.0) + _SLACK),
+            ((self.call_us or 0.0) + HIT_US, (now.call_us or 0.0) + HIT_US),
+            (self.distinct_factor, now.distinct_factor),
+        )
+        return any(max(pair) > _SHIFT * min(pair) for pair in pairs)

@@ -114,6 +114,7 @@ class PlacedPlanCache:
                 bounded=True,
             )
         self._filters_seen = catalogue.filters_version
+        self._known_filters = [catalogue.filter(item.name) for item in self.items.items]
         self._prices_seen = self._prices()
 
     def _orders_besides(self) -> tuple[QueryGraph, ...]:
@@ -184,8 +185,17 @@ class PlacedPlanCache:
         """Whether the catalogue knows more about filters than the last `apply` saw."""
         return self.catalogue.filters_version != self._filters_seen
 
+    @property
+    def shifted(self) -> bool:
+        """Whether what the catalogue knows about filters is very different from what the last `apply` saw."""
+        return self.outdated and any(
+            known.shifted(self.catalogue.filter(item.name))
+            for item, known in zip(self.items.items, self._known_filters, strict=True)
+        )
+
     def _forget(self) -> None:
         self._filters_seen = self.catalogue.filters_version
+        self._known_filters = [self.catalogue.filter(item.name) for item in self.items.items]
         self._priced = None
         self._best = None
 
@@ -263,6 +273,11 @@ class PlacedPlanCache:
         early = self._strategy("early")
         late = self._strategy("late")
         return report(plan, self.pricing, self.placement, early.cost, late.cost)
+
+    def rivals(self) -> tuple[PlanNode, ...]:
+        """The chosen order of joins with all items where H3, or H4, would have them."""
+        pricing = self.pricing
+        return tuple(place(self.plan(), pricing, placement) for placement in ("early", "late"))
 
     def _strategy(self, placement: Placement) -> PlanNode:
         """The plan that H3, or H4, would have; searched anew where that is not the placement."""

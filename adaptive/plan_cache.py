@@ -105,6 +105,7 @@ class PlanCache:
         self._pairs = self._all_pairs()
         self._is_exact = self._pairs is not None
         self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
+        self._costs_now: dict[int, tuple[PlanNode, float]] = {}
         self._plan: PlanNode | None = None
         self._scalar: CardinalityEstimator | None = None
         self._known_rows: KnownRows | None = None
@@ -326,11 +327,15 @@ class PlanCache:
 
         Raises PlanError for a plan that does not answer this query.
         """
+        known = self._costs_now.get(id(plan))
+        if known is not None and known[0] is plan:
+            return known[1]
         operators = self._operators(plan)
         cost = None if operators is None else self._prices.cost_of(operators)
-        if cost is not None:
-            return cost
-        return PlanPricing(self._estimator(), self.costs).price(plan).cost
+        if cost is None:
+            cost = PlanPricing(self._estimator(), self.costs).price(plan).cost
+        self._costs_now[id(plan)] = (plan, cost)
+        return cost
 
     def _operators(self, plan: PlanNode) -> PlanOperators | None:
         known = self._known_plans.get(id(plan))
@@ -372,6 +377,7 @@ class PlanCache:
 
     def _forget(self) -> None:
         self._plan = None
+        self._costs_now.clear()
         self._scalar = None
         if self._known_rows is not None:
             self._known_rows.forget()

@@ -14,7 +14,7 @@ from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.linked_counts import linked_counts
-from adaptive.measured_times import MeasuredTimes
+from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
@@ -33,6 +33,12 @@ _REMEMBERED_SWITCHES = 10_000
 # Plans remembered that were wanted but not prepared.
 _WANTED = 64
 
+# What takes longer than so many times the running plan was not run to its end.
+_HOPELESS = 20.0
+
+# Preparing a plan costs this share of its time at least, however idle the machine is.
+_LEAST_FELT = 0.05
+
 # Weight of a new measurement of seconds against the mean so far.
 _NEWEST = 0.3
 
@@ -46,7 +52,9 @@ class PlanFollower:
     At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
     False the first plan stays for ever. `placement` says how expensive filters and binds are
     placed, if there are any; without `initial` the first plan is of that placement. `learned` has
-    followed some of them, by name, in a graph before this one, and goes on.
+    followed some of them, by name, in a graph before this one, and goes on. `rehearses` says that
+    what is to be tried can be run beside the evaluations: it is asked to be prepared, also where it
+    is prepared already, and `prepared` is told what it took.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -66,10 +74,12 @@ class PlanFollower:
         bushy: bool = True,
         placement: Placement = "cost",
         learned: Mapping[str, FilterEstimator] | None = None,
+        rehearses: bool = False,
     ) -> None:
         if cache_size < 1:
             raise PlanError(f"at least one prepared plan must be kept, not {cache_size}")
         self.adaptive = adaptive
+        self._rehearses = rehearses
         self.policy = SwitchPolicy() if policy is None else policy
         self.updates = 0
         """Calls of `observe` that changed something."""
@@ -103,6 +113,8 @@ class PlanFollower:
         self._prepare_cost: float | None = None
         self._interval: float | None = None
         self._observed_at: float | None = None
+        self._executed_at: float | None = None
+        self._busy = 1.0
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
         self._times = MeasuredTimes()
         self._trials: PlanTrials | None = None
@@ -141,6 +153,8 @@ class PlanFollower:
             self._interval = _mean(self._interval, began - self._observed_at)
         self._observed_at = began
         self._evaluations += 1
+        if statistics or matches:
+            self._catalogue.recognise(statistics, matches)
         touched = self.cache.apply(statistics, matches)
         self.updates += bool(touched.entries or touched.rebuilt)
         self.touched += touched.entries
@@ -165,6 +179,11 @@ class PlanFollower:
         """Whether counts of expensive filters have brought news that `observe` has not seen yet."""
         return self._filters is not None and self._filters.cache.outdated
 
+    @property
+    def filters_shifted(self) -> bool:
+        """Whether these news are such that a better plan may be another one, not noise or a slow drift."""
+        return self._filters is not None and self._filters.cache.shifted
+
     def unchanged(self) -> None:
         """An evaluation passes without news of the statistics: what was best before it is best still."""
         self._regimes.seen(same=True)
@@ -188,6 +207,10 @@ class PlanFollower:
         expensive filters and binds, by name; the next `observe` takes them into account.
         """
         began = self._clock()
+        if self._executed_at is not None and began > self._executed_at:
+            share = min(1.0, seconds / (began - self._executed_at))
+            self._busy = _mean(self._busy, share)
+        self._executed_at = began
         self._ran(seconds * 1e6)
         counts = tuple(counts)
         graph = self.cache.graph
@@ -225,7 +248,7 @@ class PlanFollower:
 
     def _ran(self, microseconds: float) -> None:
         cost = self.cache.cost_of(self._current)
-        self._times.note(self._current, cost, microseconds)
+        self._times.note(self._current, self._catalogue.state, cost, microseconds)
         if self._trials is not None and self.adaptive:
             self._trials.ran(
                 self._current, cost, microseconds, self._prepared, self._preparing_cost
@@ -233,8 +256,9 @@ class PlanFollower:
 
     @property
     def _preparing_cost(self) -> float:
-        known = self._prepare_cost
-        return self.policy.prepare_cost if known is None else known
+        """What preparing a plan costs: the less of the time evaluations take, the less it is in their way."""
+        known = self.policy.prepare_cost if self._prepare_cost is None else self._prepare_cost
+        return known * max(_LEAST_FELT, min(1.0, self._busy))
 
     def _linked(self, counts: Iterable[OperatorCounts]) -> Iterator[OperatorCounts]:
         """What the counts of the running plan say of cycles that it did not join by themselves."""
@@ -244,13 +268,24 @@ class PlanFollower:
             graph, self._current, counted, lambda names: estimator.rows(graph.mask(names))
         )
 
-    def prepared(self, plan: PlanNode, seconds: float) -> tuple[PlanNode, ...]:
-        """A plan is ready to run; returns the prepared plans to drop, as there are too many."""
+    def prepared(
+        self, plan: PlanNode, seconds: float, rehearsed: float | None = None
+    ) -> tuple[PlanNode, ...]:
+        """A plan is ready to run; returns the prepared plans to drop, as there are too many.
+
+        `seconds` is what preparing took, 0 where it was prepared before; `rehearsed` what a run of it takes
+        over one of the running plan, if that was found since the last evaluation.
+        """
         if self._preparing == plan:
             self._preparing = None
-        self._prepare_cost = _mean(self._prepare_cost, seconds * 1e6)
+        if seconds > 0.0:
+            self._prepare_cost = _mean(self._prepare_cost, seconds * 1e6)
         self._missed.pop(plan, None)
         self._use(plan)
+        if rehearsed is not None:
+            self._note_rehearsed(plan, rehearsed)
+        if self._rehearses and self._trials is not None:
+            self._trials.rehearsed(plan)
         dropped = []
         for old in list(self._prepared):
             if len(self._prepared) <= self._size:
@@ -259,6 +294,15 @@ class PlanFollower:
                 del self._prepared[old]
                 dropped.append(old)
         return tuple(dropped)
+
+    def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
+        cost, state = self.cache.cost_of(self._current), self._catalogue.state
+        ratio = self._times.ratio(self._current, state)
+        if ratio is not None and plan != self._current:
+            expected = self.cache.cost_of(plan)
+            times_as_long = min(times_as_long, _HOPELESS)
+            for _ in range(MEASURED_RUNS):
+                self._times.note(plan, state, expected, times_as_long * ratio * cost)
 
     def failed(self, plan: PlanNode) -> None:
         """A plan could not be prepared; it is not asked for again."""
@@ -307,7 +351,9 @@ class PlanFollower:
         trial = None if self._trials is None else self._trials.step(self._failed)
         if trial == self._current:
             return self._stay("on trial", cost, best)
-        measured = self._times.prices(self._current, cost, self._prepared, cache.cost_of)
+        measured = self._times.prices(
+            self._current, self._catalogue.state, cost, self._prepared, cache.cost_of
+        )
         faster = {
             plan: price
             for plan, price in measured.items()
@@ -345,12 +391,13 @@ class PlanFollower:
             wanted_cost,
             False,
             lasting,
-            self._prepare_cost,
+            self._preparing_cost,
             self._delay(),
             self._missed_with(wanted, min(cost, ready_cost) - wanted_cost),
         )
         if verdict.kind == "stay":
-            return self._stay(verdict.reason, cost, best, verdict.saving)
+            stay = self._stay(verdict.reason, cost, best, verdict.saving)
+            return self._tried(trial, cost, best) or stay
         if wanted in self._failed:
             reason = f"{describe(wanted)} could not be prepared"
         elif self._preparing is not None:
@@ -369,7 +416,7 @@ class PlanFollower:
         """Have a plan that should cost about as much run, or be prepared for that."""
         if trial is None or self._trials is None:
             return None
-        if trial in self._prepared:
+        if trial in self._prepared and not self._rehearses:
             self._because = "tried, as it should cost about as much"
             return Decision("switch", trial, 0.0, self._because, cost, best)
         if self._preparing is not None:

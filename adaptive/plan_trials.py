@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -32,22 +31,21 @@ _DEARER = 0.3
 # What has come so often is expected to come so many times as often yet.
 _AGAIN = 6
 
-# States are told apart by what the cheapest plan costs.
-_SAME_STATE = math.log(1.3)
-_STATES = 16
+# A rival waits for so many runs of the running plan until it is asked for (again).
+_PATIENCE = 4
+
+# States whose trials are remembered.
+_STATES = 32
 
 
 @dataclass
-class _State:
-    """A state of the streams: the logarithm of the least cost in it, and who is still to be tried there.
+class _Trials:
+    """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds."""
 
-    `usual` is what an evaluation took before the first trial, in microseconds.
-    """
-
-    least: float
     usual: float
     rivals: list[PlanNode] = field(default_factory=list)
     asked: bool = False
+    waited: int = 0
 
 
 class PlanTrials:
@@ -55,7 +53,8 @@ class PlanTrials:
 
     A state of the streams has its trials once: the cheapest plan that goes another way where the
     cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
-    together; or, where expensive filters are placed by cost, those of H3 and H4.
+    together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
+    H4 have them.
     They are tried only where finding a faster one would soon pay.
     """
 
@@ -65,7 +64,7 @@ class PlanTrials:
         self._cache = cache
         self._policy = policy
         self._times = times
-        self._states: list[_State] = []
+        self._states: dict[int, _Trials] = {}
         self.due = False
         """Whether `step` has news, although no statistic has changed."""
 
@@ -81,40 +80,54 @@ class PlanTrials:
         self.due = False
         if not self._policy.trials:
             return
-        runs = self._times.runs(plan, cost)
-        least = self._cache.cost
-        state = self._state(least)
-        if state is None:
+        number = self._cache.catalogue.state
+        runs = self._times.runs(plan, number)
+        trials = self._states.get(number)
+        ratio = self._times.ratio(plan, number)
+        if trials is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
-                self._begin(plan, least, (self._times.ratio(plan, cost) or 0.0) * cost)
+                self._begin(plan, (ratio or 0.0) * cost)
                 self.due = True
-        elif state.rivals:
-            rival = state.rivals[0]
+        elif trials.rivals:
+            rival = trials.rivals[0]
             if rival == plan:
-                taken = self._times.ratio(plan, cost)
-                hopeless = taken is not None and taken * cost > _HOPELESS * state.usual
+                hopeless = ratio is not None and ratio * cost > _HOPELESS * trials.usual
                 if runs >= TRIAL_RUNS or hopeless:
-                    state.rivals.pop(0)
-                    state.asked = False
+                    trials.rivals.pop(0)
+                    trials.asked = False
                     self.due = True
             elif runs >= MEASURED_RUNS:
-                self.due = rival in prepared or not state.asked
+                trials.waited += 1
+                self.due = trials.waited % _PATIENCE == 0 and (
+                    rival in prepared or not trials.asked
+                )
 
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state."""
-        state = self._state(self._cache.cost) if self._states else None
-        if state is None:
+        trials = self._present
+        if trials is None:
             return None
-        while state.rivals and state.rivals[0] in failed:
-            state.rivals.pop(0)
-            state.asked = False
-        return state.rivals[0] if state.rivals else None
+        while trials.rivals and trials.rivals[0] in failed:
+            trials.rivals.pop(0)
+            trials.asked = False
+        return trials.rivals[0] if trials.rivals else None
 
     def asked(self) -> None:
         """The plan of `step` is being prepared."""
-        state = self._state(self._cache.cost)
-        if state is not None:
-            state.asked = True
+        if self._present is not None:
+            self._present.asked = True
+
+    def rehearsed(self, plan: PlanNode) -> None:
+        """What a plan takes in the present state was found beside the evaluations: it need not be tried in one."""
+        trials = self._present
+        if trials is not None and plan in trials.rivals:
+            trials.rivals.remove(plan)
+            trials.asked = False
+            self.due = True
+
+    @property
+    def _present(self) -> _Trials | None:
+        return self._states.get(self._cache.catalogue.state)
 
     def _worthwhile(self, microseconds: float, runs: int, prepare_cost: float) -> bool:
         policy = self._policy
@@ -122,18 +135,22 @@ class PlanTrials:
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
         return saving > needed
 
-    def _begin(self, plan: PlanNode, least: float, usual: float) -> None:
+    def _begin(self, plan: PlanNode, usual: float) -> None:
         if len(self._states) >= _STATES:
-            self._states.pop(0)
-        found = self._cache.optimized()
-        rivals = [found.plan, self._otherwise(found.plan), *(r.plan for r in found.considered)]
+            del self._states[next(iter(self._states))]
+        least = self._cache.cost
+        rivals: list[PlanNode | None]
+        if isinstance(self._cache, PlanCache):
+            found = self._cache.optimized()
+            rivals = [found.plan, self._otherwise(found.plan), *(r.plan for r in found.considered)]
+        else:
+            rivals = [self._cache.plan(), *self._cache.rivals()]
         near = [
             rival
             for rival in dict.fromkeys(rivals)
             if rival is not None and rival != plan and rival.cost <= _NEAR * least
         ]
-        level = math.log(max(least, 1e-9))
-        self._states.append(_State(level, usual, near[: self._policy.trials]))
+        self._states[self._cache.catalogue.state] = _Trials(usual, near[: self._policy.trials])
 
     def _otherwise(self, plan: PlanNode) -> PlanNode | None:
         """The cheapest plan that goes another way where the cheapest of all is dearest."""
@@ -141,8 +158,3 @@ class PlanTrials:
         if order is None or not isinstance(self._cache, PlanCache):
             return None
         return self._cache.otherwise(*order)
-
-    def _state(self, least: float) -> _State | None:
-        level = math.log(max(least, 1e-9))
-        near = min(self._states, key=lambda state: abs(state.least - level), default=None)
-        return near if near is not None and abs(near.least - level) <= _SAME_STATE else None

@@ -58,7 +58,7 @@ class RowEstimates:
         self._counted: dict[int, float] = {}
         self._factors: FloatArray = np.zeros(1)
         self._factor_of: IntArray = np.zeros(count, dtype=np.intp)
-        self._corrections_seen = -1
+        self._corrections_seen = (-1, -1)
         self._terms_of: dict[int, IntArray] = {}
 
     def _number_terms(self) -> None:
@@ -266,9 +266,9 @@ class RowEstimates:
         return model
 
     def _take_corrections(self) -> set[int]:
-        if self._catalogue.corrections.version == self._corrections_seen:
+        if self._catalogue.corrections_version == self._corrections_seen:
             return set()
-        self._corrections_seen = self._catalogue.corrections.version
+        self._corrections_seen = self._catalogue.corrections_version
         counted = dict(counted_sets(self.graph, self._catalogue))
         moved = {
             mask

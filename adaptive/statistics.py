@@ -10,6 +10,7 @@ from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.query_graph import ColumnStatistics, Relation, RelationKind, RelationStatistics
+from adaptive.stream_states import StreamStates
 
 _UNSEEN = FilterStatistics()
 
@@ -56,13 +57,43 @@ class Catalogue:
         self._matches: dict[tuple[str, str], float] = {}
         self.matches_version = 0
         """Grows with each change of a pair match."""
-        self.corrections = Corrections(half_life)
+        self._states = StreamStates(Corrections(half_life))
         self._filters: dict[str, FilterStatistics] = {}
         self.filters_version = 0
         """Grows with each change of what is known about a filter."""
 
     def __contains__(self, name: object) -> bool:
         return name in self._relations
+
+    @property
+    def corrections(self) -> Corrections:
+        """What counted joins correct in the present state of the streams."""
+        return self._states.corrections
+
+    @property
+    def corrections_version(self) -> tuple[int, int]:
+        """Another one whenever a correction in use may have changed."""
+        return self._states.version, self.corrections.version
+
+    @property
+    def state(self) -> int:
+        """The number of the present state of the streams, see `recognise`."""
+        return self._states.number
+
+    def recognise(
+        self,
+        changed: Mapping[str, RelationStatistics] | None = None,
+        pairs: Mapping[tuple[str, str], float] | None = None,
+    ) -> int:
+        """Tell in which state the streams are with these statistics, which are to be taken over next.
+
+        Corrections are those of that state from now on.
+        """
+        rows: dict[object, float] = {n: known.rows for n, known in self._relations.items()}
+        rows.update((name, known.rows) for name, known in (changed or {}).items())
+        rows.update((pair, counted) for pair, counted in self._matches.items())
+        rows.update((tuple(sorted(pair)), counted) for pair, counted in (pairs or {}).items())
+        return self._states.recognise(rows)
 
     def __getitem__(self, name: str) -> RelationStatistics:
         try:

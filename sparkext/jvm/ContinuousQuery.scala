@@ -3,6 +3,7 @@ package org.apache.spark.sql.cqels
 import java.nio.file.Path
 
 import scala.collection.mutable
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.execution.joins.StaticIndex
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
@@ -95,6 +96,22 @@ final class ContinuousQuery(
   def evaluateWith(others: QueryPlans, bounds: String, slices: Int, ask: Boolean): String = {
     plans = others
     evaluate(bounds, slices, ask)
+  }
+
+  /** Runs plans over what the windows hold, for the time that it takes: the nanoseconds. Nothing is answered.
+   *
+   *  On the driver it is given up after `most` nanoseconds: -1.
+   */
+  def rehearse(others: QueryPlans, slices: Int, most: Long): Long = {
+    if (sites.nonEmpty) UncertainCalls.of(room).begin()
+    val began = System.nanoTime()
+    try {
+      val ended = if (slices == 0) RunLimit.within(SparkContext.getActive.get, most)(others.run(slices)) else { others.run(slices); true }
+      if (ended) System.nanoTime() - began else -1L
+    } finally {
+      sites.foreach(_.collect())
+      if (makesTerms) dictionary.sweepUnreferenced()
+    }
   }
 
   /** Evaluates, writes the answers, and tells of both in JSON. */

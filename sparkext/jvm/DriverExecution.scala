@@ -116,7 +116,9 @@ package org.apache.spark.sql.cqels {
       rdd.partitions.foreach { part =>
         DriverTask.run(part.index, properties) { context =>
           val rows = rdd.iterator(part, context)
-          while (rows.hasNext) consume(rows.next())
+          val limit = RunLimit.of(context)
+          if (limit == null) while (rows.hasNext) consume(rows.next())
+          else while (rows.hasNext) { limit.check(RunLimit.RowsOut); consume(rows.next()) }
         }
       }
   }

@@ -120,9 +120,10 @@ private final class RelationScanRDD(
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val it = source.value.scan(split.index, slices)
+    val limit = RunLimit.of(context)
     new Iterator[InternalRow] {
       override def hasNext: Boolean = it.hasNext
-      override def next(): InternalRow = { rows.add(1); it.next() }
+      override def next(): InternalRow = { if (limit != null) limit.check(RunLimit.RowsScanned); rows.add(1); it.next() }
     }
   }
 }

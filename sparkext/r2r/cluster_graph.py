@@ -80,9 +80,14 @@ class ClusterGraph:
         read = read_variables(condition)
         return any(bind.variable in read for bind in self.joined_binds.values())
 
-    def graph(self, needed: frozenset[Variable] | None) -> QueryGraph:
-        """The query graph; `needed` are the variables that are read above the cluster (None: all)."""
-        relations = tuple(self._relation(name, leaf) for name, leaf in self.leaves.items())
+    def graph(self, needed: frozenset[Variable] | None, as_written: bool) -> QueryGraph:
+        """The query graph; `needed` are the variables that are read above the cluster (None: all).
+
+        Where relations need not be `as_written`, they are in the order of their names: of plans that should cost the
+        same, the same one is found however the query is written.
+        """
+        names = list(self.leaves) if as_written else sorted(self.leaves)
+        relations = tuple(self._relation(name, self.leaves[name]) for name in names)
         price = self.compiler.uncertain.price
         filters = tuple(
             JoinFilter(
@@ -92,7 +97,7 @@ class ClusterGraph:
                 price=price(condition) if self.places else None,
                 uncertain=self.places and price(condition) is not None,
             )
-            for name, condition in self.joined_conditions.items()
+            for name, condition in self._ordered(self.joined_conditions, as_written)
         )
         extends = tuple(
             Extend(
@@ -105,6 +110,11 @@ class ClusterGraph:
             for name, bind in self.joined_binds.items()
         )
         return QueryGraph(relations, filters, self._output(relations, needed), extends)
+
+    def _ordered(
+        self, named: Mapping[str, Expression], as_written: bool
+    ) -> list[tuple[str, Expression]]:
+        return list(named.items()) if as_written else sorted(named.items(), key=lambda one: one[0])
 
     def _output(
         self, relations: tuple[Relation, ...], needed: frozenset[Variable] | None

@@ -177,7 +177,7 @@ class ClusterPlanner:
             plan: PlanNode = Scan(name, estimated_rows=rows)
             compiler.choices.append(ClusterChoice(name, plan, None))
             return plan
-        graph = self._placed.graph(self._needed)
+        graph = self._placed.graph(self._needed, as_written=not compiler.adaptive)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
         for name, condition in priced.items():
             if (known := compiler.learned(len(compiler.choices), condition)) is not None:

@@ -24,6 +24,8 @@ FIRST_COUNTED = 3
 COUNTED_EVERY = 8
 # A count that is this many times off what was expected is worth another look at the plan.
 SURPRISE = 1.5
+# What should cost so many times as much as the running plan is not run for trial.
+TOO_DEAR = 3.0
 # A plan that could be better is looked at again after 1, 2, 4 ... evaluations, at most so many.
 MOST_PATIENCE = 16
 
@@ -59,16 +61,20 @@ class Adaptation:
         self.orders = orders
         self._plans = plans
         self._use = use
-        self._ready: deque[CompiledPlans] = deque()
+        self._ready: deque[tuple[CompiledPlans, float, float | None]] = deque()
         self._failed: deque[Orders] = deque()
         self._wanted: Orders | None = None
         self._reconsider = False
         self._observed: set[int] = set()
         self._patience = 1
         self._until_look = 0
+        self._slow_news = False
+        self._slow_patience = 1
+        self._until_slow_news = 0
 
     def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
+        changed = False
         self._take_ready(instant)
         if news is not None:
             self._patience = 1
@@ -81,12 +87,15 @@ class Adaptation:
             decision = cluster.follower.observe(statistics, matches)
             if decision.kind == "stay":
                 continue
+            changed = True
             orders = self._with(cluster.place, decision.plan)
             if decision.kind == "prepare":
-                self.orders.prepare(orders, self._ready.append, self._failed.append)
+                self.orders.prepare(orders, self._is_ready, self._failed.append)
             else:
                 self._wanted = orders
                 self._switch(instant)
+        if self._observed:
+            self._wait_for_more_news(changed)
         self._reconsider = False
         self._look_again()
 
@@ -102,6 +111,21 @@ class Adaptation:
             )
         else:
             self._until_look = 0
+
+    def worth_running(self, orders: Orders) -> bool:
+        """Whether plans of these orders may be run over what the windows held last, only to see what that takes.
+
+        What was prepared for one state of the streams may take for ever in another.
+        """
+        followers = [(cluster.place, cluster.follower) for cluster in self.clusters]
+        cost = sum(follower.cache.cost_of(orders[place]) for place, follower in followers)
+        return cost <= TOO_DEAR * sum(f.cache.cost_of(f.current) for _, f in followers)
+
+    def _wait_for_more_news(self, changed: bool) -> None:
+        """What is observed of filters changes all the time: where nothing follows, it is looked at less often."""
+        self._slow_patience = 1 if changed else min(2 * self._slow_patience, MOST_PATIENCE)
+        self._until_slow_news = self._slow_patience
+        self._slow_news = False
 
     @property
     def waiting(self) -> bool:
@@ -138,13 +162,18 @@ class Adaptation:
                 self._reconsider |= off > SURPRISE
             filters = counted_filters(cluster.priced) if cluster.priced else {}
             cluster.follower.executed(found, seconds, filters)
-            self._reconsider |= cluster.follower.filters_changed or cluster.follower.restless
+            follower = cluster.follower
+            self._reconsider |= follower.restless or follower.filters_shifted
+            self._slow_news |= follower.filters_changed
             if cluster.place not in self._observed:
                 cluster.follower.unchanged()
         self._observed.clear()
         if self._until_look:
             self._until_look -= 1
             self._reconsider |= self._until_look == 0
+        if self._until_slow_news:
+            self._until_slow_news -= 1
+        self._reconsider |= self._slow_news and self._until_slow_news == 0
 
     def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
         if use.places is None:
@@ -175,6 +204,9 @@ class Adaptation:
         orders[place] = plan
         return tuple(orders)
 
+    def _is_ready(self, plans: CompiledPlans, seconds: float, rehearsed: float | None) -> None:
+        self._ready.append((plans, seconds, rehearsed))
+
     def _take_ready(self, instant: float) -> None:
         while self._failed:
             orders = self._failed.popleft()
@@ -186,9 +218,12 @@ class Adaptation:
                     cluster.follower.failed(orders[cluster.place])
             self._reconsider = True
         while self._ready:
-            plans = self._ready.popleft()
+            plans, seconds, rehearsed = self._ready.popleft()
+            # Of several clusters that changed at once, it is not known which of them took the time.
+            changed = [c for c in self.clusters if plans.orders[c.place] != c.follower.current]
             for cluster in self.clusters:
-                cluster.follower.prepared(plans.orders[cluster.place], plans.seconds)
+                alone = rehearsed if changed == [cluster] else None
+                cluster.follower.prepared(plans.orders[cluster.place], seconds, alone)
             self._reconsider = True
         if self._wanted is not None:
             self._switch(instant)
@@ -199,7 +234,7 @@ class Adaptation:
         plans = self.orders.take(self._wanted)
         if plans is None:
             # Each cluster's order is known, but not the two together.
-            self.orders.prepare(self._wanted, self._ready.append, self._failed.append)
+            self.orders.prepare(self._wanted, self._is_ready, self._failed.append)
             return
         self._wanted = None
         self._use(plans)

@@ -23,6 +23,9 @@ Orders = tuple[PlanNode, ...]
 """The plan of each join cluster of a query, in the order in which clusters are compiled."""
 
 
+Ready = Callable[["CompiledPlans", float, "float | None"], None]
+"""Told of plans that are ready: the seconds that making them took now, and of a run over one of the running plans."""
+
 CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
 """Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
 
@@ -59,12 +62,20 @@ class CompiledPlans:
 
 
 class JoinOrders:
-    """The least recently used plans go when there are more than `size`; one is made at a time."""
+    """The least recently used plans go when there are more than `size`; one is made at a time.
+
+    `rehearse` runs plans beside the evaluations, and gives what a run takes over one of the running plans, if it can.
+    """
 
     def __init__(
-        self, make: Callable[[Orders], CompiledPlans], size: int, background: Executor
+        self,
+        make: Callable[[Orders], CompiledPlans],
+        rehearse: Callable[[CompiledPlans], float | None],
+        size: int,
+        background: Executor,
     ) -> None:
         self._make = make
+        self._rehearse = rehearse
         self._size = size
         self._background = background
         self._plans: OrderedDict[Orders, CompiledPlans] = OrderedDict()
@@ -88,18 +99,13 @@ class JoinOrders:
             while len(self._plans) > self._size:
                 self._plans.popitem(last=False)
 
-    def prepare(
-        self,
-        orders: Orders,
-        ready: Callable[[CompiledPlans], None],
-        failed: Callable[[Orders], None],
-    ) -> None:
-        """Make plans in the background unless that is under way; `ready` is told there, or `failed`.
+    def prepare(self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]) -> None:
+        """Make plans in the background unless that is under way, and rehearse them; `ready` is told there, or `failed`.
 
-        What could not be made is not tried again: `failed` is told at once.
+        What is there already is rehearsed again. What could not be made is not tried again: `failed` is told at once.
         """
         with self._lock:
-            if orders in self._plans or orders in self._pending:
+            if orders in self._pending:
                 return
             refused = orders in self._refused
             if not refused:
@@ -109,22 +115,22 @@ class JoinOrders:
         else:
             self._background.submit(self._prepare, orders, ready, failed)
 
-    def _prepare(
-        self,
-        orders: Orders,
-        ready: Callable[[CompiledPlans], None],
-        failed: Callable[[Orders], None],
-    ) -> None:
+    def _prepare(self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]) -> None:
         try:
-            plans = self._make(orders)
+            plans, seconds = self.take(orders), 0.0
+            if plans is None:
+                plans = self._make(orders)
+                self.keep(plans)
+                seconds = plans.seconds
+            rehearsed = self._rehearse(plans)
         except Exception:  # The old plan goes on serving.
             logger.exception("a plan could not be prepared")
             with self._lock:
                 self._refused.add(orders)
+                self._plans.pop(orders, None)
             failed(orders)
         else:
-            self.keep(plans)
-            ready(plans)
+            ready(plans, seconds, rehearsed)
         finally:
             with self._lock:
                 self._pending.discard(orders)

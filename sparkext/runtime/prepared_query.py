@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time as clock
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -44,6 +45,7 @@ from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
+from sparkext.runtime.rehearsal import rehearse
 from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
 from sparkext.s2r.watermark import NEVER
 from static_data.terms import Iri
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ROWS_INTERPRETED = 10_000
+
+# Seconds between two runs of a rehearsal.
+_PAUSE = 0.001
 
 
 class PreparedQuery:
@@ -92,6 +97,7 @@ class PreparedQuery:
         self._jvm = self._open()
         self._adaptation = self._follow()
         self._executed = False
+        self._closed = False
         # From which instant on the plans are out of date, and plans for instants before that, oldest first.
         self.outdated_at: int | None = None
         self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
@@ -263,15 +269,36 @@ class PreparedQuery:
                     name: self._learned.setdefault((place, condition), FilterEstimator())
                     for name, condition in choice.search.priced.items()
                 },
+                rehearses=True,
             )
             clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
             self._jvm.addStatistics(measures)
             engine.background.submit(_watch_static, watch, self.name)
         if not clusters:
             return None
-        orders = JoinOrders(self.compile, settings.plan_cache_size, engine.background)
+        orders = JoinOrders(
+            self.compile, self._rehearse, settings.plan_cache_size, engine.background
+        )
         orders.keep(self._plans)
         return Adaptation(clusters, orders, self._plans, self._use)
+
+    def _rehearse(self, plans: CompiledPlans) -> float | None:
+        """Run plans until their code is compiled; what a run takes over one of the plans in use, if that is known."""
+        orders = None if self._adaptation is None else self._adaptation.orders
+
+        def run(tried: CompiledPlans, most: float) -> float | None:
+            clock.sleep(_PAUSE)  # who waits for the engine comes first
+            with self._engine.lock:
+                followed = self._adaptation
+                if self._closed or self.outdated or followed is None:
+                    return None
+                if followed.orders is not orders or not followed.worth_running(tried.orders):
+                    return None
+                nanos = self._jvm.rehearse(tried.jvm, tried.slices, round(most * 1e9))
+                return nanos / 1e9 if nanos >= 0 else math.inf
+
+        usual = self._timeline[-1].seconds if self._timeline else 0.0
+        return rehearse(run, plans, self._plans, usual)
 
     def _learned_of(self, place: int, condition: Expression) -> FilterStatistics | None:
         """What is known of a condition in the query's cluster of this number, from before it is compiled anew."""
@@ -518,6 +545,7 @@ class PreparedQuery:
 
     def close(self) -> None:
         """Give back what the query holds."""
+        self._closed = True
         self._jvm.close()
         self._leave_versions()
         self._patterns.close()

@@ -129,18 +129,20 @@ def test_a_plan_that_the_model_prefers_wrongly_is_left_for_good():
     assert len(machine.follower.history) <= 4
 
 
-def test_times_are_asked_for_where_a_plan_costs_about_as_much():
+def test_times_are_asked_for_in_the_state_they_were_taken_in():
     times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
-    for cost, taken in ((100.0, 200.0), (1_000.0, 500.0)):
+    for state, cost, taken in ((0, 100.0, 200.0), (1, 1_000.0, 500.0)):
         for _ in range(MEASURED_RUNS - 1):
-            times.note(plan, cost, taken)
-        assert times.ratio(plan, cost) is None
-        times.note(plan, cost, taken + 50.0)
-    assert (times.ratio(plan, 110.0), times.ratio(plan, 900.0)) == (2.0, 0.5)
-    assert times.ratio(plan, 300.0) is None
-    assert times.prices(other, 100.0, [plan], lambda _: 100.0) == {}, "the running one is not known"
-    times.note(plan, 100.0, 0.0)
-    assert times.runs(plan, 100.0) == MEASURED_RUNS
+            times.note(plan, state, cost, taken)
+        assert times.ratio(plan, state) is None
+        times.note(plan, state, cost, taken + 50.0)
+    assert (times.ratio(plan, 0), times.ratio(plan, 1)) == (2.0, 0.5)
+    assert times.ratio(plan, 2) is None
+    assert times.prices(other, 0, 100.0, [plan], lambda _: 100.0) == {}, (
+        "the running one is not known"
+    )
+    times.note(plan, 0, 100.0, 0.0)
+    assert times.runs(plan, 0) == MEASURED_RUNS
     assert TRIAL_RUNS > MEASURED_RUNS
 
 

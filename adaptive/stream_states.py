@@ -1,0 +1,86 @@
+"""The states that streams are in, and come back to: what was learned in one of them is right there again.
+
+A state is what is measured: the rows of each relation, and of the measured joins of two. What is counted of larger
+joins, and what plans take, is remembered for each state by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adaptive.corrections import Corrections
+
+# A state whose numbers are all within this factor of those of now is the present one.
+SAME_STATE = math.log(1.8)
+
+# Few rows more or less are the same, however few there are.
+_SLACK = 8.0
+
+# States remembered; the one left for longest goes first.
+_REMEMBERED = 16
+
+
+@dataclass(frozen=True)
+class _State:
+    number: int
+    levels: dict[object, float]
+    corrections: Corrections
+
+
+class StreamStates:
+    """Tells states apart by numbers of rows, and keeps the corrections of each.
+
+    >>> states = StreamStates(Corrections())
+    >>> [states.recognise({"now": rows}) for rows in (100.0, 110.0, 1_000.0, 95.0)]
+    [0, 0, 1, 0]
+    """
+
+    def __init__(self, corrections: Corrections) -> None:
+        self.version = 0
+        """Grows with each change of state."""
+        self._present = _State(0, {}, corrections)
+        self._known = [self._present]  # the one seen last stands last
+        self._made = 1
+
+    @property
+    def corrections(self) -> Corrections:
+        """Those of the present state."""
+        return self._present.corrections
+
+    @property
+    def number(self) -> int:
+        """The number of the present state; no other state will have it."""
+        return self._present.number
+
+    def recognise(self, rows: Mapping[object, float]) -> int:
+        """The number of the state in which so many rows are counted, which is the present one from now on.
+
+        One that is new begins with what is known in the one that is most like it.
+        """
+        levels = {key: math.log(max(0.0, count) + _SLACK) for key, count in rows.items()}
+        if not self._present.levels:  # nothing has been measured so far
+            self._enter(_State(0, levels, self.corrections), self._present)
+        elif _apart(self._present, levels) > SAME_STATE:
+            near = min(self._known, key=lambda state: _apart(state, levels))
+            if _apart(near, levels) <= SAME_STATE:
+                self._enter(near, near)
+            else:
+                self._enter(_State(self._made, levels, near.corrections.copy()), None)
+                self._made += 1
+            self.version += 1
+        for key, level in levels.items():  # what could not be measured so far
+            self._present.levels.setdefault(key, level)
+        return self.number
+
+    def _enter(self, state: _State, instead_of: _State | None) -> None:
+        self._known = [known for known in self._known if known is not instead_of]
+        self._known = [*self._known[-_REMEMBERED + 1 :], state]
+        self._present = state
+
+
+def _apart(state: _State, levels: Mapping[object, float]) -> float:
+    """The largest difference of a number, as a logarithm; what only one of them knows does not count."""
+    common = levels.keys() & state.levels.keys()
+    return max((abs(levels[key] - state.levels[key]) for key in common), default=0.0)

@@ -1,0 +1,61 @@
+"""Runs new plans of a query beside its evaluations: their code is compiled when they serve, and their time is known.
+
+A run takes place between two evaluations, over what the windows hold, and nobody is told what it answers. The first
+runs of a plan take several times as long as later ones: no evaluation should be one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+P = TypeVar("P")
+
+# Runs of new plans at most, and how many of them in a row must be no faster than those before by this share.
+MOST_RUNS = 16
+SETTLED_RUNS = 3
+FASTER = 0.05
+
+# Runs that take longer than this together are enough, and one that takes so many times as long as usual is given up.
+MOST_SECONDS = 4.0
+HOPELESS = 12.0
+LEAST_SECONDS = 0.25
+
+# What takes about as long as the running plans is run in turn with them, so often; "about": up to this factor.
+PAIRS = 3
+NEAR = 2.0
+
+
+def rehearse(
+    run: Callable[[P, float], float | None], plans: P, running: P, usual: float
+) -> float | None:
+    """What a run of new plans takes over one of the running ones, which lately took `usual` seconds.
+
+    `run` gives the seconds of one run of plans; infinity if that was given up after so many seconds, and None where
+    plans can no longer be run, as will this function then. Infinity also means a plan that is hopeless.
+
+    >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, 0.2, 0.3, 0.2, 0.4, 0.2, 0.5])
+    >>> rehearse(lambda plans, most: next(times), "new", "running", 0.2)
+    0.5
+    """
+    most = max(LEAST_SECONDS, HOPELESS * usual)
+    best, spent, settled = math.inf, 0.0, 0
+    for _ in range(MOST_RUNS):
+        took = run(plans, most)
+        if took is None or took == math.inf:
+            return took
+        settled = settled + 1 if took > (1.0 - FASTER) * best else 0
+        best = min(best, took)
+        spent += took
+        if settled == SETTLED_RUNS or spent > MOST_SECONDS:
+            break
+    if usual > 0.0 and not usual / NEAR < best < usual * NEAR:
+        return best / usual
+    other = math.inf
+    for _ in range(PAIRS):
+        one, two = run(plans, most), run(running, most)
+        if one is None or two is None:
+            return None
+        best, other = min(best, one), min(other, two)
+    return best / other if 0.0 < other < math.inf else None
