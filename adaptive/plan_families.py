@@ -1,11 +1,17 @@
-"""What a plan does at its dearest, so that a plan which does otherwise can be asked for."""
+"""What a plan does before what, so that a plan which does otherwise can be asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from adaptive.plan import Join, PlanNode, walk
 
+Order = tuple[frozenset[str], frozenset[str]]
+"""Relations that a plan has before others, and those."""
 
-def dearest_order(plan: PlanNode) -> tuple[frozenset[str], frozenset[str]] | None:
+
+def dearest_order(plan: PlanNode) -> Order | None:
     """The relations that make the rows grow before the dearest join, and those that this join adds.
 
     A plan in which the first come after the second is another way to the answers, not the same one
@@ -37,3 +43,28 @@ def _own_cost(join: Join) -> float:
 
 def _growth(join: Join) -> float:
     return join.estimated_rows / max(1.0, join.left.estimated_rows)
+
+
+def small_changes(plan: PlanNode) -> Iterator[Order]:
+    """What a plan has before what, where the other way round is a small change: neighbours, and what could come second.
+
+    Plans that differ so may cost the same, and yet not take the same time: look-ups before or after
+    a join that few rows pass, another relation that is streamed and divided among threads.
+
+    >>> from adaptive.plan import Scan
+    >>> plan = Scan("a")
+    >>> for name in "bcd":
+    ...     plan = Join(plan, Scan(name), ("x",), "index")
+    >>> ["".join(*one) + " before " + "".join(*other) for one, other in
+    ...  ((tuple([first]), tuple([then])) for first, then in small_changes(plan))]
+    ['b before d', 'a before b', 'b before c', 'c before d']
+    """
+    steps: list[frozenset[str]] = []
+    while isinstance(plan, Join):
+        steps.append(plan.right.relations)
+        plan = plan.left
+    steps.append(plan.relations)
+    steps.reverse()
+    for late in steps[3:]:
+        yield steps[1], late
+    yield from pairwise(steps)

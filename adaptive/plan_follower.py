@@ -114,13 +114,14 @@ class PlanFollower:
         self._interval: float | None = None
         self._observed_at: float | None = None
         self._executed_at: float | None = None
+        self._latest = 0.0
         self._busy = 1.0
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
         self._times = MeasuredTimes()
         self._trials: PlanTrials | None = None
         by_search = isinstance(self.cache, PlanCache) and self.cache.exact
         if by_search or (self._filters is not None and placement == "cost"):
-            self._trials = PlanTrials(self.cache, self.policy, self._times)
+            self._trials = PlanTrials(self.cache, self.policy, self._times, rehearses)
         self._because = ""
         self._known: Snapshot = snapshot(graph, catalogue)
 
@@ -244,10 +245,10 @@ class PlanFollower:
     @property
     def trying(self) -> bool:
         """Whether some plan is still to be tried in the present state of the streams."""
-        return self._trials is not None and self._trials.step(self._failed) is not None
+        return self._trials is not None and not self._trials.ended
 
     def _ran(self, microseconds: float) -> None:
-        cost = self.cache.cost_of(self._current)
+        cost, self._latest = self.cache.cost_of(self._current), microseconds
         self._times.note(self._current, self._catalogue.state, cost, microseconds)
         if self._trials is not None and self.adaptive:
             self._trials.ran(
@@ -296,13 +297,16 @@ class PlanFollower:
         return tuple(dropped)
 
     def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
-        cost, state = self.cache.cost_of(self._current), self._catalogue.state
-        ratio = self._times.ratio(self._current, state)
-        if ratio is not None and plan != self._current:
-            expected = self.cache.cost_of(plan)
-            times_as_long = min(times_as_long, _HOPELESS)
-            for _ in range(MEASURED_RUNS):
-                self._times.note(plan, state, expected, times_as_long * ratio * cost)
+        if plan == self._current or self._latest <= 0.0:
+            return
+        cost, state, times = self.cache.cost_of(self._current), self._catalogue.state, self._times
+        ratio = times.ratio(self._current, state)
+        taken = self._latest if ratio is None else ratio * cost
+        expected = self.cache.cost_of(plan)
+        for _ in range(MEASURED_RUNS):
+            times.note(plan, state, expected, min(times_as_long, _HOPELESS) * taken)
+            if ratio is None:  # it has run there as often in the rehearsal
+                times.note(self._current, state, cost, taken)
 
     def failed(self, plan: PlanNode) -> None:
         """A plan could not be prepared; it is not asked for again."""

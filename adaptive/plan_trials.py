@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import dearest_order
+from adaptive.plan_families import Order, dearest_order, small_changes
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -31,6 +31,9 @@ _DEARER = 0.3
 # What has come so often is expected to come so many times as often yet.
 _AGAIN = 6
 
+# Of the plans that are tried in a state, how many are not small changes of the running one.
+_MOST_AT_FIRST = 3
+
 # A rival waits for so many runs of the running plan until it is asked for (again).
 _PATIENCE = 4
 
@@ -40,10 +43,18 @@ _STATES = 32
 
 @dataclass
 class _Trials:
-    """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds."""
+    """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
+
+    `changes` are small changes of the plan `base` that are still to be searched for, `left` how many more
+    plans may be tried, `seen` those that were.
+    """
 
     usual: float
-    rivals: list[PlanNode] = field(default_factory=list)
+    rivals: list[PlanNode]
+    left: int
+    base: PlanNode
+    changes: list[Order]
+    seen: set[PlanNode]
     asked: bool = False
     waited: int = 0
 
@@ -55,12 +66,18 @@ class PlanTrials:
     cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
     together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
     H4 have them.
-    They are tried only where finding a faster one would soon pay.
+    They are tried only where finding a faster one would soon pay. With `beside`, trials are no
+    evaluations: then those that differ little from the running plan are tried as well.
     """
 
     def __init__(
-        self, cache: PlanCache | PlacedPlanCache, policy: SwitchPolicy, times: MeasuredTimes
+        self,
+        cache: PlanCache | PlacedPlanCache,
+        policy: SwitchPolicy,
+        times: MeasuredTimes,
+        beside: bool = False,
     ) -> None:
+        self._beside = beside
         self._cache = cache
         self._policy = policy
         self._times = times
@@ -101,6 +118,14 @@ class PlanTrials:
                 self.due = trials.waited % _PATIENCE == 0 and (
                     rival in prepared or not trials.asked
                 )
+        elif trials.left and runs >= MEASURED_RUNS:
+            self.due = self._vary(trials, plan)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to be tried in the present state, as far as is known."""
+        trials = self._present
+        return trials is None or not (trials.rivals or (trials.left and trials.changes))
 
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state."""
@@ -150,7 +175,31 @@ class PlanTrials:
             for rival in dict.fromkeys(rivals)
             if rival is not None and rival != plan and rival.cost <= _NEAR * least
         ]
-        self._states[self._cache.catalogue.state] = _Trials(usual, near[: self._policy.trials])
+        near = near[: min(_MOST_AT_FIRST, self._policy.trials)]
+        self._states[self._cache.catalogue.state] = _Trials(
+            usual,
+            near,
+            self._policy.trials - len(near) if self._beside else 0,
+            plan,
+            list(small_changes(plan)) if isinstance(self._cache, PlanCache) else [],
+            {plan, *near},
+        )
+
+    def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
+        """Search for one more small change of the running plan, if there are some left to be tried."""
+        if trials.base != plan:  # what is faster than the plans before it is where to go on
+            trials.base, trials.changes = plan, list(small_changes(plan))
+        if not trials.changes or not isinstance(self._cache, PlanCache):
+            trials.left = 0
+            return False
+        rival = self._cache.otherwise(*trials.changes.pop(0))
+        if rival is None or rival in trials.seen or rival.cost > _NEAR * self._cache.cost:
+            return False
+        trials.rivals.append(rival)
+        trials.seen.add(rival)
+        trials.left -= 1
+        trials.asked = False
+        return True
 
     def _otherwise(self, plan: PlanNode) -> PlanNode | None:
         """The cheapest plan that goes another way where the cheapest of all is dearest."""

@@ -106,7 +106,7 @@ class Settings:
     plan_cache_trials: int = _key(
         "planCache.trials",
         whole_number(0),
-        3,
+        12,
         "How many join orders that should cost about as much as the cheapest are tried in each state of the streams,"
         " where evaluations take so long that a faster one would soon pay; 0: the cost model alone decides.",
     )

@@ -18,6 +18,10 @@ Matches = dict[tuple[str, str], float]
 MOST_SAMPLED_ROWS = 5_000_000.0
 
 
+# Numbers that have moved by less than this share are the same.
+_SAME = 0.02
+
+
 @dataclass(frozen=True)
 class WatchedContents:
     """Gives the JVM's content of a window's pattern and of a static one."""
@@ -42,6 +46,7 @@ class ClusterWatch:
         ]
         self._columns: list[tuple[str, tuple[str, ...]]] = []
         self._pairs: list[tuple[str, str]] = []
+        self._matches: Matches = {}
         for name, leaf in self._windows:
             self._watch_window(name, leaf)
         for place, (name, leaf) in enumerate(self._windows):
@@ -76,8 +81,11 @@ class ClusterWatch:
         numbers = iter(told)
         statistics = {name: self._statistics(name, names, numbers) for name, names in self._columns}
         matches = {
-            pair: rows for pair, rows in zip(self._pairs, numbers, strict=False) if rows >= 0
+            pair: _followed(self._matches.get(pair), rows)
+            for pair, rows in zip(self._pairs, numbers, strict=False)
+            if rows >= 0
         }
+        self._matches = matches
         return statistics, matches
 
     def describe(self, text: Callable[[int], str], most: int = 5) -> list[dict[str, Any]]:
@@ -109,15 +117,24 @@ class ClusterWatch:
     def _statistics(
         self, name: str, names: tuple[str, ...], numbers: Iterator[float]
     ) -> RelationStatistics:
-        rows, changed = next(numbers), next(numbers)
-        known = dict(self._search.catalogue[name].columns)
+        before = self._search.catalogue[name]
+        rows, changed = _followed(before.rows, next(numbers)), next(numbers)
+        changed = _followed(before.changed, changed)
+        known = before.columns
         # What joins to nothing keeps the number of values that it was taken to have, as far as there are rows.
         columns: Mapping[str, ColumnStatistics] = {
             variable: ColumnStatistics(max(1.0, min(column.distinct, rows)))
             for variable, column in known.items()
         }
-        measured = {variable: ColumnStatistics(max(1.0, next(numbers))) for variable in names}
-        return RelationStatistics(rows, {**columns, **measured}, changed)
+        measured = {}
+        for variable in names:
+            column = known.get(variable)
+            distinct = _followed(
+                None if column is None else column.distinct, max(1.0, next(numbers))
+            )
+            measured[variable] = ColumnStatistics(distinct)
+        now = RelationStatistics(rows, {**columns, **measured}, changed)
+        return before if now == before else now
 
     def _watch_window(self, name: str, leaf: WindowLeaf) -> None:
         graph = self._search.graph
@@ -140,6 +157,15 @@ class ClusterWatch:
                 _places(other_leaf, shared),
             )
             self._pairs.append((name, other))
+
+
+def _followed(before: float | None, now: float) -> float:
+    """What a number is taken to be: as before while it hardly moves, so that nothing is computed anew for it.
+
+    >>> _followed(1000.0, 1015.0), _followed(1000.0, 1030.0), _followed(None, 5.0)
+    (1000.0, 1030.0, 5.0)
+    """
+    return now if before is None or abs(now - before) > _SAME * before else before
 
 
 def _shared(leaf: Leaf, other: Leaf) -> tuple[str, ...]:

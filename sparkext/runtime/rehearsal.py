@@ -17,9 +17,13 @@ MOST_RUNS = 16
 SETTLED_RUNS = 3
 FASTER = 0.05
 
-# Runs that take longer than this together are enough, and one that takes so many times as long as usual is given up.
+# Runs that take longer than this together are enough.
 MOST_SECONDS = 4.0
+
+# A run is given up that takes so many times as long as usual; where that is long, one that takes LONGER seconds more
+# than twice as long; and not before LEAST_SECONDS: code that is not compiled yet takes several times as long.
 HOPELESS = 12.0
+LONGER = 2.0
 LEAST_SECONDS = 0.25
 
 # What takes about as long as the running plans is run in turn with them, so often; "about": up to this factor.
@@ -39,7 +43,7 @@ def rehearse(
     >>> rehearse(lambda plans, most: next(times), "new", "running", 0.2)
     0.5
     """
-    most = max(LEAST_SECONDS, HOPELESS * usual)
+    most = max(LEAST_SECONDS, min(HOPELESS * usual, 2.0 * usual + LONGER))
     best, spent, settled = math.inf, 0.0, 0
     for _ in range(MOST_RUNS):
         took = run(plans, most)

@@ -17,7 +17,8 @@ from adaptive.query_graph import QueryGraph, Relation, RelationKind
 from adaptive.statistics import Catalogue
 from adaptive.switching import SwitchPolicy
 from tests.adaptive.query_graphs import WINDOW, queries, statistics
-from tests.adaptive.test_plan_follower import Run, content
+from tests.adaptive.test_plan_follower import GRAPH, Run, content
+from tests.adaptive.test_plan_follower import catalogue as all_relations
 
 
 class Machine(Run):
@@ -127,6 +128,66 @@ def test_a_plan_that_the_model_prefers_wrongly_is_left_for_good():
         machine.evaluate(content(3e2, 9e2))
     assert machine.order == before
     assert len(machine.follower.history) <= 4
+
+
+class Rehearsing(Machine):
+    """Has plans run beside the evaluations before they serve."""
+
+    def __init__(self, factors, **options):
+        super().__init__(factors, **options)
+        self.follower = PlanFollower(
+            GRAPH,
+            all_relations(),
+            None,
+            PrejoinPolicy(enabled=False),
+            self.follower.policy,
+            clock=lambda: self.now,
+            rehearses=True,
+        )
+        self.ran = []
+
+    def evaluate(self, statistics_now):
+        follower, pending = self.follower, self.pending
+        for _, plan in pending:
+            costs = [follower.cache.cost_of(p) for p in (plan, follower.current)]
+            one, other = (self.factors(describe(p)) for p in (plan, follower.current))
+            follower.prepared(plan, 0.005, one * costs[0] / (other * costs[1]))
+        self.pending = []
+        decision = super().evaluate(statistics_now)
+        self.ran.append(self.order)
+        return decision
+
+
+def test_what_is_rehearsed_need_not_be_tried_in_an_evaluation():
+    machine = Rehearsing(lambda order: 0.6 if order.endswith(" left)") else 1.0, trials=3)
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+    assert machine.order.endswith(" left)")
+    assert len(machine.asked) >= 2
+    assert all(s.cause.startswith("measured") for s in machine.follower.history)
+    assert {order for order in machine.ran if not order.endswith(" left)")} == {FIRST}
+    asked = len(machine.asked)
+    for _ in range(200):
+        machine.evaluate(EQUAL)
+    assert len(machine.asked) == asked, "each once"
+
+
+def test_a_rehearsal_that_is_given_up_keeps_a_plan_from_running():
+    machine = Rehearsing(lambda order: 1.0 if order == FIRST else float("inf"), trials=3)
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+    assert set(machine.ran) == {FIRST}
+    assert machine.asked
+
+
+def test_a_plan_that_the_model_prefers_wrongly_never_runs_where_it_is_rehearsed():
+    machine = Rehearsing(lambda order: 5.0 if order.startswith("(((window third)") else 1.0)
+    for _ in range(20):
+        machine.evaluate(content(1e3, 9e2, 1e3))
+    for _ in range(60):
+        machine.evaluate(content(1e3, 9e2, 3e2))
+    assert any(describe(plan).startswith("(((window third)") for plan in machine.asked)
+    assert not any(order.startswith("(((window third)") for order in machine.ran)
 
 
 def test_times_are_asked_for_in_the_state_they_were_taken_in():

@@ -1,0 +1,124 @@
+"""New plans run beside the evaluations: how long, when they are given up, and that nobody is told what they answer."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.runtime.rehearsal import HOPELESS, LEAST_SECONDS, MOST_RUNS, MOST_SECONDS, rehearse
+from tests.sparkext.test_adaptation import (
+    QUERY,
+    STREAM,
+    answers,
+    evaluate,
+    expected,
+    iri,
+    settle,
+    started,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Stage:
+    """Plays runs of the given seconds; the running plans take always the same."""
+
+    def __init__(self, new: list[float | None], running: float) -> None:
+        self.new, self.running = list(new), running
+        self.seen: list[str] = []
+        self.most: list[float] = []
+
+    def run(self, plans: str, most: float) -> float | None:
+        self.seen.append(plans)
+        self.most.append(most)
+        if plans == "running":
+            return self.running
+        return self.new.pop(0) if len(self.new) > 1 else self.new[0]
+
+
+def test_new_plans_run_until_they_are_no_faster_and_then_in_turn_with_the_running_ones() -> None:
+    stage = Stage([0.9, 0.3, 0.2, 0.1], 0.125)
+    assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(0.8)
+    assert stage.seen == ["new"] * 7 + ["new", "running"] * 3
+    assert stage.most == pytest.approx([HOPELESS * 0.12] * 13)
+
+
+def test_what_is_far_from_the_running_plans_is_not_compared_in_turn() -> None:
+    fast, slow = Stage([0.01], 0.5), Stage([2.0], 0.5)
+    assert rehearse(fast.run, "new", "running", 0.5) == pytest.approx(0.02)
+    assert rehearse(slow.run, "new", "running", 0.5) == pytest.approx(4.0)
+    assert "running" not in fast.seen + slow.seen
+    assert 2.0 * (len(slow.seen) - 1) <= MOST_SECONDS
+
+
+@pytest.mark.parametrize(("usual", "most"), [(0.001, 0.25), (0.1, 1.2), (5.0, 12.0)])
+def test_no_run_takes_long_compared_with_an_evaluation(usual: float, most: float) -> None:
+    stage = Stage([usual], usual)
+    rehearse(stage.run, "new", "running", usual)
+    assert stage.most == pytest.approx([most] * len(stage.most))
+
+
+def test_a_run_that_is_given_up_ends_the_rehearsal() -> None:
+    stage = Stage([math.inf], 0.1)
+    assert rehearse(stage.run, "new", "running", 0.001) == math.inf
+    assert (stage.seen, stage.most) == (["new"], [LEAST_SECONDS])
+
+
+@pytest.mark.parametrize("before", [0, 3, 8])
+def test_where_plans_can_no_longer_run_nothing_is_known(before: int) -> None:
+    stage = Stage([0.1] * before + [None], 0.1)
+    assert rehearse(stage.run, "new", "running", 0.1) is None
+
+
+def test_runs_that_become_faster_and_faster_have_an_end() -> None:
+    stage = Stage([0.9 * 0.9**n for n in range(60)], 0.1)
+    rehearse(stage.run, "new", "running", 0.0)
+    assert stage.seen.count("new") <= MOST_RUNS + 3
+
+
+def test_a_rehearsal_changes_no_answer_and_is_given_up_in_time(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    for form in ("RSTREAM", "ISTREAM", "DSTREAM"):
+        text = QUERY.format(name=form.lower()).replace("RSTREAM", form)
+        engine.register_query(text, name=form)
+    for second in range(1, 12):
+        evaluate(engine, second)
+        settle(engine)
+        now, before = expected(second), expected(second - 1) if second > 1 else None
+        assert answers(engine.queries["RSTREAM"]) == now
+        if before is not None:
+            assert set(answers(engine.queries["ISTREAM"])) == set(now) - set(before)
+            assert set(answers(engine.queries["DSTREAM"])) == set(before) - set(now)
+        for query in engine.queries.values():
+            with engine.lock:
+                assert query._jvm.rehearse(query.plans.jvm, 0, 10**10) > 0
+                assert query._jvm.rehearse(query.plans.jvm, 0, -1) == -1
+                assert query._jvm.rehearse(query.plans.jvm, 1, -1) > 0, "a job is not given up"
+    engine.close()
+
+
+def test_the_order_of_windows_in_a_query_does_not_matter(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    one = engine.register_query(QUERY.format(name="one"))
+    parts = ("WINDOW :wa { ?a :in ?loc }", "WINDOW :wb { ?b :at ?loc }", "?a :knows ?b")
+    body = " ".join(parts)
+    text = QUERY.format(name="other")
+    assert body in text
+    other = engine.register_query(
+        text.replace(body, " . ".join(reversed(parts)).replace("} .", "}"))
+    )
+    assert one.plans.orders == other.plans.orders
+    for second in range(1, 4):
+        evaluate(engine, second)
+        assert answers(one) == answers(other) == expected(second)
+    assert iri("one") in engine.queries
+    assert STREAM in engine.streams
+    engine.close()
