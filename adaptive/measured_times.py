@@ -1,14 +1,14 @@
-"""What evaluations by each plan really took, beside what they were expected to cost.
+"""What evaluations by each plan really took.
 
 Plans that should cost the same may differ by a fifth and more: in how their rows lie in the cache, in
-what a just-in-time compiler made of them. What a plan took is remembered beside its expected cost, in
-each state of the streams by itself: another state, another ratio.
+what a just-in-time compiler made of them. What a plan took is remembered in each state of the streams
+by itself; within one, it hardly depends on anything but the plan.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from adaptive.plan import PlanNode
 
@@ -23,25 +23,25 @@ _PLANS = 64
 
 
 class MeasuredTimes:
-    """Microseconds of the last runs of plans over their expected costs.
+    """Microseconds of the last runs of plans.
 
     >>> from adaptive.plan import Scan
     >>> times, quick, slow = MeasuredTimes(), Scan("a"), Scan("b")
     >>> for _ in range(3):
-    ...     times.note(quick, 0, 100.0, 90.0)
-    ...     times.note(slow, 0, 100.0, 150.0)
-    >>> times.prices(slow, 0, 100.0, [quick], lambda plan: 100.0) == {quick: 60.0}
+    ...     times.note(quick, 0, 90.0)
+    ...     times.note(slow, 0, 150.0)
+    >>> times.prices(slow, 0, 100.0, [quick]) == {quick: 60.0}
     True
-    >>> times.prices(slow, 1, 100.0, [quick], lambda plan: 100.0)  # elsewhere nothing is known
+    >>> times.prices(slow, 1, 100.0, [quick])               # elsewhere nothing is known
     {}
     """
 
     def __init__(self) -> None:
         self._runs: dict[PlanNode, deque[tuple[int, float]]] = {}
 
-    def note(self, plan: PlanNode, state: int, cost: float, microseconds: float) -> None:
-        """A plan that was expected to cost so much has run once, in that state."""
-        if cost <= 0.0 or microseconds <= 0.0:
+    def note(self, plan: PlanNode, state: int, microseconds: float) -> None:
+        """A plan has run once, in that state."""
+        if microseconds <= 0.0:
             return
         runs = self._runs.pop(plan, None)
         if runs is None:
@@ -49,39 +49,34 @@ class MeasuredTimes:
             if len(self._runs) >= _PLANS:
                 del self._runs[next(iter(self._runs))]
         self._runs[plan] = runs
-        runs.append((state, microseconds / cost))
+        runs.append((state, microseconds))
 
     def runs(self, plan: PlanNode, state: int) -> int:
         """How often a plan ran in a state (of its last runs)."""
         return len(self._in_state(plan, state))
 
-    def ratio(self, plan: PlanNode, state: int) -> float | None:
-        """What a plan takes over what it is expected to cost; None before it ran often enough.
+    def taken(self, plan: PlanNode, state: int) -> float | None:
+        """The microseconds that a plan takes in a state; None before it ran often enough.
 
         The least of the last runs: what disturbs a run makes it longer.
         """
-        ratios = self._in_state(plan, state)
-        return None if len(ratios) < MEASURED_RUNS else min(ratios[-_COUNTED:])
+        times = self._in_state(plan, state)
+        return None if len(times) < MEASURED_RUNS else min(times[-_COUNTED:])
 
     def prices(
-        self,
-        running: PlanNode,
-        state: int,
-        cost: float,
-        plans: Iterable[PlanNode],
-        cost_of: Callable[[PlanNode], float],
+        self, running: PlanNode, state: int, cost: float, plans: Iterable[PlanNode]
     ) -> dict[PlanNode, float]:
         """What those of some plans that were measured cost, on a scale where the running one costs `cost`."""
-        own = self.ratio(running, state)
+        own = self.taken(running, state)
         if own is None:
             return {}
         found = {}
         for plan in plans:
             if plan != running:
-                ratio = self.ratio(plan, state)
-                if ratio is not None:
-                    found[plan] = cost_of(plan) * ratio / own
+                taken = self.taken(plan, state)
+                if taken is not None:
+                    found[plan] = cost * taken / own
         return found
 
     def _in_state(self, plan: PlanNode, state: int) -> list[float]:
-        return [ratio for where, ratio in self._runs.get(plan, ()) if where == state]
+        return [taken for where, taken in self._runs.get(plan, ()) if where == state]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from adaptive.plan import Join, PlanNode, walk
+from adaptive.plan import Join, PlanNode, Scan, walk
 
 Order = tuple[frozenset[str], frozenset[str]]
 """Relations that a plan has before others, and those."""
@@ -68,3 +69,27 @@ def small_changes(plan: PlanNode) -> Iterator[Order]:
     for late in steps[3:]:
         yield steps[1], late
     yield from pairwise(steps)
+
+
+def flipped(plan: PlanNode) -> PlanNode | None:
+    """The same plan, but that the second relation is streamed and the first one looked up; None where that cannot be.
+
+    Rows of what was looked up then come one after the other for each key, and so do the keys of
+    later look-ups.
+
+    >>> from adaptive.plan import describe
+    >>> plan = Join(Join(Scan("now"), Scan("room"), ("x",), "index"), Scan("range"), ("x",), "index")
+    >>> describe(flipped(plan))
+    '((room now) range)'
+    """
+    if not isinstance(plan, Join):
+        return None
+    if isinstance(plan.left, Join):
+        left = flipped(plan.left)
+        return None if left is None else replace(plan, left=left)
+    first, second = plan.left, plan.right
+    if plan.method != "index" or not isinstance(first, Scan) or not isinstance(second, Scan):
+        return None
+    if first.filters or second.filters or plan.filters:
+        return None
+    return replace(plan, left=second, right=first)

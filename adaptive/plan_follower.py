@@ -131,6 +131,11 @@ class PlanFollower:
         return self._current
 
     @property
+    def state(self) -> int:
+        """The number of the present state of the streams."""
+        return self._catalogue.state
+
+    @property
     def kept(self) -> tuple[PlanNode, ...]:
         """The plans that are prepared, the least recently used one first."""
         return tuple(self._prepared)
@@ -248,12 +253,10 @@ class PlanFollower:
         return self._trials is not None and not self._trials.ended
 
     def _ran(self, microseconds: float) -> None:
-        cost, self._latest = self.cache.cost_of(self._current), microseconds
-        self._times.note(self._current, self._catalogue.state, cost, microseconds)
+        self._latest = microseconds
+        self._times.note(self._current, self._catalogue.state, microseconds)
         if self._trials is not None and self.adaptive:
-            self._trials.ran(
-                self._current, cost, microseconds, self._prepared, self._preparing_cost
-            )
+            self._trials.ran(self._current, microseconds, self._prepared, self._preparing_cost)
 
     @property
     def _preparing_cost(self) -> float:
@@ -299,14 +302,12 @@ class PlanFollower:
     def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
         if plan == self._current or self._latest <= 0.0:
             return
-        cost, state, times = self.cache.cost_of(self._current), self._catalogue.state, self._times
-        ratio = times.ratio(self._current, state)
-        taken = self._latest if ratio is None else ratio * cost
-        expected = self.cache.cost_of(plan)
+        state, times = self._catalogue.state, self._times
+        own = times.taken(self._current, state)
         for _ in range(MEASURED_RUNS):
-            times.note(plan, state, expected, min(times_as_long, _HOPELESS) * taken)
-            if ratio is None:  # it has run there as often in the rehearsal
-                times.note(self._current, state, cost, taken)
+            times.note(plan, state, min(times_as_long, _HOPELESS) * (own or self._latest))
+            if own is None:  # it has run there as often in the rehearsal
+                times.note(self._current, state, self._latest)
 
     def failed(self, plan: PlanNode) -> None:
         """A plan could not be prepared; it is not asked for again."""
@@ -355,9 +356,8 @@ class PlanFollower:
         trial = None if self._trials is None else self._trials.step(self._failed)
         if trial == self._current:
             return self._stay("on trial", cost, best)
-        measured = self._times.prices(
-            self._current, self._catalogue.state, cost, self._prepared, cache.cost_of
-        )
+        state = self._catalogue.state
+        measured = self._times.prices(self._current, state, cost, self._prepared)
         faster = {
             plan: price
             for plan, price in measured.items()

@@ -9,7 +9,7 @@ from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import Order, dearest_order, small_changes
+from adaptive.plan_families import Order, dearest_order, flipped, small_changes
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -45,15 +45,15 @@ _STATES = 32
 class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
-    `changes` are small changes of the plan `base` that are still to be searched for, `left` how many more
-    plans may be tried, `seen` those that were.
+    `changes` are small changes of the plan `base` that are still to be looked for (None: the other relation is
+    streamed), `left` how many more may be, `seen` the plans that were tried.
     """
 
     usual: float
     rivals: list[PlanNode]
     left: int
     base: PlanNode
-    changes: list[Order]
+    changes: list[Order | None]
     seen: set[PlanNode]
     asked: bool = False
     waited: int = 0
@@ -77,7 +77,7 @@ class PlanTrials:
         times: MeasuredTimes,
         beside: bool = False,
     ) -> None:
-        self._beside = beside
+        self._varies = beside and isinstance(cache, PlanCache)
         self._cache = cache
         self._policy = policy
         self._times = times
@@ -88,27 +88,26 @@ class PlanTrials:
     def ran(
         self,
         plan: PlanNode,
-        cost: float,
         microseconds: float,
         prepared: Collection[PlanNode],
         prepare_cost: float,
     ) -> None:
-        """One more run of the running plan, which was expected to cost so much."""
+        """One more run of the running plan."""
         self.due = False
         if not self._policy.trials:
             return
         number = self._cache.catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
-        ratio = self._times.ratio(plan, number)
+        taken = self._times.taken(plan, number)
         if trials is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
-                self._begin(plan, (ratio or 0.0) * cost)
+                self._begin(plan, taken or microseconds)
                 self.due = True
         elif trials.rivals:
             rival = trials.rivals[0]
             if rival == plan:
-                hopeless = ratio is not None and ratio * cost > _HOPELESS * trials.usual
+                hopeless = taken is not None and taken > _HOPELESS * trials.usual
                 if runs >= TRIAL_RUNS or hopeless:
                     trials.rivals.pop(0)
                     trials.asked = False
@@ -179,25 +178,28 @@ class PlanTrials:
         self._states[self._cache.catalogue.state] = _Trials(
             usual,
             near,
-            self._policy.trials - len(near) if self._beside else 0,
+            self._policy.trials - len(near) if self._varies else 0,
             plan,
-            list(small_changes(plan)) if isinstance(self._cache, PlanCache) else [],
+            _changes(plan),
             {plan, *near},
         )
 
     def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
-        """Search for one more small change of the running plan, if there are some left to be tried."""
+        """Look for one more small change of the running plan, if there are some left to be tried."""
+        cache = self._cache
+        assert isinstance(cache, PlanCache)
         if trials.base != plan:  # what is faster than the plans before it is where to go on
-            trials.base, trials.changes = plan, list(small_changes(plan))
-        if not trials.changes or not isinstance(self._cache, PlanCache):
+            trials.base, trials.changes = plan, _changes(plan)
+        if not trials.changes:
             trials.left = 0
             return False
-        rival = self._cache.otherwise(*trials.changes.pop(0))
-        if rival is None or rival in trials.seen or rival.cost > _NEAR * self._cache.cost:
+        trials.left -= 1  # looking for it takes time, too, whatever comes of it
+        change = trials.changes.pop(0)
+        rival = flipped(plan) if change is None else cache.otherwise(*change)
+        if rival is None or rival in trials.seen or cache.cost_of(rival) > _NEAR * cache.cost:
             return False
         trials.rivals.append(rival)
         trials.seen.add(rival)
-        trials.left -= 1
         trials.asked = False
         return True
 
@@ -207,3 +209,7 @@ class PlanTrials:
         if order is None or not isinstance(self._cache, PlanCache):
             return None
         return self._cache.otherwise(*order)
+
+
+def _changes(plan: PlanNode) -> list[Order | None]:
+    return [None, *small_changes(plan)]

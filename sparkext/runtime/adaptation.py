@@ -112,6 +112,11 @@ class Adaptation:
         else:
             self._until_look = 0
 
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The state of the streams that each cluster reads."""
+        return tuple(cluster.follower.state for cluster in self.clusters)
+
     def worth_running(self, orders: Orders) -> bool:
         """Whether plans of these orders may be run over what the windows held last, only to see what that takes.
 

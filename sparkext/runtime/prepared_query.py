@@ -284,15 +284,18 @@ class PreparedQuery:
 
     def _rehearse(self, plans: CompiledPlans) -> float | None:
         """Run plans until their code is compiled; what a run takes over one of the plans in use, if that is known."""
-        orders = None if self._adaptation is None else self._adaptation.orders
+        adaptation = self._adaptation
+        states = None if adaptation is None else adaptation.states
 
         def run(tried: CompiledPlans, most: float) -> float | None:
             clock.sleep(_PAUSE)  # who waits for the engine comes first
             with self._engine.lock:
-                followed = self._adaptation
-                if self._closed or self.outdated or followed is None:
+                if self._closed or self.outdated or adaptation is not self._adaptation:
                     return None
-                if followed.orders is not orders or not followed.worth_running(tried.orders):
+                # What is measured in one state of the streams says nothing in another.
+                if adaptation is None or adaptation.states != states:
+                    return None
+                if not adaptation.worth_running(tried.orders):
                     return None
                 nanos = self._jvm.rehearse(tried.jvm, tried.slices, round(most * 1e9))
                 return nanos / 1e9 if nanos >= 0 else math.inf

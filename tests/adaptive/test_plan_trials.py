@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.plan import Join, Scan, describe, verify, walk
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import dearest_order
+from adaptive.plan_families import dearest_order, flipped, small_changes
 from adaptive.plan_follower import PlanFollower
 from adaptive.plan_trials import TRIAL_RUNS
 from adaptive.prejoin import PrejoinPolicy
@@ -192,19 +192,38 @@ def test_a_plan_that_the_model_prefers_wrongly_never_runs_where_it_is_rehearsed(
 
 def test_times_are_asked_for_in_the_state_they_were_taken_in():
     times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
-    for state, cost, taken in ((0, 100.0, 200.0), (1, 1_000.0, 500.0)):
+    for state, taken in ((0, 200.0), (1, 500.0)):
         for _ in range(MEASURED_RUNS - 1):
-            times.note(plan, state, cost, taken)
-        assert times.ratio(plan, state) is None
-        times.note(plan, state, cost, taken + 50.0)
-    assert (times.ratio(plan, 0), times.ratio(plan, 1)) == (2.0, 0.5)
-    assert times.ratio(plan, 2) is None
-    assert times.prices(other, 0, 100.0, [plan], lambda _: 100.0) == {}, (
-        "the running one is not known"
-    )
-    times.note(plan, 0, 100.0, 0.0)
+            times.note(plan, state, taken)
+        assert times.taken(plan, state) is None
+        times.note(plan, state, taken + 50.0)
+    assert (times.taken(plan, 0), times.taken(plan, 1)) == (200.0, 500.0)
+    assert times.taken(plan, 2) is None
+    assert times.prices(other, 0, 100.0, [plan]) == {}, "the running one is not known"
+    times.note(plan, 0, 0.0)
     assert times.runs(plan, 0) == MEASURED_RUNS
     assert TRIAL_RUNS > MEASURED_RUNS
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(queries(connected=True))
+def test_small_changes_are_plans_of_the_same_query(query):
+    graph, catalogue = query
+    cache = PlanCache(graph, catalogue, prejoin=PrejoinPolicy(enabled=False))
+    plan = cache.plan()
+    names = [relation.name for relation in graph.relations]
+    for first, then in small_changes(plan):
+        assert first | then <= set(names)
+        assert not first & then
+        other = cache.otherwise(first, then)
+        if other is not None:
+            verify(other, graph)
+    other = flipped(plan)
+    if other is not None:
+        verify(other, graph)
+        assert other != plan
+        assert flipped(other) == plan
+        assert cache.cost_of(other) >= cache.cost * (1 - 1e-9)
 
 
 FIGURE_3 = QueryGraph(
