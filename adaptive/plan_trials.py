@@ -195,13 +195,15 @@ class PlanTrials:
             return False
         trials.left -= 1  # looking for it takes time, too, whatever comes of it
         change = trials.changes.pop(0)
-        rival = flipped(plan) if change is None else cache.otherwise(*change)
-        if rival is None or rival in trials.seen or cache.cost_of(rival) > _NEAR * cache.cost:
-            return False
-        trials.rivals.append(rival)
-        trials.seen.add(rival)
-        trials.asked = False
-        return True
+        other = plan if change is None else cache.otherwise(*change)
+        rivals = [] if other is None else [other, flipped(other)]
+        for rival in rivals:
+            if rival is None or rival in trials.seen or cache.cost_of(rival) > _NEAR * cache.cost:
+                continue
+            trials.rivals.append(rival)
+            trials.seen.add(rival)
+            trials.asked = False
+        return bool(trials.rivals)
 
     def _otherwise(self, plan: PlanNode) -> PlanNode | None:
         """The cheapest plan that goes another way where the cheapest of all is dearest."""

@@ -22,9 +22,12 @@ MOST_SECONDS = 4.0
 
 # A run is given up that takes so many times as long as usual; where that is long, one that takes LONGER seconds more
 # than twice as long; and not before LEAST_SECONDS: code that is not compiled yet takes several times as long.
-HOPELESS = 12.0
+HOPELESS = 16.0
 LONGER = 2.0
 LEAST_SECONDS = 0.25
+
+# A plan is hopeless of which so many runs were given up: the first one may only have waited for the compiler.
+MOST_GIVEN_UP = 2
 
 # What takes about as long as the running plans is run in turn with them, so often; "about": up to this factor.
 PAIRS = 3
@@ -37,18 +40,23 @@ def rehearse(
     """What a run of new plans takes over one of the running ones, which lately took `usual` seconds.
 
     `run` gives the seconds of one run of plans; infinity if that was given up after so many seconds, and None where
-    plans can no longer be run, as will this function then. Infinity also means a plan that is hopeless.
+    plans can no longer be run, as will this function then. Infinity is what it gives for a plan that is hopeless.
 
     >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, 0.2, 0.3, 0.2, 0.4, 0.2, 0.5])
     >>> rehearse(lambda plans, most: next(times), "new", "running", 0.2)
     0.5
     """
     most = max(LEAST_SECONDS, min(HOPELESS * usual, 2.0 * usual + LONGER))
-    best, spent, settled = math.inf, 0.0, 0
+    best, spent, settled, given_up = math.inf, 0.0, 0, 0
     for _ in range(MOST_RUNS):
         took = run(plans, most)
-        if took is None or took == math.inf:
-            return took
+        if took is None:
+            return None
+        if took == math.inf:
+            given_up += 1
+            if given_up == MOST_GIVEN_UP:
+                return math.inf
+            continue
         settled = settled + 1 if took > (1.0 - FASTER) * best else 0
         best = min(best, took)
         spent += took
