@@ -15,6 +15,7 @@ from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.linked_counts import linked_counts
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
@@ -134,6 +135,12 @@ class PlanFollower:
     def state(self) -> int:
         """The number of the present state of the streams."""
         return self._catalogue.state
+
+    def explained(self) -> OptimizedPlan:
+        """The running plan with the rows and costs of now, the one to choose now first among its rivals."""
+        if self.filters_changed:
+            self.cache.apply({})
+        return self.cache.explained(self._current)
 
     @property
     def kept(self) -> tuple[PlanNode, ...]:

@@ -510,12 +510,11 @@ class PreparedQuery:
         operators = operators_of(made.jvm) if self._executed else []
         choices = list(made.choices)
         if self._adaptation is not None:
-            for cluster in self._adaptation.clusters:
-                follower = cluster.follower
-                now = follower.cache.explained(follower.current)
-                choices[cluster.place] = replace(
-                    choices[cluster.place], plan=now.plan, optimized=now
-                )
+            with self._engine.lock:
+                for cluster in self._adaptation.clusters:
+                    now = cluster.follower.explained()
+                    place = cluster.place
+                    choices[place] = replace(choices[place], plan=now.plan, optimized=now)
         return explain_query(self, choices, operators, made.jvm.planTree(), self.statistics())
 
     def statistics(self) -> list[dict[str, Any]]:

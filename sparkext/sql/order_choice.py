@@ -156,8 +156,7 @@ class OrderChoice:
     def explained(self) -> tuple[OptimizedPlan | None, ...]:
         """The current orders with the estimates of now; None for one as written."""
         return tuple(
-            follower.cache.explained(follower.current) if self._adaptive else None
-            for follower in self._followers
+            follower.explained() if self._adaptive else None for follower in self._followers
         )
 
     @property
