@@ -34,7 +34,7 @@ _REMEMBERED_SWITCHES = 10_000
 # Plans remembered that were wanted but not prepared.
 _WANTED = 64
 
-# What takes longer than so many times the running plan was not run to its end.
+# A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
 _HOPELESS = 20.0
 
 # Preparing a plan costs this share of its time at least, however idle the machine is.

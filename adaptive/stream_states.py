@@ -60,23 +60,20 @@ class StreamStates:
         One that is new begins with what is known in the one that is most like it.
         """
         levels = {key: math.log(max(0.0, count) + _SLACK) for key, count in rows.items()}
-        if not self._present.levels:  # nothing has been measured so far
-            self._enter(_State(0, levels, self.corrections), self._present)
-        elif _apart(self._present, levels) > SAME_STATE:
+        if _apart(self._present, levels) > SAME_STATE:
             near = min(self._known, key=lambda state: _apart(state, levels))
-            if _apart(near, levels) <= SAME_STATE:
-                self._enter(near, near)
-            else:
-                self._enter(_State(self._made, levels, near.corrections.copy()), None)
+            if _apart(near, levels) > SAME_STATE:
+                near = _State(self._made, levels, near.corrections.copy())
                 self._made += 1
+            self._enter(near)
             self.version += 1
         for key, level in levels.items():  # what could not be measured so far
             self._present.levels.setdefault(key, level)
         return self.number
 
-    def _enter(self, state: _State, instead_of: _State | None) -> None:
-        self._known = [known for known in self._known if known is not instead_of]
-        self._known = [*self._known[-_REMEMBERED + 1 :], state]
+    def _enter(self, state: _State) -> None:
+        others = [known for known in self._known if known is not state]
+        self._known = [*others[-_REMEMBERED + 1 :], state]
         self._present = state
 
 

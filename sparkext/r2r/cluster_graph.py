@@ -86,8 +86,9 @@ class ClusterGraph:
         Where relations need not be `as_written`, they are in the order of their names: of plans that should cost the
         same, the same one is found however the query is written.
         """
-        names = list(self.leaves) if as_written else sorted(self.leaves)
-        relations = tuple(self._relation(name, self.leaves[name]) for name in names)
+        order = list if as_written else sorted
+        relations = tuple(self._relation(name, self.leaves[name]) for name in order(self.leaves))
+        conditions = self.joined_conditions
         price = self.compiler.uncertain.price
         filters = tuple(
             JoinFilter(
@@ -97,7 +98,7 @@ class ClusterGraph:
                 price=price(condition) if self.places else None,
                 uncertain=self.places and price(condition) is not None,
             )
-            for name, condition in self._ordered(self.joined_conditions, as_written)
+            for name, condition in ((name, conditions[name]) for name in order(conditions))
         )
         extends = tuple(
             Extend(
@@ -110,11 +111,6 @@ class ClusterGraph:
             for name, bind in self.joined_binds.items()
         )
         return QueryGraph(relations, filters, self._output(relations, needed), extends)
-
-    def _ordered(
-        self, named: Mapping[str, Expression], as_written: bool
-    ) -> list[tuple[str, Expression]]:
-        return list(named.items()) if as_written else sorted(named.items(), key=lambda one: one[0])
 
     def _output(
         self, relations: tuple[Relation, ...], needed: frozenset[Variable] | None
