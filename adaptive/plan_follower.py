@@ -14,7 +14,7 @@ from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.linked_counts import linked_counts
-from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.measured_times import MeasuredTimes
 from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
@@ -103,7 +103,8 @@ class PlanFollower:
         self._size = cache_size
         self._current = self.cache.plan() if initial is None else initial
         self.cache.cost_of(self._current)  # an initial plan of another query is an error
-        self._prepared: dict[PlanNode, None] = {self._current: None}
+        # Whether a plan has ever served; the one used last stands last.
+        self._prepared: dict[PlanNode, bool] = {self._current: True}
         self._preparing: PlanNode | None = None
         self._missed: dict[PlanNode, tuple[int, float]] = {}
         self._known_choices: dict[tuple[int, ...], PlanNode] = {}
@@ -297,24 +298,23 @@ class PlanFollower:
             self._note_rehearsed(plan, rehearsed)
         if self._rehearses and self._trials is not None:
             self._trials.rehearsed(plan)
-        dropped = []
-        for old in list(self._prepared):
-            if len(self._prepared) <= self._size:
-                break
-            if old not in (self._current, plan):
-                del self._prepared[old]
-                dropped.append(old)
-        return tuple(dropped)
+        # What was only tried goes before what served: that is what a state that comes back needs.
+        others = [old for old in self._prepared if old not in (self._current, plan)]
+        others.sort(key=lambda old: self._prepared[old])
+        dropped = tuple(others[: max(0, len(self._prepared) - self._size)])
+        for old in dropped:
+            del self._prepared[old]
+        return dropped
 
     def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
         if plan == self._current or self._latest <= 0.0:
             return
         state, times = self._catalogue.state, self._times
         own = times.taken(self._current, state)
-        for _ in range(MEASURED_RUNS):
-            times.note(plan, state, min(times_as_long, _HOPELESS) * (own or self._latest))
-            if own is None:  # it has run there as often in the rehearsal
-                times.note(self._current, state, self._latest)
+        if own is None:  # it has run there as often in the rehearsal
+            own = self._latest
+            times.rehearsed(self._current, state, own)
+        times.rehearsed(plan, state, min(times_as_long, _HOPELESS) * own)
 
     def failed(self, plan: PlanNode) -> None:
         """A plan could not be prepared; it is not asked for again."""
@@ -351,8 +351,8 @@ class PlanFollower:
         return moves(old, new, {i.name: "bind" if i.filter is None else "filter" for i in items})
 
     def _use(self, plan: PlanNode) -> None:
-        self._prepared.pop(plan, None)
-        self._prepared[plan] = None
+        served = self._prepared.pop(plan, False) or plan == self._current
+        self._prepared[plan] = served
 
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
@@ -364,7 +364,7 @@ class PlanFollower:
         if trial == self._current:
             return self._stay("on trial", cost, best)
         state = self._catalogue.state
-        measured = self._times.prices(self._current, state, cost, self._prepared)
+        measured = self._times.prices(self._current, state, cache.cost_of)
         faster = {
             plan: price
             for plan, price in measured.items()

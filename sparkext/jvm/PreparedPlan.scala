@@ -117,7 +117,7 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
       ran(driverPlan)
       stages.foreach(_.rebuild())
       driverPlan match {
-        case sliced: SlicedExec => ended(runSliced(sliced))
+        case sliced: SlicedExec => ended(sliced.runIds(append))
         case _ =>
           val out = new LongTable(width, 64)
           DriverExecution.foreachRow(rdd)(append(out, _))
@@ -134,14 +134,6 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
     val times = Array.fill(2 * runs) { val began = System.nanoTime(); run; System.nanoTime() - began }
     java.util.Arrays.sort(times, runs, 2 * runs)
     times(runs + runs / 4)
-  }
-
-  private def runSliced(plan: SlicedExec): LongTable = {
-    val tables = Array.fill(plan.partCount)(new LongTable(width, 64))
-    plan.run(part => append(tables(part), _))
-    val out = tables(0)
-    tables.iterator.drop(1).foreach(t => out.appendAll(t.data, 0, t.rowCount))
-    out
   }
 
   /** All answers now, as a Spark job of `slices` tasks at its leaves. */

@@ -80,7 +80,7 @@ private[cqels] sealed trait ScanSource {
 
 private final class HeldContent(content: RelationContent, part: ScanPart) extends ScanSource {
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
-    if (part == null) content.scan(slice, slices) else content.scan(part.index, part.total)
+    if (part == null) content.scan(slice, slices) else part.rows(content)
 }
 
 /** A table sent to executors once a process, in primitive arrays. */

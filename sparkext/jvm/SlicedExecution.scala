@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import java.util.concurrent.{Callable, Executors, Future}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 
@@ -15,15 +16,79 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.types.LongType
 
-/** Which part of its relation a scan on the driver reads: part `index` of `total`, all of it at first.
+/** The equal shares of a scan on the driver: each thread takes the next one when it has read its last.
  *
- *  The number of parts is set before each run, by how much there is to do.
+ *  Rows that have a lot to do with lie together: with a fixed part for each thread, most would wait for one of them.
  */
-final class ScanPart(val index: Int) extends Serializable {
-  @volatile var total: Int = 1
+private[cqels] final class ScanShares {
+  private val next = new AtomicInteger
+  @volatile private var count = 1
+
+  def total: Int = count
+
+  /** Begins a run over so many shares. */
+  def start(shares: Int): Unit = { count = shares; next.set(0) }
+
+  /** The number of the share to be read now; -1 when all are taken. */
+  def take(): Int = { val share = next.getAndIncrement(); if (share < count) share else -1 }
+
+  /** Has nobody take a share any more in this run. */
+  def stop(): Unit = next.set(count)
 }
 
-/** Streams one scan through its joins on several threads of the driver, a part of the scan on each.
+/** What thread `number` reads of a scan, share after share. */
+private[cqels] final class ScanPart(val number: Int, shares: ScanShares) {
+  /** The share of the row that was read last: what comes out then was made of it. */
+  var share = 0
+
+  def rows(content: RelationContent): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private var current: Iterator[InternalRow] = Iterator.empty
+    private var ended = false
+
+    override def hasNext: Boolean = {
+      while (!current.hasNext && !ended) {
+        val taken = shares.take()
+        if (taken < 0) ended = true
+        else {
+          share = taken
+          current = content.scan(taken, shares.total)
+        }
+      }
+      !ended
+    }
+
+    override def next(): InternalRow = if (hasNext) current.next() else throw new NoSuchElementException
+  }
+}
+
+/** Rows of ids that the threads of a run make, in the order of the shares that they are made of. */
+private[cqels] final class RowsOfShares(width: Int, threads: Int) {
+  private val tables = Array.fill(threads)(new LongTable(width, 64))
+  private val begun = Array.fill(threads)(new mutable.ArrayBuffer[(Int, Int)]()) // shares, and the number of their first row
+  private val last = Array.fill(threads)(-1)
+
+  /** Where a row goes that a thread has made of what it reads now. */
+  def table(part: ScanPart): LongTable = {
+    val table = tables(part.number)
+    if (last(part.number) != part.share) {
+      last(part.number) = part.share
+      begun(part.number) += part.share -> table.rowCount
+    }
+    table
+  }
+
+  def inOrder(): LongTable =
+    if (tables.drop(1).forall(_.rowCount == 0)) tables(0)
+    else {
+      val out = new LongTable(width, tables.map(_.rowCount).sum)
+      val pieces = for (thread <- tables.indices; ((share, from), place) <- begun(thread).zipWithIndex)
+        yield (share, thread, from, if (place + 1 < begun(thread).length) begun(thread)(place + 1)._2 else tables(thread).rowCount)
+      pieces.sortBy(_._1).foreach { case (_, thread, from, until) => out.appendAll(tables(thread).data, from, until - from) }
+      out
+    }
+}
+
+/** Streams one scan through its joins on several threads of the driver, each taking shares of the scan.
  *
  *  Each thread has its own copy of the streamed operators, as they count rows in plain fields; build sides are shared,
  *  since nothing writes to them during an evaluation. Rows come out in the order of the scan. Work of less than
@@ -33,7 +98,8 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = SinglePartition
 
-  @transient private lazy val parts: Array[ScanPart] = Array.tabulate(threads)(new ScanPart(_))
+  @transient private lazy val shares = new ScanShares
+  @transient private lazy val parts: Array[ScanPart] = Array.tabulate(threads)(new ScanPart(_, shares))
   @transient private lazy val copies: Array[SparkPlan] = parts.map(SlicedExecution.copyOf(child, _))
   @transient private lazy val kept: Array[RDD[InternalRow]] = copies.map(_.execute())
   @transient private lazy val idsOnly = output.forall(a => a.dataType == LongType && !a.nullable)
@@ -42,15 +108,16 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
   /** The copies of an operator that run beside it, for counting rows: same place, same operator. */
   private[cqels] def running: Seq[SparkPlan] = copies.toSeq
 
-  /** Runs every part and gives `into(part)` its rows, each part on one thread. */
-  def run(into: Int => InternalRow => Unit): Unit = {
+  /** Runs the plan, each thread giving `into(part)` its rows. */
+  def run(into: ScanPart => InternalRow => Unit): Unit = {
     val wanted = if (leastNanos == 0) threads.toLong else busyNanos / leastNanos
     val total = math.max(1L, math.min(threads.toLong, wanted)).toInt
-    parts.foreach(_.total = total)
+    shares.start(if (total == 1) 1 else total * SlicedExecution.SharesOfThread)
     val properties = DriverTask.localProperties()
     def task(part: Int): Long = {
       val began = System.nanoTime()
-      DriverExecution.foreachRow(kept(part), properties)(into(part))
+      try DriverExecution.foreachRow(kept(part), properties)(into(parts(part)))
+      catch { case e: Throwable => shares.stop(); throw e }
       System.nanoTime() - began
     }
     if (total == 1) busyNanos = task(0)
@@ -67,22 +134,25 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
     }
   }
 
-  /** How many parts may have had rows in the last run. */
-  def partCount: Int = threads
+  /** The same for rows of ids: all of them, in the order of the scan. */
+  def runIds(append: (LongTable, InternalRow) => Unit): LongTable = {
+    val rows = new RowsOfShares(output.size, threads)
+    run(part => row => append(rows.table(part), row))
+    rows.inOrder()
+  }
 
   override protected def doExecute(): RDD[InternalRow] = new GatheredRDD(sparkContext, () => gather())
 
   private def gather(): Iterator[InternalRow] =
     if (idsOnly) {
-      val tables = Array.fill(threads)(new LongTable(output.size, 64))
       val width = output.size
-      run(part => SlicedExecution.appendIds(tables(part), width, _))
-      tables.iterator.flatMap(t => TableScan.slice(width, t.rowCount, t.data, null, 0, 1))
+      val rows = runIds((table, row) => SlicedExecution.appendIds(table, width, row))
+      TableScan.slice(width, rows.rowCount, rows.data, null, 0, 1)
     } else {
-      val rows = Array.fill(threads)(new mutable.ArrayBuffer[InternalRow]())
+      val rows = Array.fill(threads * SlicedExecution.SharesOfThread)(new mutable.ArrayBuffer[InternalRow]())
       run { part =>
         lazy val unsafe = UnsafeProjection.create(output, output)
-        row => rows(part) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+        row => rows(part.share) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
       }
       rows.iterator.flatMap(_.iterator)
     }
@@ -94,6 +164,9 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
 private[cqels] object SlicedExecution {
   /** Several times what it takes to wake another thread. */
   final val LeastNanos = 300000L
+
+  /** A thread that is done waits for a share of another one at most. */
+  final val SharesOfThread = 16
 
   /** Puts [[SlicedExec]] over every scan that is streamed through joins up to what needs all rows together.
    *
@@ -136,7 +209,7 @@ private[cqels] object SlicedExecution {
     case other => other.withNewChildren(other.children.map(withBuildSides(_, threads, leastNanos)))
   }
 
-  /** The same operators over one part of the scan, with the same build sides. */
+  /** The same operators over what one thread reads of the scan, with the same build sides. */
   private[cqels] def copyOf(plan: SparkPlan, part: ScanPart): SparkPlan = plan match {
     case scan: RelationScanExec => scan.copy(part = part)
     case built @ (_: StageBuildExec | _: IndexedRelationExec) => built

@@ -27,7 +27,22 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
     new StaticContent(name, copy, null, lasting = false)
   }
 
-  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = snapshot().scan(slice, slices)
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
+    val from = (table.capacityUsed.toLong * slice / slices).toInt
+    val until = (table.capacityUsed.toLong * (slice + 1) / slices).toInt
+    new Iterator[InternalRow] {
+      private val cells = new IdRow(arity)
+      private var at = ahead(from)
+      private def ahead(row: Int): Int = { var r = row; while (r < until && !table.isPresent(r)) r += 1; r }
+      override def hasNext: Boolean = at < until
+      override def next(): InternalRow = {
+        var c = 0
+        while (c < arity) { cells.set(c, table.value(at, c)); c += 1 }
+        at = ahead(at + 1)
+        cells.row
+      }
+    }
+  }
 }
 
 object TimedContent {

@@ -62,7 +62,7 @@ class CompiledPlans:
 
 
 class JoinOrders:
-    """The least recently used plans go when there are more than `size`; one is made at a time.
+    """Of more than `size` plans those that never ran go, then the least recently used; one is made at a time.
 
     `rehearse` runs plans beside the evaluations, and gives what a run takes over one of the running plans, if it can.
     """
@@ -92,12 +92,14 @@ class JoinOrders:
             return plans
 
     def keep(self, plans: CompiledPlans) -> None:
-        """Put plans among those that are ready; the least recently used ones go."""
+        """Put plans among those that are ready; what was made to be tried goes first, then the least recently used."""
         with self._lock:
             self._plans[plans.orders] = plans
             self._plans.move_to_end(plans.orders)
-            while len(self._plans) > self._size:
-                self._plans.popitem(last=False)
+            old = [one for one in self._plans.values() if one is not plans]
+            old.sort(key=lambda one: one.use.runs > 0)
+            for one in old[: max(0, len(self._plans) - self._size)]:
+                del self._plans[one.orders]
 
     def prepare(self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]) -> None:
         """Make plans in the background unless that is under way, and rehearse them; `ready` is told there, or `failed`.

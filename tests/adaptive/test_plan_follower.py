@@ -177,14 +177,30 @@ def test_the_plan_used_longest_ago_is_dropped_but_never_the_running_one():
     follower = PlanFollower(GRAPH, catalogue(), None, WITHOUT, None, 3)
     first = follower.current
     one, two, three, four, *_ = [plan for plan in orders(follower) if plan != first]
-    assert follower.prepared(one, 1.0) == ()
-    assert follower.prepared(two, 1.0) == ()
+    for plan in (one, two):
+        assert follower.prepared(plan, 1.0) == ()
+        follower.switched(plan, 1.0)
+    follower.switched(first, 2.0)
+    assert follower.kept == (one, two, first)
     assert follower.prepared(three, 1.0) == (one,)
-    assert follower.kept == (first, two, three)
-    follower.switched(two, 1.0)
-    assert follower.kept == (first, three, two)
+    follower.switched(three, 3.0)
+    assert follower.kept == (two, first, three)
+    follower.switched(two, 4.0)
     assert follower.prepared(four, 1.0) == (first,)
     assert follower.current == two
+
+
+def test_what_was_only_tried_is_dropped_before_what_served():
+    """Trials in one state of the streams must not cost another state its plan."""
+    follower = PlanFollower(GRAPH, catalogue(), None, WITHOUT, None, 3)
+    first = follower.current
+    one, two, three, four, *_ = [plan for plan in orders(follower) if plan != first]
+    follower.prepared(one, 1.0)
+    follower.switched(one, 1.0)
+    assert follower.prepared(two, 1.0) == ()
+    assert follower.prepared(three, 1.0) == (two,)
+    assert follower.prepared(four, 1.0) == (three,)
+    assert follower.kept == (first, one, four)
 
 
 def test_of_prepared_plans_the_cheapest_is_used_while_the_best_is_not_ready():

@@ -133,7 +133,7 @@ def test_a_plan_that_the_model_prefers_wrongly_is_left_for_good():
 class Rehearsing(Machine):
     """Has plans run beside the evaluations before they serve."""
 
-    def __init__(self, factors, **options):
+    def __init__(self, factors, size=16, **options):
         super().__init__(factors, **options)
         self.follower = PlanFollower(
             GRAPH,
@@ -141,6 +141,7 @@ class Rehearsing(Machine):
             None,
             PrejoinPolicy(enabled=False),
             self.follower.policy,
+            size,
             clock=lambda: self.now,
             rehearses=True,
         )
@@ -190,6 +191,29 @@ def test_a_plan_that_the_model_prefers_wrongly_never_runs_where_it_is_rehearsed(
     assert not any(order.startswith("(((window third)") for order in machine.ran)
 
 
+@pytest.mark.parametrize("size", [2, 16])
+def test_a_state_that_comes_back_has_its_fastest_plan_at_once(size):
+    """What ran in the other state was never measured in this one: what is known of the rest still counts.
+
+    Its plan is still prepared, although more were tried meanwhile than are kept.
+    """
+    states = {"left": content(50, 1e3, 9.8e2), "right": content(1e3, 50, 9.8e2)}
+    fast = " third)"
+    machine = Rehearsing(lambda order: 0.6 if order.endswith(fast) else 1.0, size=size, trials=12)
+    for state in ("left", "right") * 2:
+        for _ in range(60):
+            machine.evaluate(states[state])
+    asked = len(machine.asked)
+    machine.ran.clear()
+    for state in ("left", "right") * 6:
+        machine.evaluate(states[state])
+    assert (
+        machine.ran
+        == [f"(((window {s}) {o}) third)" for s, o in (("left", "right"), ("right", "left"))] * 6
+    )
+    assert len(machine.asked) == asked
+
+
 def test_times_are_asked_for_in_the_state_they_were_taken_in():
     times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
     for state, taken in ((0, 200.0), (1, 500.0)):
@@ -199,9 +223,20 @@ def test_times_are_asked_for_in_the_state_they_were_taken_in():
         times.note(plan, state, taken + 50.0)
     assert (times.taken(plan, 0), times.taken(plan, 1)) == (200.0, 500.0)
     assert times.taken(plan, 2) is None
-    assert times.prices(other, 0, 100.0, [plan]) == {}, "the running one is not known"
+    assert times.prices(plan, 0, lambda plan: 100.0) == {}, "no other one is known"
+    assert times.prices(other, 0, lambda plan: 100.0) == {plan: 100.0}
+    times.rehearsed(other, 0, 300.0)
+    assert times.prices(plan, 0, lambda plan: 100.0) == {other: 150.0}
+    assert times.prices(other, 0, lambda plan: 120.0) == {plan: 80.0}
+    for _ in range(MEASURED_RUNS):
+        times.note(other, 0, 400.0)
+    assert times.taken(other, 0) == 400.0, "its own runs say more than the rehearsal"
     times.note(plan, 0, 0.0)
     assert times.runs(plan, 0) == MEASURED_RUNS
+    for _ in range(100):
+        times.note(plan, 1, 600.0)
+    assert times.taken(plan, 0) == 200.0, "however long it runs elsewhere"
+    assert times.runs(plan, 1) == MEASURED_RUNS + 100
     assert TRIAL_RUNS > MEASURED_RUNS
 
 

@@ -298,6 +298,19 @@ def test_the_threads_of_an_evaluation_each_stream_a_part(live: LiveRoom) -> None
     assert len(expected) > 50_000
 
 
+def test_threads_that_share_a_scan_leave_its_order_as_it_is(live: LiveRoom) -> None:
+    """Dear rows lie together: the threads take many shares each, and not the same ones in each run."""
+    content = live.stage("now")
+    static = live.static("pairs", [(p, i) for p in range(9) for i in range(1 if p else 200)])
+    plan = live.prepare(_joined(live, content, static))
+    live.put(content, [(0 if 900 < i < 1000 else 1 + i % 20, i) for i in range(3000)])
+    expected = [i for i in range(3000) for _ in range(200 if 900 < i < 1000 else i % 20 < 8)]
+    for _ in range(5):
+        table = plan.runOnDriver()
+        assert [table.apply(row, 0) for row in range(0, table.rowCount(), 97)] == expected[::97]
+        assert table.rowCount() == len(expected)
+
+
 def test_a_failure_in_one_thread_fails_the_evaluation_once_all_have_ended(live: LiveRoom) -> None:
     content, static = live.stage("now"), live.static("pairs", [(i, i) for i in range(100)])
     with live.settings({"spark.sql.ansi.enabled": "true"}):
