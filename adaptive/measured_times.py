@@ -63,6 +63,13 @@ class MeasuredTimes:
         if microseconds > 0.0:
             self._of(plan, state).rehearsed = microseconds
 
+    def begin(self, state: int, like: int) -> None:
+        """A state is new, and much like another one: until they run there, plans take what they took in that one."""
+        for where, plan in list(self._runs):
+            taken = self.taken(plan, like) if where == like else None
+            if taken is not None:
+                self.rehearsed(plan, state, taken)
+
     def runs(self, plan: PlanNode, state: int) -> int:
         """How often a plan ran in a state."""
         runs = self._runs.get((state, plan))

@@ -14,7 +14,7 @@ from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.linked_counts import linked_counts
-from adaptive.measured_times import MeasuredTimes
+from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
@@ -120,6 +120,7 @@ class PlanFollower:
         self._busy = 1.0
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
         self._times = MeasuredTimes()
+        self._newest = catalogue.state
         self._trials: PlanTrials | None = None
         by_search = isinstance(self.cache, PlanCache) and self.cache.exact
         if by_search or (self._filters is not None and placement == "cost"):
@@ -168,13 +169,24 @@ class PlanFollower:
         self._observed_at = began
         self._evaluations += 1
         if statistics or matches:
-            self._catalogue.recognise(statistics, matches)
+            self._recognise(statistics, matches)
         touched = self.cache.apply(statistics, matches)
         self.updates += bool(touched.entries or touched.rebuilt)
         self.touched += touched.entries
         decision = self._decide()
         self.optimizer_seconds += self._clock() - began
         return decision
+
+    def _recognise(
+        self,
+        statistics: Mapping[str, RelationStatistics],
+        matches: Mapping[tuple[str, str], float] | None,
+    ) -> None:
+        state, like = self._catalogue.recognise(statistics, matches), self._catalogue.like
+        if state > self._newest:
+            self._newest = state
+            if like is not None:
+                self._times.begin(state, like)
 
     def update_filters(self, statistics: Mapping[str, FilterStatistics]) -> None:
         """Take over what is known of expensive filters and binds; the next `observe` decides.
@@ -257,8 +269,11 @@ class PlanFollower:
 
     @property
     def trying(self) -> bool:
-        """Whether some plan is still to be tried in the present state of the streams."""
-        return self._trials is not None and not self._trials.ended
+        """Whether some plan is still to be tried in the present state, or the running one has hardly run there."""
+        if self._trials is None:
+            return False
+        ran = self._times.runs(self._current, self._catalogue.state)
+        return not self._trials.ended or ran < MEASURED_RUNS
 
     def _ran(self, microseconds: float) -> None:
         self._latest = microseconds
@@ -377,7 +392,7 @@ class PlanFollower:
         wanted = self._regime
         if not policy.within_margin(cache.cost_of(wanted), best):
             wanted = self._cheapest()
-        wanted_cost = measured.get(wanted, cache.cost_of(wanted))
+        wanted_cost = self._price(wanted, measured)
         if faster and min(faster.values()) <= wanted_cost:
             wanted = min(faster, key=lambda plan: faster[plan])
             wanted_cost = faster[wanted]
@@ -462,9 +477,13 @@ class PlanFollower:
         return missed
 
     def _cheapest_prepared(self, measured: Mapping[PlanNode, float]) -> tuple[PlanNode, float]:
-        costs = {plan: measured.get(plan, self.cache.cost_of(plan)) for plan in self._prepared}
+        costs = {plan: self._price(plan, measured) for plan in self._prepared}
         plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
         return plan, costs[plan]
+
+    def _price(self, plan: PlanNode, measured: Mapping[PlanNode, float]) -> float:
+        known = measured.get(plan)
+        return self.cache.cost_of(plan) if known is None else known
 
     def _delay(self) -> float:
         """Evaluations that pass while a plan is being prepared."""

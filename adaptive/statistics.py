@@ -80,6 +80,11 @@ class Catalogue:
         """The number of the present state of the streams, see `recognise`."""
         return self._states.number
 
+    @property
+    def like(self) -> int | None:
+        """The number of the state that the present one was much like when it was new, if there was one."""
+        return self._states.like
+
     def recognise(
         self,
         changed: Mapping[str, RelationStatistics] | None = None,

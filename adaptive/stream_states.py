@@ -15,6 +15,9 @@ from adaptive.corrections import Corrections
 # A state whose numbers are all within this factor of those of now is the present one.
 SAME_STATE = math.log(1.8)
 
+# Within this factor a new state is so much like a known one that plans take about as long, compared with each other.
+_ALIKE = math.log(2.5)
+
 # Few rows more or less are the same, however few there are.
 _SLACK = 8.0
 
@@ -27,6 +30,7 @@ class _State:
     number: int
     levels: dict[object, float]
     corrections: Corrections
+    like: int | None = None
 
 
 class StreamStates:
@@ -54,6 +58,16 @@ class StreamStates:
         """The number of the present state; no other state will have it."""
         return self._present.number
 
+    @property
+    def like(self) -> int | None:
+        """The number of the state that the present one was much like when it was new, if there was one.
+
+        >>> states = StreamStates(Corrections())
+        >>> [(states.recognise({"now": rows}), states.like) for rows in (100.0, 1_000.0, 2_200.0)]
+        [(0, None), (1, None), (2, 1)]
+        """
+        return self._present.like
+
     def recognise(self, rows: Mapping[object, float]) -> int:
         """The number of the state in which so many rows are counted, which is the present one from now on.
 
@@ -63,7 +77,8 @@ class StreamStates:
         if _apart(self._present, levels) > SAME_STATE:
             near = min(self._known, key=lambda state: _apart(state, levels))
             if _apart(near, levels) > SAME_STATE:
-                near = _State(self._made, levels, near.corrections.copy())
+                like = near.number if _apart(near, levels) <= _ALIKE else None
+                near = _State(self._made, levels, near.corrections.copy(), like)
                 self._made += 1
             self._enter(near)
             self.version += 1

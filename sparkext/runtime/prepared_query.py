@@ -7,7 +7,7 @@ import logging
 import math
 import time as clock
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,48 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import (
-    FilterEstimator,
-    FilterStatistics,
-    PlanFollower,
-    Switch,
-    runs_sooner_on_driver,
-)
+from adaptive import FilterEstimator, PlanFollower, Switch
 from sparkext.history_plot import Evaluated, plot_history
-from sparkext.language.expressions import Expression
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
-from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
-from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
-from sparkext.r2r.expressions import ExpressionCompiler
-from sparkext.r2r.frames import PreparedFrames, StockFrames
-from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
-from sparkext.r2r.leaves import DefaultGraph
-from sparkext.r2r.query_plans import compile_query, delta_pattern
-from sparkext.r2r.solutions import column_name
-from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime import answers_file
 from sparkext.runtime.adaptation import Adaptation, FollowedCluster
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
-from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
+from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
+from sparkext.runtime.query_compiling import QueryCompiling
 from sparkext.runtime.rehearsal import rehearse
 from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
 from sparkext.s2r.watermark import NEVER
-from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from static_data.row_edits import TableKey
 
 logger = logging.getLogger(__name__)
-
-_ROWS_INTERPRETED = 10_000
 
 # Seconds between two runs of a rehearsal.
 _PAUSE = 0.001
@@ -76,8 +58,6 @@ class PreparedQuery:
         self._dataset = Dataset(engine.store, query.dataset, engine.room)
         self._bags = engine.settings.duplicates == "bag"
         self.calls = CallCounts(engine.room.call_site, engine.call_prices)
-        # What was learned of filters, by the place of their cluster: it stays when the query is compiled anew.
-        self._learned: dict[tuple[int, Expression], FilterEstimator] = {}
         self._patterns = WindowPatterns(
             engine.room,
             engine.windows,
@@ -85,10 +65,9 @@ class PreparedQuery:
             lambda leaf: engine.relations.table(self._dataset, leaf),
             self._bags,
         )
-        named = [Iri(w.name) for w in windows.values() if w.named]
-        strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
-        self._pattern = spell_out_windows(query.pattern, named, strict)
-        self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
+        self._compiling = QueryCompiling(
+            engine, name, query, windows, self._dataset, self._patterns, self.calls
+        )
         self._past: tuple[Switch, ...] = ()
         self._timeline: deque[Evaluated] = deque(maxlen=10_000)
         self._plans = self.compile(())
@@ -106,96 +85,7 @@ class PreparedQuery:
 
     def compile(self, orders: Orders) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
-        started = clock.perf_counter()
-        room, enabled = self._engine.room, self._engine.settings.enabled
-        with self._engine.compiling:
-            compiler = self._compiler(orders)
-            query = self.query
-            frames = compile_query(
-                compiler, self._pattern, query.answered, self._scope, query.base_iri
-            )
-            if not enabled:
-                plans = room.plans(room.stock(frames.frame, self.name))
-            else:
-                once = self._little(compiler.choices)
-                plans = room.plans(room.prepare(frames.frame, self.name, once))
-                assert isinstance(compiler.frames, PreparedFrames)
-                for name, (content, solutions) in compiler.frames.stages.items():
-                    columns = [column_name(v) for v in solutions.variables]
-                    plans.addStage(
-                        content, room.prepare(solutions.frame.select(*columns), name, once)
-                    )
-            delta = self._compile_delta()
-            if isinstance(delta, str) and enabled:
-                plans.warm()
-        choices = tuple(compiler.choices)
-        slices = self._decide_slices(choices, plans)
-        seconds = clock.perf_counter() - started
-        orders = tuple(choice.plan for choice in choices)
-        return CompiledPlans(orders, frames, choices, plans, seconds, slices, delta)
-
-    def _compile_delta(self) -> DeltaPlans | str:
-        """The plans of delta evaluation, or why there are none."""
-        query, windows = self.query, self._window_order
-        if not windows:
-            return "a query without windows"
-        reason = not_by_delta(query, windows, self._engine.settings)
-        if reason is not None:
-            return reason
-        pattern = delta_pattern(
-            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
-        )
-        if isinstance(pattern, str):
-            return pattern
-        return compile_delta(
-            pattern,
-            lambda: self._compiler(()),
-            self._patterns,
-            windows,
-            self._engine.room,
-            self.name,
-        )
-
-    def _little(self, choices: Sequence[ClusterChoice]) -> bool:
-        """Whether generated code would cost more than it saves: an ordinary query over few rows."""
-        steps = (largest_step(choice.plan) for choice in choices)
-        return not self.windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
-
-    def _compiler(self, orders: Orders) -> PatternCompiler:
-        engine, dataset = self._engine, self._dataset
-        settings = engine.settings
-        frames: PreparedFrames | StockFrames
-        if settings.enabled:
-            frames = PreparedFrames(engine.room, engine.relations, dataset, self._patterns.content)
-        else:
-            frames = StockFrames(engine.room, dataset, self._patterns.content)
-        widths = {name: window.spec.span for name, window in self.windows.items()}
-        return PatternCompiler(
-            engine.room,
-            frames,
-            ExpressionCompiler(
-                engine.room.number, engine.constant, self.calls.sites, engine.functions.number
-            ),
-            LeafEstimates(
-                dataset,
-                engine.store.catalogue,
-                self._patterns.present_rows,
-                widths,
-                engine.constant,
-                Heuristics(
-                    settings.heuristics_h1_enabled,
-                    settings.heuristics_h2_enabled,
-                    settings.statistics_enabled,
-                ),
-            ),
-            engine.prejoin_policy,
-            adaptive=settings.adaptive_enabled,
-            costs=engine.costs,
-            orders=orders,
-            early_filters=settings.heuristics_h3_enabled,
-            uncertain=engine.uncertain,
-            learned=self._learned_of,
-        )
+        return self._compiling.compile(orders)
 
     def _open(self) -> Any:
         room, frames = self._engine.room, self._plans.frames
@@ -266,7 +156,7 @@ class PreparedQuery:
                 choice.plan,
                 placement=engine.uncertain.filters,
                 learned={
-                    name: self._learned.setdefault((place, condition), FilterEstimator())
+                    name: self._compiling.learned.setdefault((place, condition), FilterEstimator())
                     for name, condition in choice.search.priced.items()
                 },
                 rehearses=True,
@@ -302,11 +192,6 @@ class PreparedQuery:
 
         usual = self._timeline[-1].seconds if self._timeline else 0.0
         return rehearse(run, plans, self._plans, usual)
-
-    def _learned_of(self, place: int, condition: Expression) -> FilterStatistics | None:
-        """What is known of a condition in the query's cluster of this number, from before it is compiled anew."""
-        known = self._learned.get((place, condition))
-        return None if known is None else known.statistics
 
     def _use(self, plans: CompiledPlans) -> None:
         """Run other plans of this query from now on; the JVM is told with the next evaluation."""
@@ -483,25 +368,6 @@ class PreparedQuery:
     def ordered(self) -> bool:
         """Whether the answers come in an order that the query asks for."""
         return bool(self._plans.frames.order) and self.query.form == "SELECT"
-
-    def _decide_slices(self, choices: Sequence[ClusterChoice], plans: Any) -> int:
-        """0 to run on the driver, else the number of slices of a Spark job."""
-        engine = self._engine
-        settings, slots = engine.settings, engine.parallelism
-        largest = max((largest_step(choice.plan) for choice in choices), default=0.0)
-        cost = sum(choice.plan.cost for choice in choices)
-        on_driver = (
-            settings.enabled
-            and settings.driver_execution_enabled
-            and largest <= settings.driver_execution_max_rows
-            and plans.driverRefusal() is None
-            # Calls that are placed by cost can be made on the driver only.
-            and (
-                any(choice.search is not None and choice.search.priced for choice in choices)
-                or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
-            )
-        )
-        return 0 if on_driver else slots
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""

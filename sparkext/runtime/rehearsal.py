@@ -30,7 +30,7 @@ LEAST_SECONDS = 0.25
 MOST_GIVEN_UP = 2
 
 # What takes about as long as the running plans is run in turn with them, so often; "about": up to this factor.
-PAIRS = 3
+PAIRS = 5
 NEAR = 2.0
 
 
@@ -42,7 +42,7 @@ def rehearse(
     `run` gives the seconds of one run of plans; infinity if that was given up after so many seconds, and None where
     plans can no longer be run, as will this function then. Infinity is what it gives for a plan that is hopeless.
 
-    >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, 0.2, 0.3, 0.2, 0.4, 0.2, 0.5])
+    >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, *[0.2, 0.3] * 5])
     >>> rehearse(lambda plans, most: next(times), "new", "running", 0.2)
     0.5
     """

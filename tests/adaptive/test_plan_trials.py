@@ -214,6 +214,20 @@ def test_a_state_that_comes_back_has_its_fastest_plan_at_once(size):
     assert len(machine.asked) == asked
 
 
+@pytest.mark.parametrize(("rows", "orders"), [(2.1, 1), (9.0, 2)])
+def test_a_new_state_much_like_a_known_one_begins_with_its_times(rows, orders):
+    """A number at the edge makes a state of its own: the dearest plan, as measured, must not run there for trial."""
+    machine = Rehearsing(lambda order: 0.4 if order.endswith(" third)") else 1.0, trials=12)
+    for _ in range(60):
+        machine.evaluate(EQUAL)
+    before, states = machine.order, machine.follower.state
+    assert before.endswith(" third)")
+    machine.ran.clear()
+    machine.evaluate(content(9.9e2, 1e3, 9.8e2 / rows))
+    assert machine.follower.state == states + 1
+    assert len({before, *machine.ran}) == orders
+
+
 def test_times_are_asked_for_in_the_state_they_were_taken_in():
     times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
     for state, taken in ((0, 200.0), (1, 500.0)):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.runtime.rehearsal import HOPELESS, LEAST_SECONDS, MOST_RUNS, MOST_SECONDS, rehearse
+from sparkext.runtime.rehearsal import (
+    HOPELESS,
+    LEAST_SECONDS,
+    MOST_RUNS,
+    MOST_SECONDS,
+    PAIRS,
+    rehearse,
+)
 from tests.sparkext.test_adaptation import (
     QUERY,
     STREAM,
@@ -43,8 +50,8 @@ class Stage:
 def test_new_plans_run_until_they_are_no_faster_and_then_in_turn_with_the_running_ones() -> None:
     stage = Stage([0.9, 0.3, 0.2, 0.1], 0.125)
     assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(0.8)
-    assert stage.seen == ["new"] * 7 + ["new", "running"] * 3
-    assert stage.most == pytest.approx([HOPELESS * 0.12] * 13)
+    assert stage.seen == ["new"] * 7 + ["new", "running"] * PAIRS
+    assert stage.most == pytest.approx([HOPELESS * 0.12] * (7 + 2 * PAIRS))
 
 
 def test_what_is_far_from_the_running_plans_is_hardly_compared_in_turn() -> None:

@@ -1,0 +1,181 @@
+"""Compiles one query for join orders: its frames prepared in the JVM, and where they run."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adaptive import FilterEstimator, FilterStatistics, runs_sooner_on_driver
+from sparkext.language.expressions import Expression
+from sparkext.language.query import Query
+from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
+from sparkext.r2r.compiler import PatternCompiler
+from sparkext.r2r.datasets import Dataset
+from sparkext.r2r.expressions import ExpressionCompiler
+from sparkext.r2r.frames import PreparedFrames, StockFrames
+from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
+from sparkext.r2r.leaves import DefaultGraph
+from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
+from sparkext.r2r.solutions import column_name
+from sparkext.r2r.window_graphs import spell_out_windows
+from sparkext.runtime.call_counts import CallCounts
+from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
+from sparkext.runtime.join_orders import CompiledPlans, Orders
+from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
+from static_data.terms import Iri
+
+if TYPE_CHECKING:
+    from sparkext.engine import Engine
+
+# An ordinary query whose steps have no more rows than this is interpreted.
+_ROWS_INTERPRETED = 10_000
+
+
+class QueryCompiling:
+    """What the plans of a query depend on, whatever its join orders; `windows` is empty for an ordinary query.
+
+    `learned` is what was learned of filters, by the place of their cluster: it stays when the query is compiled anew.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        query: Query,
+        windows: Mapping[str, QueryWindow],
+        dataset: Dataset,
+        patterns: WindowPatterns,
+        calls: CallCounts,
+    ) -> None:
+        self.learned: dict[tuple[int, Expression], FilterEstimator] = {}
+        self._engine = engine
+        self._name = name
+        self._query = query
+        self._windows = windows
+        self._dataset = dataset
+        self._patterns = patterns
+        self._calls = calls
+        named = [Iri(w.name) for w in windows.values() if w.named]
+        strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
+        self._pattern = spell_out_windows(query.pattern, named, strict)
+        self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
+
+    def compile(self, orders: Orders) -> CompiledPlans:
+        """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
+        started = clock.perf_counter()
+        with self._engine.compiling:
+            compiler = self._compiler(orders)
+            query = self._query
+            frames = compile_query(
+                compiler, self._pattern, query.answered, self._scope, query.base_iri
+            )
+            plans = self._prepare(compiler, frames)
+            delta = self._compile_delta()
+            if isinstance(delta, str) and self._engine.settings.enabled:
+                plans.warm()
+        choices = tuple(compiler.choices)
+        slices = self._decide_slices(choices, plans)
+        seconds = clock.perf_counter() - started
+        orders = tuple(choice.plan for choice in choices)
+        return CompiledPlans(orders, frames, choices, plans, seconds, slices, delta)
+
+    def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
+        """The JVM's plans: of the query, and of the stages that are computed before it."""
+        room = self._engine.room
+        if not self._engine.settings.enabled:
+            return room.plans(room.stock(frames.frame, self._name))
+        once = self._little(compiler.choices)
+        plans = room.plans(room.prepare(frames.frame, self._name, once))
+        assert isinstance(compiler.frames, PreparedFrames)
+        for name, (content, solutions) in compiler.frames.stages.items():
+            columns = [column_name(v) for v in solutions.variables]
+            plans.addStage(content, room.prepare(solutions.frame.select(*columns), name, once))
+        return plans
+
+    def _compile_delta(self) -> DeltaPlans | str:
+        """The plans of delta evaluation, or why there are none."""
+        query, windows = self._query, list(self._windows.values())
+        if not windows:
+            return "a query without windows"
+        reason = not_by_delta(query, windows, self._engine.settings)
+        if reason is not None:
+            return reason
+        pattern = delta_pattern(
+            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
+        )
+        if isinstance(pattern, str):
+            return pattern
+        return compile_delta(
+            pattern,
+            lambda: self._compiler(()),
+            self._patterns,
+            windows,
+            self._engine.room,
+            self._name,
+        )
+
+    def _little(self, choices: Sequence[ClusterChoice]) -> bool:
+        """Whether generated code would cost more than it saves: an ordinary query over few rows."""
+        steps = (largest_step(choice.plan) for choice in choices)
+        return not self._windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
+
+    def _compiler(self, orders: Orders) -> PatternCompiler:
+        engine, dataset = self._engine, self._dataset
+        settings = engine.settings
+        frames: PreparedFrames | StockFrames
+        if settings.enabled:
+            frames = PreparedFrames(engine.room, engine.relations, dataset, self._patterns.content)
+        else:
+            frames = StockFrames(engine.room, dataset, self._patterns.content)
+        widths = {name: window.spec.span for name, window in self._windows.items()}
+        return PatternCompiler(
+            engine.room,
+            frames,
+            ExpressionCompiler(
+                engine.room.number, engine.constant, self._calls.sites, engine.functions.number
+            ),
+            LeafEstimates(
+                dataset,
+                engine.store.catalogue,
+                self._patterns.present_rows,
+                widths,
+                engine.constant,
+                Heuristics(
+                    settings.heuristics_h1_enabled,
+                    settings.heuristics_h2_enabled,
+                    settings.statistics_enabled,
+                ),
+            ),
+            engine.prejoin_policy,
+            adaptive=settings.adaptive_enabled,
+            costs=engine.costs,
+            orders=orders,
+            early_filters=settings.heuristics_h3_enabled,
+            uncertain=engine.uncertain,
+            learned=self._learned_of,
+        )
+
+    def _learned_of(self, place: int, condition: Expression) -> FilterStatistics | None:
+        """What is known of a condition in the query's cluster of this number, from before it is compiled anew."""
+        known = self.learned.get((place, condition))
+        return None if known is None else known.statistics
+
+    def _decide_slices(self, choices: Sequence[ClusterChoice], plans: Any) -> int:
+        """0 to run on the driver, else the number of slices of a Spark job."""
+        engine = self._engine
+        settings, slots = engine.settings, engine.parallelism
+        largest = max((largest_step(choice.plan) for choice in choices), default=0.0)
+        cost = sum(choice.plan.cost for choice in choices)
+        on_driver = (
+            settings.enabled
+            and settings.driver_execution_enabled
+            and largest <= settings.driver_execution_max_rows
+            and plans.driverRefusal() is None
+            # Calls that are placed by cost can be made on the driver only.
+            and (
+                any(choice.search is not None and choice.search.priced for choice in choices)
+                or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
+            )
+        )
+        return 0 if on_driver else slots
