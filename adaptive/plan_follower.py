@@ -24,6 +24,8 @@ from adaptive.plan_moves import moves
 from adaptive.plan_switch import Decision, Switch
 from adaptive.plan_trials import PlanTrials
 from adaptive.prejoin import PrejoinPolicy
+from adaptive.prepared_plans import PreparedPlans
+from adaptive.preparing_costs import PreparingCosts
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.switch_cause import Snapshot, cause, snapshot
@@ -36,12 +38,6 @@ _WANTED = 64
 
 # A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
 _HOPELESS = 20.0
-
-# Preparing a plan costs this share of its time at least, however idle the machine is.
-_LEAST_FELT = 0.05
-
-# Weight of a new measurement of seconds against the mean so far.
-_NEWEST = 0.3
 
 
 class PlanFollower:
@@ -77,8 +73,6 @@ class PlanFollower:
         learned: Mapping[str, FilterEstimator] | None = None,
         rehearses: bool = False,
     ) -> None:
-        if cache_size < 1:
-            raise PlanError(f"at least one prepared plan must be kept, not {cache_size}")
         self.adaptive = adaptive
         self._rehearses = rehearses
         self.policy = SwitchPolicy() if policy is None else policy
@@ -100,11 +94,10 @@ class PlanFollower:
         )
         self._catalogue = catalogue
         self._clock = clock
-        self._size = cache_size
         self._current = self.cache.plan() if initial is None else initial
         self.cache.cost_of(self._current)  # an initial plan of another query is an error
-        # Whether a plan has ever served; the one used last stands last.
-        self._prepared: dict[PlanNode, bool] = {self._current: True}
+        self._prepared = PreparedPlans(self._current, cache_size)
+        self._preparing_costs = PreparingCosts(self.policy.prepare_cost)
         self._preparing: PlanNode | None = None
         self._missed: dict[PlanNode, tuple[int, float]] = {}
         self._known_choices: dict[tuple[int, ...], PlanNode] = {}
@@ -112,12 +105,7 @@ class PlanFollower:
         self._failed: set[PlanNode] = set()
         self._regimes = Regimes(self.policy)
         self._regime = self._current
-        self._prepare_cost: float | None = None
-        self._interval: float | None = None
-        self._observed_at: float | None = None
-        self._executed_at: float | None = None
         self._latest = 0.0
-        self._busy = 1.0
         self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
         self._times = MeasuredTimes()
         self._newest = catalogue.state
@@ -164,9 +152,7 @@ class PlanFollower:
         Raises StatisticsError for an unknown relation.
         """
         began = self._clock()
-        if self._observed_at is not None:
-            self._interval = _mean(self._interval, began - self._observed_at)
-        self._observed_at = began
+        self._preparing_costs.observed(began)
         self._evaluations += 1
         if statistics or matches:
             self._recognise(statistics, matches)
@@ -233,10 +219,7 @@ class PlanFollower:
         expensive filters and binds, by name; the next `observe` takes them into account.
         """
         began = self._clock()
-        if self._executed_at is not None and began > self._executed_at:
-            share = min(1.0, seconds / (began - self._executed_at))
-            self._busy = _mean(self._busy, share)
-        self._executed_at = began
+        self._preparing_costs.executed(began, seconds)
         self._ran(seconds * 1e6)
         counts = tuple(counts)
         graph = self.cache.graph
@@ -279,13 +262,9 @@ class PlanFollower:
         self._latest = microseconds
         self._times.note(self._current, self._catalogue.state, microseconds)
         if self._trials is not None and self.adaptive:
-            self._trials.ran(self._current, microseconds, self._prepared, self._preparing_cost)
-
-    @property
-    def _preparing_cost(self) -> float:
-        """What preparing a plan costs: the less of the time evaluations take, the less it is in their way."""
-        known = self.policy.prepare_cost if self._prepare_cost is None else self._prepare_cost
-        return known * max(_LEAST_FELT, min(1.0, self._busy))
+            self._trials.ran(
+                self._current, microseconds, self._prepared, self._preparing_costs.cost
+            )
 
     def _linked(self, counts: Iterable[OperatorCounts]) -> Iterator[OperatorCounts]:
         """What the counts of the running plan say of cycles that it did not join by themselves."""
@@ -306,20 +285,13 @@ class PlanFollower:
         if self._preparing == plan:
             self._preparing = None
         if seconds > 0.0:
-            self._prepare_cost = _mean(self._prepare_cost, seconds * 1e6)
+            self._preparing_costs.prepared(seconds)
         self._missed.pop(plan, None)
-        self._use(plan)
         if rehearsed is not None:
             self._note_rehearsed(plan, rehearsed)
         if self._rehearses and self._trials is not None:
             self._trials.rehearsed(plan)
-        # What was only tried goes before what served: that is what a state that comes back needs.
-        others = [old for old in self._prepared if old not in (self._current, plan)]
-        others.sort(key=lambda old: self._prepared[old])
-        dropped = tuple(others[: max(0, len(self._prepared) - self._size)])
-        for old in dropped:
-            del self._prepared[old]
-        return dropped
+        return self._prepared.add(plan, self._current)
 
     def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
         if plan == self._current or self._latest <= 0.0:
@@ -336,13 +308,13 @@ class PlanFollower:
         if self._preparing == plan:
             self._preparing = None
         if plan != self._current:
-            self._prepared.pop(plan, None)
+            self._prepared.remove(plan)
         self._failed.add(plan)
 
     def switched(self, plan: PlanNode, instant: float) -> None:
         """Another plan runs from now on; `instant` is the time to be shown in the history."""
         old, self._current = self._current, plan
-        self._use(plan)
+        self._prepared.serve(plan)
         if old == plan:
             return
         known = snapshot(self.cache.graph, self._catalogue)
@@ -364,10 +336,6 @@ class PlanFollower:
             return ()
         items = self._filters.cache.items.items
         return moves(old, new, {i.name: "bind" if i.filter is None else "filter" for i in items})
-
-    def _use(self, plan: PlanNode) -> None:
-        served = self._prepared.pop(plan, False) or plan == self._current
-        self._prepared[plan] = served
 
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
@@ -417,8 +385,8 @@ class PlanFollower:
             wanted_cost,
             False,
             lasting,
-            self._preparing_cost,
-            self._delay(),
+            self._preparing_costs.cost,
+            self._preparing_costs.delay,
             self._missed_with(wanted, min(cost, ready_cost) - wanted_cost),
         )
         if verdict.kind == "stay":
@@ -484,13 +452,3 @@ class PlanFollower:
     def _price(self, plan: PlanNode, measured: Mapping[PlanNode, float]) -> float:
         known = measured.get(plan)
         return self.cache.cost_of(plan) if known is None else known
-
-    def _delay(self) -> float:
-        """Evaluations that pass while a plan is being prepared."""
-        if self._prepare_cost is None or not self._interval:
-            return 0.0
-        return self._prepare_cost / 1e6 / self._interval
-
-
-def _mean(old: float | None, new: float) -> float:
-    return new if old is None else old + _NEWEST * (new - old)
