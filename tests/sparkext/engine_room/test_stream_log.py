@@ -321,3 +321,22 @@ def test_ever_new_terms_leave_memory_flat(live: LiveRoom, stream: Any) -> None:
 @pytest.mark.soak
 def test_ten_million_new_terms_leave_memory_flat(live: LiveRoom, stream: Any) -> None:
     ever_new_terms(live, stream, total=10_000_000, batch=20_000)
+
+
+@pytest.mark.parametrize("slices", [1, 2, 7])
+def test_rows_with_their_times_are_scanned_as_they_are_copied(
+    live: LiveRoom, stream: Any, slices: int
+) -> None:
+    window = stream.window("w")
+    content = live.room.timedPattern(window, "timed", "0,0,0||0,2||set")
+    stream.append(block([sighting(time, f"p{time % 11}") for time in range(1, 40)]))
+    window.advance(0, 25)
+    window.advance(15, 39)  # some have left, some came again
+    scanned = []
+    for number in range(slices):
+        part = content.scan(number, slices)
+        while part.hasNext():
+            row = part.next()
+            scanned.append(tuple(row.getLong(place) for place in range(3)))
+    assert sorted(scanned) == rows(live, content)
+    assert {(time - 1) // 2 for *_, time in scanned} == set(range(29, 40))
