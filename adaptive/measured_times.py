@@ -19,7 +19,7 @@ MEASURED_RUNS = 3
 # The last runs of a plan in a state that count.
 _COUNTED = 6
 
-# Plans remembered, each in so many states as it ran in; what ran longest ago goes first.
+# Pairs of a plan and a state that are remembered; the one that was noted longest ago goes first.
 _REMEMBERED = 512
 
 
@@ -65,10 +65,8 @@ class MeasuredTimes:
 
     def begin(self, state: int, like: int) -> None:
         """A state is new, and much like another one: until they run there, plans take what they took in that one."""
-        for where, plan in list(self._runs):
-            taken = self.taken(plan, like) if where == like else None
-            if taken is not None:
-                self.rehearsed(plan, state, taken)
+        for plan, taken in self._known(like).items():
+            self.rehearsed(plan, state, taken)
 
     def runs(self, plan: PlanNode, state: int) -> int:
         """How often a plan ran in a state."""
@@ -76,7 +74,7 @@ class MeasuredTimes:
         return 0 if runs is None else runs.times
 
     def taken(self, plan: PlanNode, state: int) -> float | None:
-        """The microseconds that a plan takes in a state; None before it ran often enough.
+        """The microseconds that a plan takes in a state; None before it ran there often enough, or was rehearsed.
 
         The least of the last runs: what disturbs a run makes it longer.
         """
@@ -90,17 +88,17 @@ class MeasuredTimes:
 
         On that scale the running plan costs what it should, or, where it was not measured there, the fastest one.
         """
-        found = {}
-        for where, plan in self._runs:
-            if where == state:
-                taken = self.taken(plan, state)
-                if taken is not None:
-                    found[plan] = taken
+        found = self._known(state)
         if not found:
             return {}
         known = running if running in found else min(found, key=lambda plan: found[plan])
         scale = cost_of(known) / found[known]
         return {plan: scale * taken for plan, taken in found.items() if plan != running}
+
+    def _known(self, state: int) -> dict[PlanNode, float]:
+        """What all plans take that were measured in a state."""
+        found = {plan: _taken(runs) for (where, plan), runs in self._runs.items() if where == state}
+        return {plan: taken for plan, taken in found.items() if taken is not None}
 
     def _of(self, plan: PlanNode, state: int) -> _Runs:
         runs = self._runs.pop((state, plan), None)

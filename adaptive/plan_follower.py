@@ -298,7 +298,7 @@ class PlanFollower:
             return
         state, times = self._catalogue.state, self._times
         own = times.taken(self._current, state)
-        if own is None:  # it has run there as often in the rehearsal
+        if own is None:  # its last evaluation is all that is known of it there
             own = self._latest
             times.rehearsed(self._current, state, own)
         times.rehearsed(plan, state, min(times_as_long, _HOPELESS) * own)

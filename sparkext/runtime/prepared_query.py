@@ -29,7 +29,7 @@ from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
-from sparkext.runtime.query_compiling import QueryCompiling
+from sparkext.runtime.query_compiler import QueryCompiler
 from sparkext.runtime.rehearsal import rehearse
 from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
 from sparkext.s2r.watermark import NEVER
@@ -65,7 +65,7 @@ class PreparedQuery:
             lambda leaf: engine.relations.table(self._dataset, leaf),
             self._bags,
         )
-        self._compiling = QueryCompiling(
+        self._compiler = QueryCompiler(
             engine, name, query, windows, self._dataset, self._patterns, self.calls
         )
         self._past: tuple[Switch, ...] = ()
@@ -85,7 +85,7 @@ class PreparedQuery:
 
     def compile(self, orders: Orders) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
-        return self._compiling.compile(orders)
+        return self._compiler.compile(orders)
 
     def _open(self) -> Any:
         room, frames = self._engine.room, self._plans.frames
@@ -156,7 +156,7 @@ class PreparedQuery:
                 choice.plan,
                 placement=engine.uncertain.filters,
                 learned={
-                    name: self._compiling.learned.setdefault((place, condition), FilterEstimator())
+                    name: self._compiler.learned.setdefault((place, condition), FilterEstimator())
                     for name, condition in choice.search.priced.items()
                 },
                 rehearses=True,

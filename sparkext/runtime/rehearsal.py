@@ -64,7 +64,7 @@ def rehearse(
             break
     if 0.0 < usual * NEAR < best:
         return best / usual
-    # Of what seems to be far slower, one more run shows whether it was only disturbed.
+    # Where the running plans seem to be far slower, one more run shows whether they were only disturbed.
     far = best * NEAR <= usual
     other = usual if far else math.inf
     for _ in range(1 if far else PAIRS):

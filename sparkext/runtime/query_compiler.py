@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _ROWS_INTERPRETED = 10_000
 
 
-class QueryCompiling:
-    """What the plans of a query depend on, whatever its join orders; `windows` is empty for an ordinary query.
+class QueryCompiler:
+    """Compiles a query for any join orders; `windows` is empty for an ordinary query.
 
     `learned` is what was learned of filters, by the place of their cluster: it stays when the query is compiled anew.
     """
