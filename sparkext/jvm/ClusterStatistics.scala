@@ -83,13 +83,12 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   def news(sample: Boolean): String = synchronized {
     turnovers.foreach(_.look())
     val first = told.length != measures.length
-    val counted = measures.indices.filter(i => !measures(i).sampled())
-    if (!sample && !first && !counted.exists(i => moved(told(i), measures(i).read(), measures(i).drift))) return ""
+    if (!sample && !first && !measures.indices.exists(i => !measures(i).sampled() && moved(told(i), measures(i).read(), measures(i).drift))) return ""
     offset += 1
     val now = measures.iterator.map(_.refresh()).toArray
     if (!first && !now.indices.exists(i => moved(told(i), now(i), measures(i).drift))) return ""
     told = now
-    now.map(e => math.round(e.rows * 100) / 100.0).mkString("[", ",", "]")
+    now.map(e => ClusterStatistics.shown(e.rows)).mkString("[", ",", "]")
   }
 
   // A few rows more or less are no news, however few there were.
@@ -139,6 +138,9 @@ private object ClusterStatistics {
   final val Slack = 8.0
   /** Differences of sampled numbers within so many standard errors are chance. */
   final val Errors = 3.0
+  /** With two digits where they matter: this is told before evaluations. */
+  def shown(rows: Double): String =
+    if (rows >= 1000) math.round(rows).toString else (math.round(rows * 100) / 100.0).toString
   // One sampled row is not followed further: beyond this, the join is dear whatever it is.
   final val MostCounted = 100000
 }

@@ -81,15 +81,34 @@ final class ContinuousQuery(
     moveWindows(bounds)
     val moved = System.nanoTime()
     if (ask) {
-      val sample = samplingPays()
-      val news = statistics.map(_.news(sample))
-      if (sample) sampleNanos = System.nanoTime() - moved
-      if (news.exists(_.nonEmpty)) {
-        val told = news.map(n => if (n.isEmpty) "null" else n).mkString("[", ",", "]")
-        return s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
-      }
+      val found = measured(moved)
+      if (found.nonEmpty) return newsFrom(found, begun, moved)
     }
     told(moved - begun, moved)(stream(arrange(plans.run(slices))))
+  }
+
+  /** Moves the query's windows and tells the news of the statistics as `evaluate` does, also where there are none: null.
+   *
+   *  To be called before an `evaluate` without bounds, where something is to be decided anyway.
+   */
+  def news(bounds: String): String = {
+    val begun = System.nanoTime()
+    moveWindows(bounds)
+    val moved = System.nanoTime()
+    newsFrom(measured(moved), begun, moved)
+  }
+
+  /** What each cluster has to tell ("": nothing); nothing at all where none has news. */
+  private def measured(moved: Long): Seq[String] = {
+    val sample = samplingPays()
+    val found = statistics.map(_.news(sample)).toSeq
+    if (sample) sampleNanos = System.nanoTime() - moved
+    if (found.exists(_.nonEmpty)) found else Nil
+  }
+
+  private def newsFrom(found: Seq[String], begun: Long, moved: Long): String = {
+    val told = if (found.isEmpty) "null" else found.map(n => if (n.isEmpty) "null" else n).mkString("[", ",", "]")
+    s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
   }
 
   /** As `evaluate`, by other plans from now on: a change of plans is no call of its own. */

@@ -283,30 +283,26 @@ class PreparedQuery:
         return answers_file.take(outcome, self.variables), outcome
 
     def _run_adapted(self, adaptation: Adaptation, bounds: str, instant: int) -> dict[str, Any]:
-        spent, moving = 0.0, 0
+        spent, told = 0.0, None
         if adaptation.waiting:
-            began = clock.perf_counter_ns()
-            self._jvm.moveWindows(bounds)
-            bounds = ""
+            # One decision, with the news if there are some.
+            told = json.loads(self._jvm.news(bounds))
+        else:
+            outcome = self._evaluate(bounds, ask=True)
+            if "news" in outcome:
+                told = outcome
+        if told is not None:
             started = clock.perf_counter()
-            moving = clock.perf_counter_ns() - began
-            adaptation.before(None, instant)
+            adaptation.before(told["news"], instant)
             spent = clock.perf_counter() - started
-        outcome = self._evaluate(bounds, ask=True)
-        if "news" in outcome:
-            started = clock.perf_counter()
-            adaptation.before(outcome["news"], instant)
-            spent += clock.perf_counter() - started
-            evaluated = self._evaluate("")
-            evaluated["window_ns"] += outcome["window_ns"]
-            evaluated["statistics_ns"] += outcome["statistics_ns"]
-            outcome = evaluated
+            outcome = self._evaluate("")
+            outcome["window_ns"] += told["window_ns"]
+            outcome["statistics_ns"] += told["statistics_ns"]
         started = clock.perf_counter()
         adaptation.after(
             self._plans.jvm, outcome["run_ns"] / 1e9, partial(self.calls.filters, outcome)
         )
         spent += clock.perf_counter() - started
-        outcome["window_ns"] += moving
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         return outcome
 
