@@ -15,6 +15,7 @@ of items applied (`placed_states`), of which `placed_space` says which are compa
 """
 
 from adaptive.cost_model import CostModel
+from adaptive.decision_budget import DecisionBudget
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
 from adaptive.expensive_calls import HIT_US, CallPrice, FilterStatistics
@@ -56,6 +57,7 @@ __all__ = [
     "ColumnStatistics",
     "CostModel",
     "Decision",
+    "DecisionBudget",
     "Extend",
     "FilterCounts",
     "FilterEstimator",

@@ -1,35 +1,123 @@
-"""What evaluations by each plan really took.
+"""What evaluations by each plan really took, and how plans did that were run in turn with the running one.
 
 Plans that should cost the same may differ by a fifth and more: in how their rows lie in the cache, in
 what a just-in-time compiler made of them. What a plan took is remembered in each state of the streams
-by itself; within one, it hardly depends on anything but the plan.
+by itself; within one, it hardly depends on anything but the plan. Runs taken in turn say how two plans
+compare; runs at different times, in which a machine is not as fast as in others, only what is far off.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from statistics import median
 
 from adaptive.plan import PlanNode
 
 MEASURED_RUNS = 3
 """Runs of a plan in a state from which on its times say something."""
 
-# The last runs of a plan in a state that count.
+# The last runs of a plan in a state that count, and the last comparisons with others.
 _COUNTED = 6
+_COMPARED = 5
 
-# Pairs of a plan and a state that are remembered; the one that was noted longest ago goes first.
-_REMEMBERED = 512
+# Evaluations overrule a comparison only where they say something this many times off.
+_FAR_OFF = 1.5
+
+# States that are remembered, and plans in each: the ones that were noted longest ago go first.
+_STATES = 32
+_PLANS = 48
 
 
-@dataclass
-class _Runs:
-    """How often a plan ran in a state, the microseconds of the last runs, and what a rehearsal said."""
+class _Times:
+    """One plan in one state: how often it ran, its last runs in microseconds, and what comparisons gave.
 
-    times: int = 0
-    last: deque[float] = field(default_factory=lambda: deque(maxlen=_COUNTED))
-    rehearsed: float | None = None
+    What they gave are times, too, on the scale of the state. `believed` are microseconds for each unit of cost, where
+    nothing was measured yet.
+    """
+
+    __slots__ = ("_compared", "_last", "believed", "in_turn", "outdated", "own", "runs", "then")
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.own: float | None = None
+        """What its evaluations took: the least, as what disturbs a run makes it longer."""
+        self.in_turn: float | None = None
+        """What it took in turn with others: the median over the last comparisons, as one may have been disturbed."""
+        self.believed: float | None = None
+        self.then: float | None = None
+        """What its evaluations took lately when it was compared last, as the running plan."""
+        self.outdated = False
+        """Whether what comparisons gave holds no longer than until the next one."""
+        self._last: deque[float] = deque(maxlen=_COUNTED)
+        self._compared: deque[float] = deque(maxlen=_COMPARED)
+
+    def note(self, microseconds: float) -> None:
+        """It has run once."""
+        self.runs += 1
+        self._last.append(microseconds)
+        if self.runs >= MEASURED_RUNS:
+            self.own = min(self._last)
+
+    @property
+    def lately(self) -> float | None:
+        """What its last evaluations took: the median of three, as one may have been disturbed."""
+        return median(list(self._last)[-MEASURED_RUNS:]) if self.runs >= MEASURED_RUNS else None
+
+    def compare(self, taken: float) -> None:
+        """One more comparison, on the scale of the state."""
+        if self.outdated:
+            self._compared.clear()
+            self.outdated = False
+        self._compared.append(taken)
+        self.in_turn = median(self._compared)
+
+
+class _State:
+    """The plans that were measured in a state; `scale` leads from what comparisons gave to microseconds of now."""
+
+    __slots__ = ("plans", "scale")
+
+    def __init__(self) -> None:
+        self.plans: OrderedDict[PlanNode, _Times] = OrderedDict()
+        self.scale = 1.0
+
+    def of(self, plan: PlanNode) -> _Times:
+        """The times of a plan, which counts as noted last."""
+        times = self.plans.setdefault(plan, _Times())
+        self.plans.move_to_end(plan)
+        if len(self.plans) > _PLANS:
+            self.plans.popitem(last=False)
+        return times
+
+    def note(self, plan: PlanNode, microseconds: float) -> None:
+        """One run; the scale is what holds for most plans that were measured in both ways."""
+        times = self.of(plan)
+        before = times.own
+        times.note(microseconds)
+        if times.own != before and times.own and times.in_turn:
+            known = self.plans.values()
+            self.scale = median(t.own / t.in_turn for t in known if t.own and t.in_turn)
+
+    def taken(self, times: _Times | None) -> float | None:
+        """Microseconds, if they were measured."""
+        if times is None or times.in_turn is None:
+            return None if times is None else times.own
+        in_turn = self.scale * times.in_turn
+        if times.own and not in_turn / _FAR_OFF <= times.own <= in_turn * _FAR_OFF:
+            return times.own
+        return in_turn
+
+    def estimates(self, cost_of: Callable[[PlanNode], float]) -> dict[PlanNode, float]:
+        """Microseconds of all plans of which something is known."""
+        found: dict[PlanNode, float] = {}
+        for plan, times in self.plans.items():
+            taken = self.taken(times)
+            if taken is not None:
+                found[plan] = taken
+            elif times.believed is not None:
+                found[plan] = times.believed * cost_of(plan)
+        return found
 
 
 class MeasuredTimes:
@@ -49,66 +137,126 @@ class MeasuredTimes:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[tuple[int, PlanNode], _Runs] = {}
+        self._states: OrderedDict[int, _State] = OrderedDict()
 
     def note(self, plan: PlanNode, state: int, microseconds: float) -> None:
         """A plan has run once, in that state."""
         if microseconds > 0.0:
-            runs = self._of(plan, state)
-            runs.times += 1
-            runs.last.append(microseconds)
+            self._of(state).note(plan, microseconds)
 
-    def rehearsed(self, plan: PlanNode, state: int, microseconds: float) -> None:
-        """A plan should take so long in that state: that counts until it ran there often enough."""
-        if microseconds > 0.0:
-            self._of(plan, state).rehearsed = microseconds
+    def compared(
+        self, plan: PlanNode, running: PlanNode, state: int, times_as_long: float, latest: float
+    ) -> None:
+        """Run in turn with the running plan, another one took so many times as long in that state.
 
-    def begin(self, state: int, like: int) -> None:
-        """A state is new, and much like another one: until they run there, plans take what they took in that one."""
-        for plan, taken in self._known(like).items():
-            self.rehearsed(plan, state, taken)
+        `latest` are the microseconds of the running plan's last evaluation, if no more is known of it there.
+        """
+        own = self.taken(running, state) or latest
+        if own <= 0.0 or times_as_long <= 0.0 or plan == running:
+            return
+        known = self._of(state)
+        base = own / known.scale
+        times = known.of(running)
+        if times.in_turn is None:
+            times.compare(base)
+        times.then = times.lately
+        known.of(plan).compare(times_as_long * base)
+
+    def begin(self, state: int, like: int, cost_of: Callable[[PlanNode], float]) -> None:
+        """A state is new, and much like another one, in which plans cost what `cost_of` says.
+
+        Until plans are measured in the new one, what they take is believed to be as far from their costs.
+        """
+        measured, new = self.measured(like), self._of(state)
+        for plan, taken in measured.items():
+            if (cost := cost_of(plan)) > 0.0:
+                new.of(plan).believed = taken / cost
 
     def runs(self, plan: PlanNode, state: int) -> int:
         """How often a plan ran in a state."""
-        runs = self._runs.get((state, plan))
-        return 0 if runs is None else runs.times
+        known = self._states.get(state)
+        times = None if known is None else known.plans.get(plan)
+        return 0 if times is None else times.runs
 
     def taken(self, plan: PlanNode, state: int) -> float | None:
-        """The microseconds that a plan takes in a state; None before it ran there often enough, or was rehearsed.
+        """The microseconds that a plan takes in a state; None before it ran there often enough, or was compared."""
+        known = self._states.get(state)
+        return None if known is None else known.taken(known.plans.get(plan))
 
-        The least of the last runs: what disturbs a run makes it longer.
+    def slower(self, running: PlanNode, state: int, factor: float) -> bool:
+        """Whether the running plan takes `factor` times as long as when others were compared with it, or longer.
+
+        That may be the machine, or the plan alone: its code may have been compiled anew, and not so well.
+
+        >>> from adaptive.plan import Scan
+        >>> times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
+        >>> for taken in (50.0, 51.0, 90.0): times.note(plan, 0, taken)
+        >>> times.compared(other, plan, 0, 1.1, latest=50.0)
+        >>> for taken in (60.0, 61.0): times.note(plan, 0, taken)
+        >>> times.slower(plan, 0, 1.1), times.slower(plan, 0, 1.2)
+        (True, False)
         """
-        runs = self._runs.get((state, plan))
-        return None if runs is None else _taken(runs)
+        known = self._states.get(state)
+        times = None if known is None else known.plans.get(running)
+        if times is None or times.then is None or times.lately is None:
+            return False
+        return times.lately >= factor * times.then
+
+    def outdate(self, running: PlanNode, state: int) -> None:
+        """What the running plan takes has changed: the next comparison of each other one replaces those before it."""
+        if (known := self._states.get(state)) is not None:
+            for plan, times in known.plans.items():
+                times.outdated = plan != running
+
+    def measured(self, state: int) -> dict[PlanNode, float]:
+        """The microseconds of all plans that were measured in a state."""
+        known = self._states.get(state)
+        if known is None:
+            return {}
+        return {p: taken for p, times in known.plans.items() if (taken := known.taken(times))}
 
     def prices(
         self, running: PlanNode, state: int, cost_of: Callable[[PlanNode], float]
     ) -> dict[PlanNode, float]:
-        """What the other plans that were measured in a state cost, on the scale of `cost_of`.
+        """What the other plans of which something is known in a state cost, on the scale of `cost_of`.
 
-        On that scale the running plan costs what it should, or, where it was not measured there, the fastest one.
+        On that scale the running plan costs what it should, or, where nothing is known of it there, the fastest one.
         """
-        found = self._known(state)
+        known = self._states.get(state)
+        found = {} if known is None else known.estimates(cost_of)
         if not found:
             return {}
-        known = running if running in found else min(found, key=lambda plan: found[plan])
-        scale = cost_of(known) / found[known]
+        base = running if running in found else min(found, key=lambda plan: found[plan])
+        scale = cost_of(base) / found[base]
         return {plan: scale * taken for plan, taken in found.items() if plan != running}
 
-    def _known(self, state: int) -> dict[PlanNode, float]:
-        """What all plans take that were measured in a state."""
-        found = {plan: _taken(runs) for (where, plan), runs in self._runs.items() if where == state}
-        return {plan: taken for plan, taken in found.items() if taken is not None}
+    def near(self, running: PlanNode, state: int, factor: float) -> Iterable[PlanNode]:
+        """The other plans that take less than `factor` times as long as the running one there, the fastest first.
 
-    def _of(self, plan: PlanNode, state: int) -> _Runs:
-        runs = self._runs.pop((state, plan), None)
-        if runs is None:
-            runs = _Runs()
-            if len(self._runs) >= _REMEMBERED:
-                del self._runs[next(iter(self._runs))]
-        self._runs[state, plan] = runs
-        return runs
+        Only those that were compared with others are told.
 
+        >>> from adaptive.plan import Scan
+        >>> times, plan, near, far = MeasuredTimes(), Scan("a"), Scan("b"), Scan("c")
+        >>> times.compared(near, plan, 0, 1.1, latest=50.0)
+        >>> times.compared(far, plan, 0, 3.0, latest=50.0)
+        >>> list(times.near(plan, 0, 1.25)) == [near]
+        True
+        """
+        known = self._states.get(state)
+        own = self.taken(running, state)
+        if known is None or own is None:
+            return []
+        others = {
+            plan: taken
+            for plan, times in known.plans.items()
+            if plan != running and times.in_turn and (taken := known.taken(times))
+        }
+        close = (plan for plan, taken in others.items() if taken < factor * own)
+        return sorted(close, key=others.__getitem__)
 
-def _taken(runs: _Runs) -> float | None:
-    return runs.rehearsed if runs.times < MEASURED_RUNS else min(runs.last)
+    def _of(self, state: int) -> _State:
+        known = self._states.setdefault(state, _State())
+        self._states.move_to_end(state)
+        if len(self._states) > _STATES:
+            self._states.popitem(last=False)
+        return known

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 
 from adaptive.cost_model import JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET
@@ -13,28 +12,29 @@ from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
-from adaptive.linked_counts import linked_counts
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.operator_feedback import beside_estimates
 from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
 from adaptive.plan_cache import PlanCache
 from adaptive.plan_moves import moves
+from adaptive.plan_prices import PlanPrices
 from adaptive.plan_switch import Decision, Switch
 from adaptive.plan_trials import PlanTrials
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.prepared_plans import PreparedPlans
 from adaptive.preparing_costs import PreparingCosts
 from adaptive.query_graph import QueryGraph, RelationStatistics
+from adaptive.settled_states import SettledStates
 from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.sub_plans import Touched
 from adaptive.switch_cause import Snapshot, cause, snapshot
 from adaptive.switching import Regimes, SwitchPolicy
+from adaptive.wanted_plans import WantedPlans
 
 _REMEMBERED_SWITCHES = 10_000
-
-# Plans remembered that were wanted but not prepared.
-_WANTED = 64
 
 # A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
 _HOPELESS = 20.0
@@ -45,7 +45,8 @@ class PlanFollower:
 
     Before each evaluation call `observe` (or `unchanged`, where nothing is new) and do what it
     says: on "prepare", prepare the plan in the background and call `prepared` (or `failed`); on
-    "switch", run that plan from now on and call `switched`. After each evaluation call `executed`.
+    "switch", run that plan from now on and call `switched`; prepare what is `beside` that, too.
+    After each evaluation call `executed`.
     At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
     False the first plan stays for ever. `placement` says how expensive filters and binds are
     placed, if there are any; without `initial` the first plan is of that placement. `learned` has
@@ -86,10 +87,11 @@ class PlanFollower:
         """Time spent on evaluations, as told to `executed`."""
         for name, estimator in (learned or {}).items():
             catalogue.set_filter(name, estimator.statistics)
-        self.cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
+        self._cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
+        self._outdated = False
         self._filters = (
-            FollowedFilters(self.cache, learned)
-            if isinstance(self.cache, PlacedPlanCache)
+            FollowedFilters(self._cache, learned)
+            if isinstance(self._cache, PlacedPlanCache)
             else None
         )
         self._catalogue = catalogue
@@ -99,8 +101,7 @@ class PlanFollower:
         self._prepared = PreparedPlans(self._current, cache_size)
         self._preparing_costs = PreparingCosts(self.policy.prepare_cost)
         self._preparing: PlanNode | None = None
-        self._missed: dict[PlanNode, tuple[int, float]] = {}
-        self._known_choices: dict[tuple[int, ...], PlanNode] = {}
+        self._wanted = WantedPlans(self._cache, self.policy.horizon)
         self._evaluations = 0
         self._failed: set[PlanNode] = set()
         self._regimes = Regimes(self.policy)
@@ -110,11 +111,27 @@ class PlanFollower:
         self._times = MeasuredTimes()
         self._newest = catalogue.state
         self._trials: PlanTrials | None = None
-        by_search = isinstance(self.cache, PlanCache) and self.cache.exact
+        by_search = isinstance(self._cache, PlanCache) and self._cache.exact
         if by_search or (self._filters is not None and placement == "cost"):
-            self._trials = PlanTrials(self.cache, self.policy, self._times, rehearses)
+            self._trials = PlanTrials(self._cache, self.policy, self._times, rehearses)
+        self._settled = SettledStates(self.policy.measured_margin)
+        self._decided_in = catalogue.state
         self._because = ""
+        self._none_faster = False
+        self._costs: tuple[float, float] | None = None
         self._known: Snapshot = snapshot(graph, catalogue)
+
+    @property
+    def cache(self) -> PlanCache | PlacedPlanCache:
+        """The plan cache, under the statistics of now."""
+        if self._outdated:
+            self._outdated = False
+            self._took(self._cache.apply({}))
+        return self._cache
+
+    def _took(self, touched: Touched) -> None:
+        self.updates += bool(touched.entries or touched.rebuilt)
+        self.touched += touched.entries
 
     @property
     def current(self) -> PlanNode:
@@ -156,10 +173,12 @@ class PlanFollower:
         self._evaluations += 1
         if statistics or matches:
             self._recognise(statistics, matches)
-        touched = self.cache.apply(statistics, matches)
-        self.updates += bool(touched.entries or touched.rebuilt)
-        self.touched += touched.entries
-        decision = self._decide()
+        decision = self._decide_by_times(statistics, matches or {})
+        if decision is None:
+            self._took(self._cache.apply(statistics, matches))
+            self._outdated = False
+            decision = self._decide()
+        self._decided_in = self._catalogue.state
         self.optimizer_seconds += self._clock() - began
         return decision
 
@@ -168,11 +187,13 @@ class PlanFollower:
         statistics: Mapping[str, RelationStatistics],
         matches: Mapping[tuple[str, str], float] | None,
     ) -> None:
-        state, like = self._catalogue.recognise(statistics, matches), self._catalogue.like
+        before = self._catalogue.state
+        state = self._catalogue.recognise(statistics, matches)
         if state > self._newest:
             self._newest = state
-            if like is not None:
-                self._times.begin(state, like)
+            # The costs of now are those of the state before.
+            if self._catalogue.like == before:
+                self._times.begin(state, before, self.cache.cost_of)
 
     def update_filters(self, statistics: Mapping[str, FilterStatistics]) -> None:
         """Take over what is known of expensive filters and binds; the next `observe` decides.
@@ -202,7 +223,12 @@ class PlanFollower:
 
     @property
     def improvable(self) -> bool:
-        """Whether some plan, prepared or not, is cheaper than the running one by more than the margin."""
+        """Whether some plan, prepared or not, is cheaper than the running one by more than the margin.
+
+        Not where it was measured to be no faster, and nothing has changed.
+        """
+        if self._none_faster:
+            return False
         cache = self.cache
         return not self.policy.within_margin(cache.cost_of(self._current), cache.cost)
 
@@ -221,24 +247,9 @@ class PlanFollower:
         began = self._clock()
         self._preparing_costs.executed(began, seconds)
         self._ran(seconds * 1e6)
-        counts = tuple(counts)
-        graph = self.cache.graph
-        if self._filters is not None:
-            graph = self._filters.cache.items.without
-        if counts:
-            linked: tuple[OperatorCounts, ...] = ()
-            if self._filters is None:
-                expected = self.cache.expected_rows(self._current)
-                linked = tuple(self._linked(counts))
-            else:
-                expected = self._filters.expected_rows(self._current, filters or {})
-            folded = [
-                replace(count, estimated=expected.get(count.relations, count.estimated))
-                for count in counts
-                # What one relation without filters counts is known already.
-                if len(count.relations) > 1 or graph.filters_within(graph.mask(count.relations))
-            ]
-            self._catalogue.fold((*folded, *linked))
+        if counts := tuple(counts):
+            told = beside_estimates(counts, self._current, self.cache, self._filters, filters)
+            self._catalogue.fold(told)
         if self._filters is not None and filters:
             self._filters.observe(self._current, filters)
         self._catalogue.tick()
@@ -266,14 +277,6 @@ class PlanFollower:
                 self._current, microseconds, self._prepared, self._preparing_costs.cost
             )
 
-    def _linked(self, counts: Iterable[OperatorCounts]) -> Iterator[OperatorCounts]:
-        """What the counts of the running plan say of cycles that it did not join by themselves."""
-        graph, estimator = self.cache.graph, self.cache.estimator
-        counted = {count.relations: count.actual for count in counts if len(count.relations) > 1}
-        return linked_counts(
-            graph, self._current, counted, lambda names: estimator.rows(graph.mask(names))
-        )
-
     def prepared(
         self, plan: PlanNode, seconds: float, rehearsed: float | None = None
     ) -> tuple[PlanNode, ...]:
@@ -286,22 +289,13 @@ class PlanFollower:
             self._preparing = None
         if seconds > 0.0:
             self._preparing_costs.prepared(seconds)
-        self._missed.pop(plan, None)
+        self._wanted.prepared(plan)
         if rehearsed is not None:
-            self._note_rehearsed(plan, rehearsed)
+            longer, latest = min(rehearsed, _HOPELESS), self._latest
+            self._times.compared(plan, self._current, self._catalogue.state, longer, latest)
         if self._rehearses and self._trials is not None:
             self._trials.rehearsed(plan)
         return self._prepared.add(plan, self._current)
-
-    def _note_rehearsed(self, plan: PlanNode, times_as_long: float) -> None:
-        if plan == self._current or self._latest <= 0.0:
-            return
-        state, times = self._catalogue.state, self._times
-        own = times.taken(self._current, state)
-        if own is None:  # its last evaluation is all that is known of it there
-            own = self._latest
-            times.rehearsed(self._current, state, own)
-        times.rehearsed(plan, state, min(times_as_long, _HOPELESS) * own)
 
     def failed(self, plan: PlanNode) -> None:
         """A plan could not be prepared; it is not asked for again."""
@@ -317,14 +311,18 @@ class PlanFollower:
         self._prepared.serve(plan)
         if old == plan:
             return
-        known = snapshot(self.cache.graph, self._catalogue)
+        known = snapshot(self._cache.graph, self._catalogue)
+        state, costs = self._catalogue.state, self._costs
+        if costs is None:
+            costs = (self.cache.cost_of(old), self.cache.cost_of(plan))
+            self._settled.looked(state, old, plan, costs)
+        self._costs = None
         self._history.append(
             Switch(
                 instant,
                 old,
                 plan,
-                self.cache.cost_of(old),
-                self.cache.cost_of(plan),
+                *costs,
                 self._because or cause(self._known, known),
                 self._moves(old, plan),
             )
@@ -340,7 +338,7 @@ class PlanFollower:
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
         cost, best = cache.cost_of(self._current), cache.cost
-        self._because = ""
+        self._because, self._none_faster, self._costs = "", False, None
         if not self.adaptive:
             return self._stay("plans are not adapted", cost, best)
         trial = None if self._trials is None else self._trials.step(self._failed)
@@ -359,24 +357,30 @@ class PlanFollower:
             return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         wanted = self._regime
         if not policy.within_margin(cache.cost_of(wanted), best):
-            wanted = self._cheapest()
-        wanted_cost = self._price(wanted, measured)
+            wanted = self._wanted.cheapest()
+        prices = PlanPrices(measured, cost, cache.cost_of)
+        wanted_cost = prices.of(wanted)
         if faster and min(faster.values()) <= wanted_cost:
             wanted = min(faster, key=lambda plan: faster[plan])
             wanted_cost = faster[wanted]
-        no_faster = wanted in measured and wanted not in faster
+        known = prices.known(wanted)
+        no_faster = known is not None and known >= (1.0 - policy.measured_margin) * cost
         self._seen(self._current if no_faster else wanted)
         lasting = self._regimes.lasting
-        ready, ready_cost = self._cheapest_prepared(measured)
+        ready, ready_cost = self._cheapest_prepared(prices)
         # Of what is prepared, the cheapest can run at once; the cheapest of all may come later.
         verdict = policy.decide(cost, ready_cost, True, lasting)
         if verdict.kind == "switch":
             # Not what the statistics say, or hardly.
             if ready in faster and policy.within_margin(cost, cache.cost_of(ready)):
                 self._because = f"measured: {ready_cost / cost:.2f} of the time"
-            return Decision("switch", ready, verdict.saving, verdict.reason, cost, best)
+            beside = self._asked(trial) if self._rehearses and trial != ready else None
+            return Decision("switch", ready, verdict.saving, verdict.reason, cost, best, beside)
         if no_faster:
-            reason = f"{describe(wanted)} should be faster, and was measured not to be"
+            self._none_faster = True
+            reason = (
+                f"{describe(wanted)} should be faster, and it or its like were measured not to be"
+            )
             return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         if wanted in self._prepared:
             return self._stay(verdict.reason, cost, best, verdict.saving)
@@ -387,7 +391,7 @@ class PlanFollower:
             lasting,
             self._preparing_costs.cost,
             self._preparing_costs.delay,
-            self._missed_with(wanted, min(cost, ready_cost) - wanted_cost),
+            self._wanted.missed(wanted, min(cost, ready_cost) - wanted_cost, self._evaluations),
         )
         if verdict.kind == "stay":
             stay = self._stay(verdict.reason, cost, best, verdict.saving)
@@ -403,52 +407,65 @@ class PlanFollower:
             return Decision("prepare", wanted, verdict.saving, verdict.reason, cost, best)
         return self._stay(reason, cost, best, verdict.saving)
 
+    def _decide_by_times(
+        self,
+        statistics: Mapping[str, RelationStatistics],
+        matches: Mapping[tuple[str, str], float],
+    ) -> Decision | None:
+        """Decide by what was measured in the present state alone, if all was tried there that should be.
+
+        The statistics wait in the catalogue until somebody asks for costs.
+        """
+        state, trials = self._catalogue.state, self._trials
+        if self._filters is not None or trials is None or not trials.settled:
+            return None
+        taken = self._times.measured(state)
+        found = self._settled.choice(state, taken, self._prepared, self._current)
+        if found is None:
+            return None
+        for name, known in statistics.items():
+            self._catalogue.update(name, known)
+        for (left, right), rows in matches.items():
+            self._catalogue.set_match(left, right, rows)
+        self._outdated, self._none_faster, self._because = True, True, ""
+        self._seen(found.plan)
+        costs = found.running, found.chosen
+        if found.plan == self._current:
+            return self._stay("measured to be the fastest", *costs)
+        verdict = self.policy.decide(*costs, True, self._regimes.lasting)
+        if verdict.kind == "stay":
+            return self._stay(verdict.reason, *costs, verdict.saving)
+        if found.ratio is not None and state == self._decided_in:
+            self._because = f"measured: {found.ratio:.2f} of the time"
+        self._costs = costs
+        return Decision("switch", found.plan, verdict.saving, verdict.reason, *costs)
+
     def _stay(self, reason: str, cost: float, best: float, saving: float = 0.0) -> Decision:
         return Decision("stay", self._current, saving, reason, cost, best)
 
     def _tried(self, trial: PlanNode | None, cost: float, best: float) -> Decision | None:
         """Have a plan that should cost about as much run, or be prepared for that."""
-        if trial is None or self._trials is None:
+        if trial is None:
             return None
         if trial in self._prepared and not self._rehearses:
             self._because = "tried, as it should cost about as much"
             return Decision("switch", trial, 0.0, self._because, cost, best)
-        if self._preparing is not None:
+        asked = self._asked(trial)
+        return None if asked is None else Decision("prepare", asked, 0.0, "to be tried", cost, best)
+
+    def _asked(self, trial: PlanNode | None) -> PlanNode | None:
+        """A plan to be tried, unless another one is being prepared: it is from now on."""
+        if trial is None or self._trials is None or self._preparing is not None:
             return None
         self._trials.asked()
         self._preparing = trial
-        return Decision("prepare", trial, 0.0, "to be tried", cost, best)
-
-    def _cheapest(self) -> PlanNode:
-        """The cheapest plan; one that was seen before has the estimates of then."""
-        choices = self.cache.choices()
-        if choices is None:
-            return self.cache.plan()
-        plan = self._known_choices.pop(choices, None) or self.cache.plan()
-        self._known_choices[choices] = plan
-        if len(self._known_choices) > _WANTED:
-            del self._known_choices[next(iter(self._known_choices))]
-        return plan
+        return trial
 
     def _seen(self, best: PlanNode) -> None:
         self._regimes.seen(same=best == self._regime)
         self._regime = best
 
-    def _missed_with(self, plan: PlanNode, saving: float) -> float:
-        """What was lost for want of a plan, this evaluation included; long ago counts for less."""
-        kept = 1.0 - 1.0 / self.policy.horizon
-        at, missed = self._missed.pop(plan, (self._evaluations, 0.0))
-        missed = missed * kept ** (self._evaluations - at) + max(0.0, saving)
-        if len(self._missed) >= _WANTED:
-            del self._missed[next(iter(self._missed))]
-        self._missed[plan] = (self._evaluations, missed)
-        return missed
-
-    def _cheapest_prepared(self, measured: Mapping[PlanNode, float]) -> tuple[PlanNode, float]:
-        costs = {plan: self._price(plan, measured) for plan in self._prepared}
+    def _cheapest_prepared(self, prices: PlanPrices) -> tuple[PlanNode, float]:
+        costs = {plan: prices.of(plan) for plan in self._prepared}
         plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
         return plan, costs[plan]
-
-    def _price(self, plan: PlanNode, measured: Mapping[PlanNode, float]) -> float:
-        known = measured.get(plan)
-        return self.cache.cost_of(plan) if known is None else known

@@ -13,7 +13,7 @@ class Decision:
     """What to do before an evaluation: stay, prepare `plan` in the background, or switch to it.
 
     `saving` is the expected saving in microseconds; `cost` what the running plan is expected to
-    cost in this evaluation, `best` the cheapest plan.
+    cost in this evaluation, `best` the cheapest plan. `beside` is to be prepared, or rehearsed, as well.
     """
 
     kind: Literal["stay", "prepare", "switch"]
@@ -22,6 +22,7 @@ class Decision:
     reason: str
     cost: float
     best: float
+    beside: PlanNode | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
@@ -10,6 +10,7 @@ from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
 from adaptive.plan_families import Order, dearest_order, flipped, small_changes
+from adaptive.prepared_plans import PreparedPlans
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -37,6 +38,20 @@ _MOST_AT_FIRST = 3
 # A rival waits for so many runs of the running plan until it is asked for (again).
 _PATIENCE = 4
 
+# What served in another state is ready to be compared: it may cost more times the least, as the model may be wrong, and
+# so many of them are.
+_SERVED_NEAR = 3.0
+_MOST_SERVED = 4
+
+# When all are tried, those within this factor of the running plan are compared once more, at most so many of them;
+# and again after as many runs as that, and twice, four times ... as many; or after fewer, where the running plan takes
+# longer than it did then.
+_CLOSE = 1.25
+_COMPARED_AGAIN = 3
+_RUNS_BETWEEN = 8
+_LEAST_BETWEEN = 3
+_SLOWER = 1.1
+
 # States whose trials are remembered.
 _STATES = 32
 
@@ -46,7 +61,8 @@ class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
     `changes` are small changes of the plan `base` that are still to be looked for (None: the other relation is
-    streamed), `left` how many more may be, `seen` the plans that were tried.
+    streamed), `left` how many more may be, `seen` the plans that were tried. After `again` more runs, `quiet` of which
+    have been, the closest are compared once more.
     """
 
     usual: float
@@ -57,6 +73,8 @@ class _Trials:
     seen: set[PlanNode]
     asked: bool = False
     waited: int = 0
+    quiet: int = 0
+    again: int = 0
 
 
 class PlanTrials:
@@ -67,7 +85,9 @@ class PlanTrials:
     together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
     H4 have them.
     They are tried only where finding a faster one would soon pay. With `beside`, trials are no
-    evaluations: then those that differ little from the running plan are tried as well.
+    evaluations but comparisons with the running plan: then those that served in other states, and those
+    that differ little from it, are tried as well, and what takes about as long is compared again, at
+    growing intervals.
     """
 
     def __init__(
@@ -77,6 +97,7 @@ class PlanTrials:
         times: MeasuredTimes,
         beside: bool = False,
     ) -> None:
+        self._beside = beside
         self._varies = beside and isinstance(cache, PlanCache)
         self._cache = cache
         self._policy = policy
@@ -89,7 +110,7 @@ class PlanTrials:
         self,
         plan: PlanNode,
         microseconds: float,
-        prepared: Collection[PlanNode],
+        prepared: PreparedPlans,
         prepare_cost: float,
     ) -> None:
         """One more run of the running plan."""
@@ -99,16 +120,17 @@ class PlanTrials:
         number = self._cache.catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
-        taken = self._times.taken(plan, number)
         if trials is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
-                self._begin(plan, taken or microseconds)
+                usual = self._times.taken(plan, number) or microseconds
+                self._begin(plan, usual, prepared.served)
                 self.due = True
         elif trials.rivals:
             rival = trials.rivals[0]
             if rival == plan:
+                taken = self._times.taken(plan, number)
                 hopeless = taken is not None and taken > _HOPELESS * trials.usual
-                if runs >= TRIAL_RUNS or hopeless:
+                if self._beside or runs >= TRIAL_RUNS or hopeless:
                     trials.rivals.pop(0)
                     trials.asked = False
                     self.due = True
@@ -117,14 +139,23 @@ class PlanTrials:
                 self.due = trials.waited % _PATIENCE == 0 and (
                     rival in prepared or not trials.asked
                 )
-        elif trials.left and runs >= MEASURED_RUNS:
-            self.due = self._vary(trials, plan)
+        elif runs >= MEASURED_RUNS:
+            if trials.left:
+                self.due = self._vary(trials, plan)
+            elif self._beside:
+                self.due = self._compare_again(trials, plan)
 
     @property
     def ended(self) -> bool:
         """Whether nothing more is to be tried in the present state, as far as is known."""
         trials = self._present
         return trials is None or not (trials.rivals or (trials.left and trials.changes))
+
+    @property
+    def settled(self) -> bool:
+        """Whether all was tried in the present state, and the closest ones were compared once more."""
+        trials = self._present
+        return trials is not None and trials.again > 0 and self.ended
 
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state."""
@@ -159,7 +190,7 @@ class PlanTrials:
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
         return saving > needed
 
-    def _begin(self, plan: PlanNode, usual: float) -> None:
+    def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         if len(self._states) >= _STATES:
             del self._states[next(iter(self._states))]
         least = self._cache.cost
@@ -175,13 +206,18 @@ class PlanTrials:
             if rival is not None and rival != plan and rival.cost <= _NEAR * least
         ]
         near = near[: min(_MOST_AT_FIRST, self._policy.trials)]
+        ready: list[PlanNode] = []
+        if self._beside:
+            dearest = _SERVED_NEAR * least
+            ready = [p for p in served if p != plan and p not in near]
+            ready = [p for p in ready if self._cache.cost_of(p) <= dearest][:_MOST_SERVED]
         self._states[self._cache.catalogue.state] = _Trials(
             usual,
-            near,
+            ready + near,
             self._policy.trials - len(near) if self._varies else 0,
             plan,
             _changes(plan),
-            {plan, *near},
+            {plan, *ready, *near},
         )
 
     def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
@@ -203,6 +239,21 @@ class PlanTrials:
             trials.rivals.append(rival)
             trials.seen.add(rival)
             trials.asked = False
+        return bool(trials.rivals)
+
+    def _compare_again(self, trials: _Trials, plan: PlanNode) -> bool:
+        """Have the closest plans compared once more: one comparison of what takes about as long may be wrong."""
+        trials.quiet += 1
+        state = self._cache.catalogue.state
+        slower = trials.quiet > _LEAST_BETWEEN and self._times.slower(plan, state, _SLOWER)
+        if trials.quiet <= trials.again and not slower:
+            return False
+        if slower:
+            self._times.outdate(plan, state)
+        close = self._times.near(plan, state, _CLOSE)
+        trials.rivals = list(close)[:_COMPARED_AGAIN]
+        trials.asked, trials.quiet = False, 0
+        trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
 
     def _otherwise(self, plan: PlanNode) -> PlanNode | None:

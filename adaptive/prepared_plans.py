@@ -40,6 +40,11 @@ class PreparedPlans(Collection[PlanNode]):
     def __len__(self) -> int:
         return len(self._served)
 
+    @property
+    def served(self) -> tuple[PlanNode, ...]:
+        """Those that have run, the one used last standing first."""
+        return tuple(plan for plan in reversed(self._served) if self._served[plan])
+
     def serve(self, plan: PlanNode) -> None:
         """A plan runs from now on."""
         self._served.pop(plan, None)

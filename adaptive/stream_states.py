@@ -75,9 +75,9 @@ class StreamStates:
         """
         levels = {key: math.log(max(0.0, count) + _SLACK) for key, count in rows.items()}
         if _apart(self._present, levels) > SAME_STATE:
-            near = min(self._known, key=lambda state: _apart(state, levels))
-            if _apart(near, levels) > SAME_STATE:
-                like = near.number if _apart(near, levels) <= _ALIKE else None
+            near, apart = self._nearest(levels)
+            if apart > SAME_STATE:
+                like = near.number if apart <= _ALIKE else None
                 near = _State(self._made, levels, near.corrections.copy(), like)
                 self._made += 1
             self._enter(near)
@@ -86,13 +86,30 @@ class StreamStates:
             self._present.levels.setdefault(key, level)
         return self.number
 
+    def _nearest(self, levels: Mapping[object, float]) -> tuple[_State, float]:
+        near, apart = self._known[-1], math.inf
+        for state in reversed(self._known):
+            if (distance := _apart(state, levels, apart)) < apart:
+                near, apart = state, distance
+        return near, apart
+
     def _enter(self, state: _State) -> None:
         others = [known for known in self._known if known is not state]
         self._known = [*others[-_REMEMBERED + 1 :], state]
         self._present = state
 
 
-def _apart(state: _State, levels: Mapping[object, float]) -> float:
-    """The largest difference of a number, as a logarithm; what only one of them knows does not count."""
-    common = levels.keys() & state.levels.keys()
-    return max((abs(levels[key] - state.levels[key]) for key in common), default=0.0)
+def _apart(state: _State, levels: Mapping[object, float], far: float = math.inf) -> float:
+    """The largest difference of a number, as a logarithm; what only one of them knows does not count.
+
+    From `far` on it is not known by how much they differ.
+    """
+    apart, others = 0.0, state.levels
+    for key, level in levels.items():
+        if (other := others.get(key)) is not None:
+            difference = abs(level - other)
+            if difference > apart:
+                apart = difference
+                if apart >= far:
+                    break
+    return apart

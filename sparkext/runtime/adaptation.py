@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+import time as clock
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptive import FilterCounts, Join, OperatorCounts, PlanFollower, PlanNode, Scan, Switch
+from adaptive import (
+    DecisionBudget,
+    FilterCounts,
+    Join,
+    OperatorCounts,
+    PlanFollower,
+    PlanNode,
+    Scan,
+    Switch,
+)
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
@@ -71,9 +81,15 @@ class Adaptation:
         self._slow_news = False
         self._slow_patience = 1
         self._until_slow_news = 0
+        self._budget = DecisionBudget()
 
     def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
+        began = clock.perf_counter()
+        self._decide(news, instant)
+        self._budget.spend(clock.perf_counter() - began)
+
+    def _decide(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         changed = False
         self._take_ready(instant)
         if news is not None:
@@ -94,6 +110,9 @@ class Adaptation:
             else:
                 self._wanted = orders
                 self._switch(instant)
+            if decision.beside is not None:
+                tried = self._with(cluster.place, decision.beside)
+                self.orders.prepare(tried, self._is_ready, self._failed.append)
         if self._observed:
             self._wait_for_more_news(changed)
         self._reconsider = False
@@ -134,8 +153,9 @@ class Adaptation:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is to be decided although nothing has drifted."""
-        return bool(self._ready) or bool(self._failed) or self._reconsider
+        """Whether something is to be decided although nothing has drifted, and may be now."""
+        due = bool(self._ready) or bool(self._failed) or self._reconsider
+        return due and self._budget.affordable
 
     def after(
         self,
@@ -147,6 +167,7 @@ class Adaptation:
 
         `counted_filters` gives what was counted of filters that are placed by cost.
         """
+        self._budget.earn(seconds)
         use = self._plans.use
         use.runs += 1
         # Plans that come back have been counted before: not the switch, their own runs decide.

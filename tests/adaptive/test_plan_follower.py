@@ -73,6 +73,9 @@ class Run:
             assert decision.plan in follower.kept
             follower.switched(decision.plan, self.now)
             self.spent += 50.0
+        if decision.beside is not None:
+            self.asked.append(decision.beside)
+            self.pending.append((self.takes, decision.beside))
         self.spent += follower.cache.cost_of(follower.current)
         self.hindsight += follower.cache.cost
         for plan in follower.kept:

@@ -192,6 +192,45 @@ def test_the_best_plan_is_found_though_nothing_is_new_any_more(
     engine.close()
 
 
+def test_what_is_not_new_is_looked_at_again_when_that_can_be_afforded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query = by_cost(engine.register_query(QUERY.format(name="afforded")))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    decisions: list[bool] = []
+    decide = adaptation._decide
+    adaptation._decide = lambda news, instant: (  # type: ignore[method-assign]
+        decisions.append(news is not None),
+        decide(news, instant),
+    )[1]
+    first, others = contents(1)
+    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
+    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+
+    def decided(second: int) -> list[bool]:
+        decisions.clear()
+        adaptation._reconsider = True
+        engine.stream(STREAM).push(triples, time=second * 1000)
+        engine.advance_to(second * 1000)
+        settle(engine)
+        assert answers(query) == expected(1)
+        return decisions
+
+    for second in range(1, 10):
+        decided(second)
+    adaptation._budget.spend(1.0)
+    assert decided(10) == []
+    adaptation._budget.earn(20.0)
+    assert decided(11) == [False]
+    adaptation._budget.spend(1.0)
+    decisions.clear()
+    evaluate(engine, 12)  # other rooms: that is news, and cannot wait
+    assert decisions == [True]
+    engine.close()
+
+
 def test_other_plans_run_once_and_the_query_keeps_its_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,0 +1,45 @@
+"""How often plans are looked at again where evaluations are short and deciding is not."""
+
+from __future__ import annotations
+
+import math
+
+# Deciding anew may take this share of the time of evaluations.
+_SHARE = 0.1
+
+# What is saved up at most, in seconds, and is there at the beginning.
+_SAVED = 0.05
+
+
+class DecisionBudget:
+    """Seconds that decisions may take: a share of those of evaluations, saved up while nothing is decided.
+
+    A decision can be had as long as something is left, however long it will take; what it took beyond that is saved
+    up again before the next one.
+
+    >>> budget = DecisionBudget()
+    >>> budget.spend(0.060); budget.affordable
+    False
+    >>> for _ in range(40): budget.earn(0.003)                    # evaluations of 3 ms
+    >>> budget.affordable
+    True
+    """
+
+    def __init__(self, share: float = _SHARE, saved: float = _SAVED) -> None:
+        self._share = share
+        self._most = saved
+        self._left = saved
+
+    @property
+    def affordable(self) -> bool:
+        """Whether a decision may be taken."""
+        return self._left > 0.0
+
+    def earn(self, seconds: float) -> None:
+        """An evaluation took so long, without decisions."""
+        if seconds > 0.0 and math.isfinite(seconds):
+            self._left = min(self._most, self._left + self._share * seconds)
+
+    def spend(self, seconds: float) -> None:
+        """A decision took so long."""
+        self._left -= max(0.0, seconds)
