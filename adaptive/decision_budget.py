@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 # Deciding anew may take this share of the time of evaluations.
 _SHARE = 0.1
 
@@ -25,10 +23,8 @@ class DecisionBudget:
     True
     """
 
-    def __init__(self, share: float = _SHARE, saved: float = _SAVED) -> None:
-        self._share = share
-        self._most = saved
-        self._left = saved
+    def __init__(self) -> None:
+        self._left = _SAVED
 
     @property
     def affordable(self) -> bool:
@@ -37,9 +33,8 @@ class DecisionBudget:
 
     def earn(self, seconds: float) -> None:
         """An evaluation took so long, without decisions."""
-        if seconds > 0.0 and math.isfinite(seconds):
-            self._left = min(self._most, self._left + self._share * seconds)
+        self._left = min(_SAVED, self._left + _SHARE * seconds)
 
     def spend(self, seconds: float) -> None:
         """A decision took so long."""
-        self._left -= max(0.0, seconds)
+        self._left -= seconds

@@ -8,11 +8,12 @@ compare; runs at different times, in which a machine is not as fast as in others
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
 from statistics import median
 
 from adaptive.plan import PlanNode
+from adaptive.recent import Recent
 
 MEASURED_RUNS = 3
 """Runs of a plan in a state from which on its times say something."""
@@ -79,16 +80,12 @@ class _State:
     __slots__ = ("plans", "scale")
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[PlanNode, _Times] = OrderedDict()
+        self.plans = Recent[PlanNode, _Times](_PLANS)
         self.scale = 1.0
 
     def of(self, plan: PlanNode) -> _Times:
         """The times of a plan, which counts as noted last."""
-        times = self.plans.setdefault(plan, _Times())
-        self.plans.move_to_end(plan)
-        if len(self.plans) > _PLANS:
-            self.plans.popitem(last=False)
-        return times
+        return self.plans.keep(plan, self.plans.get(plan) or _Times())
 
     def note(self, plan: PlanNode, microseconds: float) -> None:
         """One run; the scale is what holds for most plans that were measured in both ways."""
@@ -137,7 +134,7 @@ class MeasuredTimes:
     """
 
     def __init__(self) -> None:
-        self._states: OrderedDict[int, _State] = OrderedDict()
+        self._states = Recent[int, _State](_STATES)
 
     def note(self, plan: PlanNode, state: int, microseconds: float) -> None:
         """A plan has run once, in that state."""
@@ -230,7 +227,7 @@ class MeasuredTimes:
         scale = cost_of(base) / found[base]
         return {plan: scale * taken for plan, taken in found.items() if plan != running}
 
-    def near(self, running: PlanNode, state: int, factor: float) -> Iterable[PlanNode]:
+    def near(self, running: PlanNode, state: int, factor: float) -> list[PlanNode]:
         """The other plans that take less than `factor` times as long as the running one there, the fastest first.
 
         Only those that were compared with others are told.
@@ -239,7 +236,7 @@ class MeasuredTimes:
         >>> times, plan, near, far = MeasuredTimes(), Scan("a"), Scan("b"), Scan("c")
         >>> times.compared(near, plan, 0, 1.1, latest=50.0)
         >>> times.compared(far, plan, 0, 3.0, latest=50.0)
-        >>> list(times.near(plan, 0, 1.25)) == [near]
+        >>> times.near(plan, 0, 1.25) == [near]
         True
         """
         known = self._states.get(state)
@@ -255,8 +252,4 @@ class MeasuredTimes:
         return sorted(close, key=others.__getitem__)
 
     def _of(self, state: int) -> _State:
-        known = self._states.setdefault(state, _State())
-        self._states.move_to_end(state)
-        if len(self._states) > _STATES:
-            self._states.popitem(last=False)
-        return known
+        return self._states.keep(state, self._states.get(state) or _State())

@@ -27,7 +27,11 @@ class Decision:
 
 @dataclass(frozen=True)
 class Switch:
-    """One change of plan: when, from and to what, expected costs at that time, and its cause."""
+    """One change of plan: when, from and to what, what they should cost, and its cause.
+
+    Costs are in microseconds: those expected at that time, or, in a state of the streams in which all was tried, those
+    that were measured there, or expected when costs were looked at last.
+    """
 
     time: float
     old: PlanNode

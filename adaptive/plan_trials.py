@@ -250,8 +250,7 @@ class PlanTrials:
             return False
         if slower:
             self._times.outdate(plan, state)
-        close = self._times.near(plan, state, _CLOSE)
-        trials.rivals = list(close)[:_COMPARED_AGAIN]
+        trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
         trials.asked, trials.quiet = False, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)

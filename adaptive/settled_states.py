@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from adaptive.plan import PlanNode
+from adaptive.recent import Recent
 
 # Every so many decisions in such a state, costs are looked at all the same: the streams may have drifted within it.
 _LOOK_EVERY = 8
@@ -45,10 +45,8 @@ class SettledStates:
 
     def __init__(self, margin: float) -> None:
         self._margin = margin
-        self._decisions: OrderedDict[int, int] = OrderedDict()
-        self._costs: OrderedDict[tuple[int, PlanNode, PlanNode], tuple[float, float]] = (
-            OrderedDict()
-        )
+        self._decisions = Recent[int, int](_REMEMBERED)
+        self._costs = Recent[tuple[int, PlanNode, PlanNode], tuple[float, float]](_REMEMBERED)
 
     def choice(
         self,
@@ -59,7 +57,8 @@ class SettledStates:
     ) -> MeasuredChoice | None:
         """The fastest plan of a settled state, by what plans took there; None: costs are to be looked at.
 
-        That is so where the fastest is not prepared, nothing is known of the running plan, and every eighth time.
+        That is so where the fastest is not prepared, where neither what the running plan takes there nor what the
+        change of plan should cost is known, and every eighth time.
         """
         ready = [plan for plan in taken if plan in prepared]
         if not ready or not self._without_costs(state):
@@ -76,14 +75,8 @@ class SettledStates:
         return None if costs is None else MeasuredChoice(best, *costs, None)
 
     def _without_costs(self, state: int) -> bool:
-        self._decisions[state] = self._decisions.pop(state, 0) + 1
-        if len(self._decisions) > _REMEMBERED:
-            self._decisions.popitem(last=False)
-        return self._decisions[state] % _LOOK_EVERY != 0
+        return self._decisions.keep(state, self._decisions.get(state, 0) + 1) % _LOOK_EVERY != 0
 
     def looked(self, state: int, old: PlanNode, new: PlanNode, costs: tuple[float, float]) -> None:
         """One plan gave way to another, which should cost so much and so much."""
-        self._costs[state, old, new] = costs
-        self._costs.move_to_end((state, old, new))
-        if len(self._costs) > _REMEMBERED:
-            self._costs.popitem(last=False)
+        self._costs.keep((state, old, new), costs)

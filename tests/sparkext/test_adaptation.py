@@ -71,12 +71,16 @@ def contents(second: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]
     )
 
 
-def evaluate(engine: Engine, second: int) -> None:
-    """Push one second of the stream and have it answered."""
+def sighted(second: int) -> list[tuple[str, str, str]]:
+    """The triples of a second."""
     first, others = contents(second)
     triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
-    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
-    engine.stream(STREAM).push(triples, time=second * 1000)
+    return triples + [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+
+
+def evaluate(engine: Engine, second: int) -> None:
+    """Push one second of the stream and have it answered."""
+    engine.stream(STREAM).push(sighted(second), time=second * 1000)
     engine.advance_to(second * 1000)
 
 
@@ -180,9 +184,7 @@ def test_the_best_plan_is_found_though_nothing_is_new_any_more(
     adaptation = query._adaptation
     assert adaptation is not None
     (cluster,) = adaptation.clusters
-    first, others = contents(1)
-    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
-    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+    triples = sighted(1)
     for second in range(1, 40):  # the same content again and again: news at the first only
         engine.stream(STREAM).push(triples, time=second * 1000)
         engine.advance_to(second * 1000)
@@ -205,9 +207,7 @@ def test_what_is_not_new_is_looked_at_again_when_that_can_be_afforded(
         decisions.append(news is not None),
         decide(news, instant),
     )[1]
-    first, others = contents(1)
-    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
-    triples += [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
+    triples = sighted(1)
 
     def decided(second: int) -> list[bool]:
         decisions.clear()
