@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from adaptive.cost_model import JoinCosts
@@ -19,7 +18,6 @@ from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
 from adaptive.plan import PlanNode, describe
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_moves import moves
 from adaptive.plan_prices import PlanPrices
 from adaptive.plan_switch import Decision, Switch
 from adaptive.plan_trials import PlanTrials
@@ -30,11 +28,9 @@ from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.settled_states import SettledStates
 from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.sub_plans import Touched
-from adaptive.switch_cause import Snapshot, cause, snapshot
+from adaptive.switch_history import SwitchHistory
 from adaptive.switching import Regimes, SwitchPolicy
 from adaptive.wanted_plans import WantedPlans
-
-_REMEMBERED_SWITCHES = 10_000
 
 # A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
 _HOPELESS = 20.0
@@ -107,7 +103,8 @@ class PlanFollower:
         self._regimes = Regimes(self.policy)
         self._regime = self._current
         self._latest = 0.0
-        self._history: deque[Switch] = deque(maxlen=_REMEMBERED_SWITCHES)
+        items = () if self._filters is None else self._filters.cache.items.items
+        self._history = SwitchHistory(graph, catalogue, items)
         self._times = MeasuredTimes()
         self._newest = catalogue.state
         self._trials: PlanTrials | None = None
@@ -119,7 +116,6 @@ class PlanFollower:
         self._because = ""
         self._none_faster = False
         self._costs: tuple[float, float] | None = None
-        self._known: Snapshot = snapshot(graph, catalogue)
 
     @property
     def cache(self) -> PlanCache | PlacedPlanCache:
@@ -128,6 +124,11 @@ class PlanFollower:
             self._outdated = False
             self._took(self._cache.apply({}))
         return self._cache
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether the plan cache has the costs of now; where times decide, they are computed when asked for."""
+        return not self._outdated
 
     def _took(self, touched: Touched) -> None:
         self.updates += bool(touched.entries or touched.rebuilt)
@@ -157,7 +158,7 @@ class PlanFollower:
     @property
     def history(self) -> tuple[Switch, ...]:
         """All switches, the latest last (the last 10,000 of them)."""
-        return tuple(self._history)
+        return self._history.switches
 
     def observe(
         self,
@@ -311,29 +312,12 @@ class PlanFollower:
         self._prepared.serve(plan)
         if old == plan:
             return
-        known = snapshot(self._cache.graph, self._catalogue)
-        state, costs = self._catalogue.state, self._costs
+        costs = self._costs
         if costs is None:
             costs = (self.cache.cost_of(old), self.cache.cost_of(plan))
-            self._settled.looked(state, old, plan, costs)
+            self._settled.looked(self._catalogue.state, old, plan, costs)
         self._costs = None
-        self._history.append(
-            Switch(
-                instant,
-                old,
-                plan,
-                *costs,
-                self._because or cause(self._known, known),
-                self._moves(old, plan),
-            )
-        )
-        self._known = known
-
-    def _moves(self, old: PlanNode, new: PlanNode) -> tuple[str, ...]:
-        if self._filters is None:
-            return ()
-        items = self._filters.cache.items.items
-        return moves(old, new, {i.name: "bind" if i.filter is None else "filter" for i in items})
+        self._history.add(instant, old, plan, costs, self._because)
 
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
@@ -430,22 +414,26 @@ class PlanFollower:
         self._outdated, self._none_faster, self._because = True, True, ""
         self._seen(found.plan)
         costs = found.running, found.chosen
+        again = trials.step(self._failed)
         if found.plan == self._current:
-            return self._stay("measured to be the fastest", *costs)
+            stay = self._stay("measured to be the fastest", *costs)
+            return self._tried(again, *costs) or stay
         verdict = self.policy.decide(*costs, True, self._regimes.lasting)
         if verdict.kind == "stay":
-            return self._stay(verdict.reason, *costs, verdict.saving)
+            stay = self._stay(verdict.reason, *costs, verdict.saving)
+            return self._tried(again, *costs) or stay
+        beside = self._asked(again) if again != found.plan else None
         if found.ratio is not None and state == self._decided_in:
             self._because = f"measured: {found.ratio:.2f} of the time"
         self._costs = costs
-        return Decision("switch", found.plan, verdict.saving, verdict.reason, *costs)
+        return Decision("switch", found.plan, verdict.saving, verdict.reason, *costs, beside)
 
     def _stay(self, reason: str, cost: float, best: float, saving: float = 0.0) -> Decision:
         return Decision("stay", self._current, saving, reason, cost, best)
 
     def _tried(self, trial: PlanNode | None, cost: float, best: float) -> Decision | None:
         """Have a plan that should cost about as much run, or be prepared for that."""
-        if trial is None:
+        if trial is None or trial == self._current:
             return None
         if trial in self._prepared and not self._rehearses:
             self._because = "tried, as it should cost about as much"

@@ -153,9 +153,9 @@ class PlanTrials:
 
     @property
     def settled(self) -> bool:
-        """Whether all was tried in the present state, and the closest ones were compared once more."""
+        """Whether all was tried in the present state, so that no more than comparing the closest ones again is left."""
         trials = self._present
-        return trials is not None and trials.again > 0 and self.ended
+        return trials is not None and trials.again > 0
 
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from adaptive.errors import QueryGraphError, StatisticsError
@@ -87,6 +87,21 @@ class RelationStatistics:
         (100.0, 3.0)
         """
         return 2.0 * self.rows if self.changed is None else self.changed
+
+    def column(self, variable: str) -> ColumnStatistics:
+        """Statistics of one variable, its distinct count never above the rows.
+
+        A variable without statistics counts as different in every row, as a key is.
+
+        >>> RelationStatistics(50.0, {"a": ColumnStatistics(80.0)}).column("a").distinct
+        50.0
+        """
+        known = self.columns.get(variable)
+        if known is None:
+            return ColumnStatistics(max(1.0, self.rows))
+        # At least one value: an empty column joins to nothing by its row count, not by 1/0.
+        distinct = max(1.0, min(known.distinct, self.rows))
+        return known if distinct == known.distinct else replace(known, distinct=distinct)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from adaptive.plan import PlanNode
 from adaptive.recent import Recent
 
 # Every so many decisions in such a state, costs are looked at all the same: the streams may have drifted within it.
-_LOOK_EVERY = 8
+_LOOK_EVERY = 16
 
 # States, and changes of plan in them, that are remembered.
 _REMEMBERED = 64
@@ -58,7 +58,7 @@ class SettledStates:
         """The fastest plan of a settled state, by what plans took there; None: costs are to be looked at.
 
         That is so where the fastest is not prepared, where neither what the running plan takes there nor what the
-        change of plan should cost is known, and every eighth time.
+        change of plan should cost is known, and every sixteenth time.
         """
         ready = [plan for plan in taken if plan in prepared]
         if not ready or not self._without_costs(state):

@@ -111,13 +111,7 @@ class Catalogue:
 
         A variable without statistics counts as different in every row, as a key is.
         """
-        relation = self[name]
-        column = relation.columns.get(variable)
-        if column is None:
-            return ColumnStatistics(max(1.0, relation.rows))
-        # At least one value: an empty column joins to nothing by its row count, not by 1/0.
-        distinct = max(1.0, min(column.distinct, relation.rows))
-        return column if distinct == column.distinct else replace(column, distinct=distinct)
+        return self[name].column(variable)
 
     def changed_rows(self, relation: Relation) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""

@@ -24,7 +24,7 @@ _Change = tuple[_Kind, tuple[str, ...], float, float]
 class Snapshot:
     """Everything that plans are chosen by, at one instant; holds what the catalogue held."""
 
-    relations: Mapping[str, tuple[RelationStatistics, Mapping[str, ColumnStatistics]]]
+    relations: Mapping[str, RelationStatistics]
     matches: Mapping[tuple[str, str], float]
     corrections: Mapping[frozenset[str], float]
     filters: Mapping[str, tuple[float | None, float | None]]
@@ -50,13 +50,7 @@ def snapshot(graph: QueryGraph, catalogue: Catalogue) -> Snapshot:
             known = catalogue.filter(extend.name).call_us
             filters[extend.name] = (None, extend.price.call_us if known is None else known)
     return Snapshot(
-        {
-            r.name: (
-                catalogue[r.name],
-                {variable: catalogue.column(r.name, variable) for variable in r.variables},
-            )
-            for r in graph.relations
-        },
+        {r.name: catalogue[r.name] for r in graph.relations},
         {pair: n for pair, n in catalogue.matches().items() if names.keys() >= set(pair)},
         {s: f for s, f in catalogue.corrections.in_use().items() if names.keys() >= s},
         filters,
@@ -67,8 +61,7 @@ def cause(before: Snapshot, after: Snapshot) -> str:
     """The statistic that changed by the largest factor, of equal ones the first.
 
     >>> def of(now, range): return Snapshot(
-    ...     {"now": (RelationStatistics(now, {}), {}), "w30": (RelationStatistics(range, {}), {})},
-    ...     {}, {}, {})
+    ...     {"now": RelationStatistics(now, {}), "w30": RelationStatistics(range, {})}, {}, {}, {})
     >>> cause(of(20.0, 50.0), of(4e3, 60.0))
     'rows of now: 20 -> 4,000'
     """
@@ -87,13 +80,16 @@ def cause(before: Snapshot, after: Snapshot) -> str:
 
 
 def _changes(before: Snapshot, after: Snapshot) -> Iterator[_Change]:
-    known = before.relations
-    for name, (now, _) in after.relations.items():
-        if name in known:
-            yield "rows", (name,), known[name][0].rows, now.rows
-            # Next to nothing, where little changes: not worth a word below some rows.
-            was_changed = max(_FEW_CHANGED, known[name][0].changed_rows)
-            yield "changed", (name,), was_changed, max(_FEW_CHANGED, now.changed_rows)
+    others = [
+        (name, was, now)
+        for name, now in after.relations.items()
+        if (was := before.relations.get(name)) is not None and was is not now
+    ]
+    for name, was, now in others:
+        yield "rows", (name,), was.rows, now.rows
+        # Next to nothing, where little changes: not worth a word below some rows.
+        was_changed = max(_FEW_CHANGED, was.changed_rows)
+        yield "changed", (name,), was_changed, max(_FEW_CHANGED, now.changed_rows)
     for pair, rows in after.matches.items():
         if pair in before.matches:
             yield "pair", pair, before.matches[pair], rows
@@ -102,12 +98,11 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[_Change]:
         old = before.corrections.get(relations, 0.0)
         if old != factor:
             yield "counted", tuple(sorted(relations)), math.exp(old), math.exp(factor)
-    for name, (_, columns) in after.relations.items():
-        for variable, column in columns.items():
-            was = known[name][1].get(variable) if name in known else None
-            if was is not None and was is not column:
-                yield "values", (variable, name), was.distinct, column.distinct
-                yield "frequent", (variable, name), _most(was), _most(column)
+    for name, was, now in others:
+        for variable in now.columns:
+            column, before_it = now.column(variable), was.column(variable)
+            yield "values", (variable, name), before_it.distinct, column.distinct
+            yield "frequent", (variable, name), _most(before_it), _most(column)
     kinds: tuple[tuple[_Kind, int], ...] = (("selectivity", 0), ("call", 1))
     for kind, place in kinds:
         for name, values in after.filters.items():

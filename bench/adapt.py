@@ -62,7 +62,7 @@ QUICK_STREAMS = ("figure 3", "three windows", "steady")
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.app.name": "bench",
-    "spark.driver.memory": "6g",
+    "spark.driver.memory": "8g",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

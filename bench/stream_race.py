@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -37,7 +38,8 @@ SETTLED_AFTER = 12
 # What took this many times as long as the fastest order of a batch is not run there again.
 OUT_OF_REACH = 1.4
 
-# A plan that takes longer than this in the warm-up is not run again.
+# A plan that takes longer than this in the warm-up is not run again, and its first runs are given up then: some would
+# make more rows than memory holds.
 TOO_LONG_MS = 2_500.0
 
 # A plan that the engine prepares meanwhile is waited for at most this long.
@@ -175,6 +177,12 @@ class StreamRace:
         table, _ = self._query.run_with(order.plans)
         return (time.perf_counter() - started) * 1e3, table
 
+    def _first_run(self, order: Order) -> float:
+        """The milliseconds of a run of plans that may take for ever; infinity where it was given up."""
+        plans = order.plans
+        nanos = self._query._jvm.rehearse(plans.jvm, plans.slices, round(TOO_LONG_MS * 1e6))
+        return nanos / 1e6 if nanos >= 0 else math.inf
+
     # -- warm-up ---------------------------------------------------------------------------------
 
     def _settle(self, taken: dict[PlanNode, None]) -> None:
@@ -209,10 +217,10 @@ class StreamRace:
         for plan in candidates:
             self._orders[plan] = Order(self._query.compile((plan,)))
         bounds = [HOPELESS_AT_FIRST] + [HOPELESS_SO_FAR] * (self._effort.warm_rounds - 1)
-        self._warm_round(1)
+        self._warm_round(self._first_run)
         for bound in bounds:
             self._keep_hopeful(*bound)
-            self._warm_round(WARM_RUNS)
+            self._warm_round(*[lambda order: self._run_fixed(order)[0]] * WARM_RUNS)
         self._keep_hopeful(*HOPELESS)
 
     def _keep_hopeful(self, in_phase: float, in_all: float) -> None:
@@ -227,13 +235,13 @@ class StreamRace:
         self._orders = {p: order for p, order in self._orders.items() if p in chosen}
         progress(f"  {self._kind.name}: {len(self._orders)} orders are left")
 
-    def _warm_round(self, runs: int) -> None:
+    def _warm_round(self, *runs: Callable[[Order], float]) -> None:
         for phase in range(len(self._kind.phases)):
             self._evaluate(phase)
             self._wait_for_preparation()
             for order in self._orders.values():
-                for _ in range(0 if order.slow else runs):
-                    order.warm.setdefault(phase, []).append(self._run_fixed(order)[0])
+                for run in () if order.slow else runs:
+                    order.warm.setdefault(phase, []).append(run(order))
 
     # -- measuring -------------------------------------------------------------------------------
 

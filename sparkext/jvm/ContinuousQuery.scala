@@ -36,7 +36,10 @@ final class ContinuousQuery(
   def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
 
   /** Executes other plans from now on. */
-  def replacePlans(others: QueryPlans): Unit = plans = others
+  def replacePlans(others: QueryPlans): Unit = {
+    if (others ne plans) plans.release()
+    plans = others
+  }
 
   /** What is watched before each evaluation, one for each join cluster. */
   def addStatistics(cluster: ClusterStatistics): Unit = statistics += cluster
@@ -113,7 +116,7 @@ final class ContinuousQuery(
 
   /** As `evaluate`, by other plans from now on: a change of plans is no call of its own. */
   def evaluateWith(others: QueryPlans, bounds: String, slices: Int, ask: Boolean): String = {
-    plans = others
+    replacePlans(others)
     evaluate(bounds, slices, ask)
   }
 
@@ -128,6 +131,7 @@ final class ContinuousQuery(
       val ended = if (slices == 0) RunLimit.within(SparkContext.getActive.get, most)(others.run(slices)) else { others.run(slices); true }
       if (ended) System.nanoTime() - began else -1L
     } finally {
+      if (others ne plans) others.release()
       sites.foreach(_.collect())
       if (makesTerms) dictionary.sweepUnreferenced()
     }

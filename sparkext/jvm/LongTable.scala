@@ -35,6 +35,14 @@ final class LongTable(val arity: Int, initialRows: Int = 16) {
 
   def clear(): Unit = rows = 0
 
+  /** As `clear`, with room for no more than so many cells kept. */
+  def release(most: Int): Unit = {
+    rows = 0
+    if (cells.length > most) cells = new Array[Long](math.max(1, arity))
+  }
+
+  def memoryBytes: Long = 8L * cells.length
+
   /** The rows as one exact array (a copy). */
   def toArray: Array[Long] = java.util.Arrays.copyOf(cells, rows * arity)
 

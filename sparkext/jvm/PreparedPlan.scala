@@ -30,6 +30,10 @@ trait ExecutablePlan {
   /** Their row counts alone, in the same order. */
   def rowCounts(): Seq[Long]
   def treeString: String
+  /** Forgets the rows of the last run: others run from now on. */
+  def release(): Unit = ()
+  /** What is held of the rows of the last run. */
+  def memoryBytes: Long = 0L
 }
 
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
@@ -125,6 +129,9 @@ final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, v
       }
     }
   }
+
+  override def release(): Unit = if (kept != null) stages.foreach(_.release())
+  override def memoryBytes: Long = if (kept == null) 0L else stages.map(_.memoryBytes).sum
 
   /** The time that a quarter of so many runs stayed below, after as many to warm up. */
   def quickNanosOnDriver(runs: Int): Long = quickNanos(runs)(runOnDriver())

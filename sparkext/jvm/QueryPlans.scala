@@ -31,6 +31,12 @@ final class QueryPlans(main: ExecutablePlan) {
   def rowCounts(): String = all.map(_.rowCounts().mkString("[", ",", "]")).mkString("[", ",", "]")
 
   def planTree(): String = QueryPlans.trees(all)
+
+  /** Forgets the build sides of the last run: up to a plan cache full of plans waits for its turn. */
+  def release(): Unit = all.foreach(_.release())
+
+  /** The build sides that are held of the last run. */
+  def memoryBytes: Long = all.map(_.memoryBytes).sum
 }
 
 private[cqels] object QueryPlans {

@@ -150,6 +150,11 @@ package org.apache.spark.sql.cqels {
 
     def builtRows: Long = builder.rows
 
+    /** Forgets the rows of the last run, and most of the room for them: this plan may not run again for long. */
+    def release(): Unit = if (live) builder.release()
+
+    def memoryBytes: Long = builder.memoryBytes
+
     override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a build side is probed")
     override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
     override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
@@ -170,20 +175,31 @@ package org.apache.spark.sql.cqels {
     def begin(): Unit
     def add(row: InternalRow): Unit
     def end(): Unit
+    /** Forgets the rows; how many there were stays known. */
+    def release(): Unit
+    def memoryBytes: Long
+  }
+
+  private object IdStage {
+    /** Room for so many cells is kept for the next run: 16 MiB, which takes some milliseconds to get again. */
+    final val KeptCells = 1 << 21
   }
 
   private final class IdStage(arity: Int, keys: Array[Int]) extends StageBuilder {
     private val table = new LongTable(arity)
     private val columns = Array.range(0, arity)
-    private var index = StaticIndex.empty(arity, keys)
+    private val none = StaticIndex.empty(arity, keys)
+    private var index = none
     override def current: Any = index
-    override def begin(): Unit = table.clear()
+    override def begin(): Unit = { index = none; table.clear() } // the next rows and the last ones' index need not be held together
     override def add(row: InternalRow): Unit = {
       val at = table.appendRow()
       var c = 0
       while (c < arity) { table.set(at + c, row.getLong(c)); c += 1 }
     }
     override def end(): Unit = { rows = table.rowCount; index = StaticIndex.grouped(table, null, columns, keys) }
+    override def release(): Unit = { index = none; table.release(IdStage.KeptCells) }
+    override def memoryBytes: Long = table.memoryBytes + index.estimatedSize
   }
 
   private final class RowStage(index: RowIndex, output: Seq[Attribute]) extends StageBuilder {
@@ -195,6 +211,8 @@ package org.apache.spark.sql.cqels {
       index.add(row match { case u: UnsafeRow => u; case other => unsafe(other) })
     }
     override def end(): Unit = ()
+    override def release(): Unit = index.clear()
+    override def memoryBytes: Long = index.estimatedSize
   }
 
   private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
@@ -205,5 +223,7 @@ package org.apache.spark.sql.cqels {
     override def begin(): Unit = held.clear()
     override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
     override def end(): Unit = { rows = held.size; array = held.toArray(new Array[InternalRow](0)) }
+    override def release(): Unit = { held.clear(); array = Array.empty }
+    override def memoryBytes: Long = 64L * array.length
   }
 }

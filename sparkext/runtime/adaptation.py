@@ -29,9 +29,6 @@ from sparkext.runtime.join_orders import CompiledPlans, CountedJoins, JoinOrders
 
 logger = logging.getLogger(__name__)
 
-# Counts are read at the first evaluations of a plan, then at every so many of its evaluations.
-FIRST_COUNTED = 3
-COUNTED_EVERY = 8
 # A count that is this many times off what was expected is worth another look at the plan.
 SURPRISE = 1.5
 # What should cost so many times as much as the running plan is not run for trial.
@@ -169,9 +166,8 @@ class Adaptation:
         """
         self._budget.earn(seconds)
         use = self._plans.use
-        use.runs += 1
         # Plans that come back have been counted before: not the switch, their own runs decide.
-        counted = use.runs <= FIRST_COUNTED or use.runs % COUNTED_EVERY == 0
+        counted = use.ran(all(cluster.follower.up_to_date for cluster in self.clusters))
         counts = self._counts(plans, use) if counted else {}
         for cluster in self.clusters:
             found = counts.get(cluster.place, [])

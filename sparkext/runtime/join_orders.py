@@ -30,12 +30,37 @@ CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
 """Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
 
 
+# Rows are read at the first runs of plans, then at every so many of their runs.
+FIRST_COUNTED = 3
+COUNTED_EVERY = 8
+
+
 @dataclass
 class PlansInUse:
     """What stays known of plans while others run: how often they ran, and where they count rows."""
 
     runs: int = 0
+    uncounted: int = 0
+    """Runs since rows were read."""
     places: CountedJoins | None = None
+
+    def ran(self, up_to_date: bool) -> bool:
+        """One more run: whether its rows are to be read.
+
+        They are compared with what is expected; where that is not `up_to_date` and would have to be computed for it,
+        they wait twice as long.
+
+        >>> use = PlansInUse()
+        >>> [run for run in range(1, 41) if use.ran(up_to_date=run < 20)]
+        [1, 2, 3, 11, 19, 35]
+        """
+        self.runs += 1
+        self.uncounted += 1
+        longest = COUNTED_EVERY if up_to_date else 2 * COUNTED_EVERY
+        if self.runs > FIRST_COUNTED and self.uncounted < longest:
+            return False
+        self.uncounted = 0
+        return True
 
 
 @dataclass(frozen=True)

@@ -438,3 +438,18 @@ def test_a_plan_that_goes_otherwise_keeps_relations_for_later(query, chance):
     assert cache.cost_of(plan) >= cache.cost * (1 - 1e-9)
     if not any(first in part and then not in part for part in joined):
         assert cache.cost_of(plan) == pytest.approx(cache.cost)
+
+
+def test_costs_wait_while_the_closest_plans_are_compared_again():
+    machine = Rehearsing(lambda order: 1.0, trials=12, noise=(0.0,))
+    for _ in range(120):
+        machine.evaluate(EQUAL)
+    follower, updates, asked = machine.follower, machine.follower.updates, 0
+    for number in range(320):
+        decision = follower.observe(content(9.9e2 + number % 5, 1e3, 9.8e2))
+        asked += decision.kind == "prepare"  # and is not done
+        follower.executed((), 0.01)
+    assert asked, "some plan was to be compared again"
+    assert follower.updates - updates <= 21
+    assert not follower.up_to_date
+    assert follower.cache.cost and follower.up_to_date

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.runtime.join_orders import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 STREAM = "http://example.org/s"
@@ -84,11 +85,10 @@ FROM NAMED WINDOW :now ON :s [NOW] FROM NAMED WINDOW :w3 ON :s [RANGE PT3S]
 WHERE {{ {" ".join(patterns)} {filters} }}"""
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str) -> None:
-    random = Random(f"orders of a {shape}")
-    query = engine.register_query(query_text(shape, random))
-    stream = engine.stream(STREAM)
+def other_orders(
+    engine: Engine, query: RegisteredQuery, random: Random
+) -> tuple[int, list[CompiledPlans]]:
+    """The place of the query's join cluster, and random trees of it, compiled."""
     (place,) = [n for n, choice in enumerate(query.plans.choices) if choice.search is not None]
     search = query.plans.choices[place].search
     assert search is not None
@@ -100,6 +100,15 @@ def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str)
         given = list(query.plans.orders)
         given[place] = order
         compiled.append(query.compile(tuple(given)))
+    return place, compiled
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str) -> None:
+    random = Random(f"orders of a {shape}")
+    query = engine.register_query(query_text(shape, random))
+    stream = engine.stream(STREAM)
+    place, compiled = other_orders(engine, query, random)
     start = stream.watermark.complete_up_to
     time = max(0, start) + 1000
     sizes = []
@@ -113,6 +122,25 @@ def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str)
             assert Counter(rows(table)) == expected, plans.orders[place]
         time += 1000
     assert max(sizes) > 0, "a query that never answers tells nothing"
+    query.stop()
+
+
+def test_plans_that_wait_for_their_turn_hold_no_build_sides(engine: Engine) -> None:
+    random = Random("build sides")
+    query = engine.register_query(query_text("chain", random))
+    stream = engine.stream(STREAM)
+    _, compiled = other_orders(engine, query, random)
+    time = max(0, stream.watermark.complete_up_to) + 1000
+    stream.push(sorted({live(random) for _ in range(200)}), time=time)
+    engine.advance_to(time)
+    held = []
+    for plans in compiled:
+        query.run_with(plans)
+        held.append(plans.jvm.memoryBytes())
+    query.run_with(compiled[0])
+    left = [plans.jvm.memoryBytes() for plans in compiled]
+    assert max(held[1:]) > 0, "no order has a build side of its own"
+    assert all(now < before for now, before in zip(left[1:], held[1:], strict=True) if before > 0)
     query.stop()
 
 
