@@ -30,6 +30,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 import sparkext
+from adaptive.plan import describe
 from bench import plan_search
 from bench.drifting import DriftingWorld, streams
 from bench.report import Report, progress
@@ -123,6 +124,9 @@ def row(outcome: Outcome) -> dict[str, Any]:
         "batch_ms": [
             {
                 "phase": batch.phase,
+                "state": batch.state,
+                "trying": batch.trying,
+                "order": describe(batch.order),
                 "adaptive": round(adaptive, 2),
                 "optimizer": round(batch.optimizer_ms, 3),
                 "hindsight": round(float(least), 2),

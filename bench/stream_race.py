@@ -85,13 +85,18 @@ class Order:
 
 @dataclass(frozen=True)
 class Batch:
-    """An evaluation by the engine: its milliseconds, those of statistics and decisions within, and its order."""
+    """An evaluation by the engine: its milliseconds, those of statistics and decisions within, and its order.
+
+    `state` is that of the stream; `trying` says that the engine had not tried all there that it wants to try.
+    """
 
     phase: int
     ms: float
     optimizer_ms: float
     order: PlanNode
     answers: int
+    state: int
+    trying: bool
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,16 @@ class StreamRace:
         spent = progress_now.seconds - progress_now.window_seconds - before
         optimizing = progress_now.optimizer_seconds - optimizing
         plan = self._query.plans.orders[0]
-        return Batch(phase, spent * 1e3, optimizing * 1e3, plan, answers.table.num_rows)
+        follower = self._adaptation.clusters[0].follower
+        return Batch(
+            phase,
+            spent * 1e3,
+            optimizing * 1e3,
+            plan,
+            answers.table.num_rows,
+            follower.state,
+            follower.trying,
+        )
 
     def _wait_for_preparation(self) -> None:
         """Let the background finish: it has the rest of the second where this bench goes on at once."""
@@ -181,6 +195,7 @@ class StreamRace:
         """The milliseconds of a run of plans that may take for ever; infinity where it was given up."""
         plans = order.plans
         nanos = self._query._jvm.rehearse(plans.jvm, plans.slices, round(TOO_LONG_MS * 1e6))
+        plans.jvm.release()
         return nanos / 1e6 if nanos >= 0 else math.inf
 
     # -- warm-up ---------------------------------------------------------------------------------

@@ -131,7 +131,6 @@ final class ContinuousQuery(
       val ended = if (slices == 0) RunLimit.within(SparkContext.getActive.get, most)(others.run(slices)) else { others.run(slices); true }
       if (ended) System.nanoTime() - began else -1L
     } finally {
-      if (others ne plans) others.release()
       sites.foreach(_.collect())
       if (makesTerms) dictionary.sweepUnreferenced()
     }

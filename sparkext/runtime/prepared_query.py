@@ -191,7 +191,12 @@ class PreparedQuery:
                 return nanos / 1e9 if nanos >= 0 else math.inf
 
         usual = self._timeline[-1].seconds if self._timeline else 0.0
-        return rehearse(run, plans, self._plans, usual)
+        try:
+            return rehearse(run, plans, self._plans, usual)
+        finally:
+            with self._engine.lock:
+                if plans is not self._plans and not self._closed:
+                    plans.jvm.release()
 
     def _use(self, plans: CompiledPlans) -> None:
         """Run other plans of this query from now on; the JVM is told with the next evaluation."""

@@ -222,7 +222,7 @@ def test_search_is_measured_on_what_it_says(shape: str, holding: list[int]) -> N
 
 def outcome(name: str, adaptive: list[float], fixed: dict[str, tuple[float, ...]]) -> Outcome:
     stream = next(s for s in streams(1) if s.name == name)
-    batches = tuple(Batch(0, ms + 2.0, 1.0, Scan("a"), 5) for ms in adaptive)
+    batches = tuple(Batch(0, ms + 2.0, 1.0, Scan("a"), 5, 0, False) for ms in adaptive)
     return Outcome(stream, batches, tuple(adaptive), fixed, 9, 3, 200.0)
 
 
