@@ -275,9 +275,12 @@ class PlacedPlanCache:
         return report(plan, self.pricing, self.placement, early.cost, late.cost)
 
     def rivals(self) -> tuple[PlanNode, ...]:
-        """The chosen order of joins with all items where H3, or H4, would have them."""
+        """The chosen order of joins with all items where H3, or H4, would have them, and the plan of H4."""
         pricing = self.pricing
-        return tuple(place(self.plan(), pricing, placement) for placement in ("early", "late"))
+        found = [place(self.plan(), pricing, placement) for placement in ("early", "late")]
+        if self._table is not None:
+            found.append(place(self._table.joins_alone(), pricing, "late"))
+        return tuple(found)
 
     def _strategy(self, placement: Placement) -> PlanNode:
         """The plan that H3, or H4, would have; searched anew where that is not the placement."""

@@ -264,20 +264,27 @@ class PlacedTable:
     def plan(self) -> PlanNode:
         """The cheapest plan, read off the table from the top, with the rows and costs of now."""
         if self._plan is None:
-            applied, found = 0, []
-            for component in self.space.components:
-                items = self.items.addable(component) & ~applied
-                applied |= items
-                number = self._sub_plans.number[component]
-                found.append((self._states.state(number, items), component))
-            found.sort(key=lambda each: (self._rows_of[each[0]], each[1]))
-            plans = [self._node(state) for state, _ in found]
-            plan = plans[0]
-            for other in plans[1:]:
-                crossed = [Join(a, b, (), "cross") for a, b in ((plan, other), (other, plan))]
-                plan = min(crossed, key=lambda each: self.pricing.price(each).cost)
-            self._plan = self.pricing.repriced(plan)
+            self._plan = self.pricing.repriced(self._whole(with_items=True))
         return self._plan
+
+    def joins_alone(self) -> PlanNode:
+        """The cheapest order of the joins, with no item anywhere: what is cheapest if all of them come last."""
+        return self._whole(with_items=False)
+
+    def _whole(self, with_items: bool) -> PlanNode:
+        applied, found = 0, []
+        for component in self.space.components:
+            items = self.items.addable(component) & ~applied if with_items else 0
+            applied |= items
+            number = self._sub_plans.number[component]
+            found.append((self._states.state(number, items), component))
+        found.sort(key=lambda each: (self._rows_of[each[0]], each[1]))
+        plans = [self._node(state) for state, _ in found]
+        plan = plans[0]
+        for other in plans[1:]:
+            crossed = [Join(a, b, (), "cross") for a, b in ((plan, other), (other, plan))]
+            plan = min(crossed, key=lambda each: self.pricing.price(each).cost)
+        return plan
 
     def _node(self, state: int) -> PlanNode:
         """The cheapest plan of a state; of equal ones that whose items came with its inputs."""

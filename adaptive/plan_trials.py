@@ -38,9 +38,9 @@ _MOST_AT_FIRST = 3
 # A rival waits for so many runs of the running plan until it is asked for (again).
 _PATIENCE = 4
 
-# What served in another state is ready to be compared: it may cost more times the least, as the model may be wrong, and
-# so many of them are.
-_SERVED_NEAR = 3.0
+# What served in another state is ready to be compared, and is compared where it costs so many times the least, as the
+# model may be wrong; so are plans that have their expensive filters elsewhere. So many of those that served are.
+_MAY_BE_WRONG = 3.0
 _MOST_SERVED = 4
 
 # When all are tried, those within this factor of the running plan are compared once more, at most so many of them;
@@ -83,7 +83,7 @@ class PlanTrials:
     A state of the streams has its trials once: the cheapest plan that goes another way where the
     cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
     together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
-    H4 have them.
+    H4 have them, and the plan that H4 would have by itself.
     They are tried only where finding a faster one would soon pay. With `beside`, trials are no
     evaluations but comparisons with the running plan: then those that served in other states, and those
     that differ little from it, are tried as well, and what takes about as long is compared again, at
@@ -143,7 +143,7 @@ class PlanTrials:
             if trials.left:
                 self.due = self._vary(trials, plan)
             elif self._beside:
-                self.due = self._compare_again(trials, plan)
+                self.due = self._compare_again(trials, plan, prepared.served)
 
     @property
     def ended(self) -> bool:
@@ -193,24 +193,25 @@ class PlanTrials:
     def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         if len(self._states) >= _STATES:
             del self._states[next(iter(self._states))]
-        least = self._cache.cost
+        least, dearest, most = self._cache.cost, _NEAR, _MOST_AT_FIRST
         rivals: list[PlanNode | None]
         if isinstance(self._cache, PlanCache):
             found = self._cache.optimized()
             rivals = [found.plan, self._otherwise(found.plan), *(r.plan for r in found.considered)]
         else:
             rivals = [self._cache.plan(), *self._cache.rivals()]
+            most = len(rivals)
+            if self._beside:
+                dearest = _MAY_BE_WRONG
         near = [
             rival
             for rival in dict.fromkeys(rivals)
-            if rival is not None and rival != plan and rival.cost <= _NEAR * least
+            if rival is not None and rival != plan and rival.cost <= dearest * least
         ]
-        near = near[: min(_MOST_AT_FIRST, self._policy.trials)]
+        near = near[: min(most, self._policy.trials)]
         ready: list[PlanNode] = []
         if self._beside:
-            dearest = _SERVED_NEAR * least
-            ready = [p for p in served if p != plan and p not in near]
-            ready = [p for p in ready if self._cache.cost_of(p) <= dearest][:_MOST_SERVED]
+            ready = self._served_elsewhere({plan, *near}, served)
         self._states[self._cache.catalogue.state] = _Trials(
             usual,
             ready + near,
@@ -219,6 +220,13 @@ class PlanTrials:
             _changes(plan),
             {plan, *ready, *near},
         )
+
+    def _served_elsewhere(
+        self, seen: Collection[PlanNode], served: Iterable[PlanNode]
+    ) -> list[PlanNode]:
+        dearest = _MAY_BE_WRONG * self._cache.cost
+        others = [plan for plan in served if plan not in seen]
+        return [p for p in others if self._cache.cost_of(p) <= dearest][:_MOST_SERVED]
 
     def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
         """Look for one more small change of the running plan, if there are some left to be tried."""
@@ -241,8 +249,11 @@ class PlanTrials:
             trials.asked = False
         return bool(trials.rivals)
 
-    def _compare_again(self, trials: _Trials, plan: PlanNode) -> bool:
-        """Have the closest plans compared once more: one comparison of what takes about as long may be wrong."""
+    def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
+        """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
+
+        What has served elsewhere since the trials began here is compared, too.
+        """
         trials.quiet += 1
         state = self._cache.catalogue.state
         slower = trials.quiet > _LEAST_BETWEEN and self._times.slower(plan, state, _SLOWER)
@@ -251,6 +262,8 @@ class PlanTrials:
         if slower:
             self._times.outdate(plan, state)
         trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
+        trials.rivals += self._served_elsewhere(trials.seen, served)
+        trials.seen.update(trials.rivals)
         trials.asked, trials.quiet = False, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)

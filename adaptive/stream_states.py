@@ -15,6 +15,10 @@ from adaptive.corrections import Corrections
 # A state whose numbers are all within this factor of those of now is the present one.
 SAME_STATE = math.log(1.8)
 
+# From this factor on, another known state may be nearer: it is the present one where it is but so many times as far.
+_LEAVING = math.log(1.35)
+_CLEARLY_NEARER = 0.5
+
 # Within this factor a new state is so much like a known one that plans take about as long, compared with each other.
 _ALIKE = math.log(2.5)
 
@@ -71,17 +75,22 @@ class StreamStates:
     def recognise(self, rows: Mapping[object, float]) -> int:
         """The number of the state in which so many rows are counted, which is the present one from now on.
 
-        One that is new begins with what is known in the one that is most like it.
+        One that is new begins with what is known in the one that is most like it. Between two known ones, the present
+        one is left when the other one is clearly nearer: what was learned there is about these numbers.
         """
         levels = {key: math.log(max(0.0, count) + _SLACK) for key, count in rows.items()}
-        if _apart(self._present, levels) > SAME_STATE:
+        from_present = _apart(self._present, levels)
+        if from_present > _LEAVING:
             near, apart = self._nearest(levels)
-            if apart > SAME_STATE:
+            if from_present > SAME_STATE and apart > SAME_STATE:
                 like = near.number if apart <= _ALIKE else None
                 near = _State(self._made, levels, near.corrections.copy(), like)
                 self._made += 1
-            self._enter(near)
-            self.version += 1
+            elif from_present <= SAME_STATE and apart > _CLEARLY_NEARER * from_present:
+                near = self._present
+            if near is not self._present:
+                self._enter(near)
+                self.version += 1
         for key, level in levels.items():  # what could not be measured so far
             self._present.levels.setdefault(key, level)
         return self.number

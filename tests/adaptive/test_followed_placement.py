@@ -16,6 +16,7 @@ from adaptive.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.switching import SwitchPolicy
 from tests.adaptive.query_graphs import Q2, WINDOW, dblp, statistics
+from tests.adaptive.tunnels import tunnel, tunnel_catalogue
 
 WITHOUT = PrejoinPolicy(enabled=False)
 BELOW = JoinFilter("below", frozenset({"value"}), price=CallPrice(20.0), uncertain=True)
@@ -203,3 +204,35 @@ def test_binds_are_followed_too():
             stream.evaluate(fan_out, likely=0.1)
         assert placed(stream.follower.current) == ("early" if fan_out > 1 else "late")
     assert stream.spent <= 1.1 * stream.better
+
+
+def test_where_the_model_is_wrong_about_late_filters_that_is_found_out():
+    """They should take twice as long as the chosen ones, and take half as long."""
+    graph = tunnel(sensors=("air1", "heat1"))
+    catalogue, now = tunnel_catalogue(graph), 0.0
+    policy = SwitchPolicy(prepare_cost=5_000.0, switch_cost=50.0, trials=12)
+    follower = PlanFollower(
+        graph, catalogue, None, WITHOUT, policy, clock=lambda: now, rehearses=True
+    )
+
+    def late(plan):
+        return {"air1.low", "heat1.low"} <= set(plan.filters)
+
+    def seconds(plan):
+        return 0.025 if late(plan) else max(0.05, follower.cache.cost_of(plan) / 1e6)
+
+    assert not late(follower.current)
+    asked = []
+    for _ in range(60):
+        now += 0.1
+        decision = follower.observe({})
+        for plan in (decision.plan if decision.kind == "prepare" else None, decision.beside):
+            if plan is not None:
+                asked.append(plan)
+                follower.prepared(plan, 0.005, seconds(plan) / seconds(follower.current))
+        if decision.kind == "switch":
+            follower.switched(decision.plan, now)
+        follower.executed((), seconds(follower.current))
+    assert late(follower.current)
+    assert follower.history[-1].cause.startswith("measured")
+    assert len(asked) < 20

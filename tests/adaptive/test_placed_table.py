@@ -134,6 +134,19 @@ def test_a_query_of_four_windows_is_searched_in_a_table(binds):
     assert "were compared" in choice.notes[0]
 
 
+@pytest.mark.parametrize("sensors", [("air1", "heat1"), ("air1", "air2", "heat1", "heat2")])
+def test_the_plan_with_all_filters_last_is_no_dearer_than_that_of_h4(sensors):
+    graph = tunnel(sensors=sensors)
+    cache = PlacedPlanCache(graph, tunnel_catalogue(graph))
+    for rows in (1e3, 50.0):
+        cache.apply({"air1.result": readings(graph, air1=rows)["air1.result"]})
+        last = cache.rivals()[-1]
+        verify(last, graph)
+        assert set(last.filters) >= {f"{name}.low" for name in sensors}
+        assert last.cost == pytest.approx(cache.cost_of(last))
+        assert last.cost <= cache.report(cache.plan()).late_cost * (1 + 1e-9)
+
+
 def test_an_update_touches_what_it_reaches():
     graph = tunnel()
     catalogue = tunnel_catalogue(graph)

@@ -453,3 +453,29 @@ def test_costs_wait_while_the_closest_plans_are_compared_again():
     assert follower.updates - updates <= 21
     assert not follower.up_to_date
     assert follower.cache.cost and follower.up_to_date
+
+
+def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_later():
+    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    follower, usual = machine.follower, machine.follower.current
+    tried = follower.kept
+    changes = [follower.cache.otherwise(*change) for change in small_changes(usual)]
+    untried = [plan for plan in changes if plan is not None and plan not in follower.kept]
+    cost_of = follower.cache.cost_of
+    other = min(untried, key=cost_of)
+    assert cost_of(other) < 1.04 * cost_of(usual), "costs alone would have it stay"
+    follower.observe(content(3e3, 3e3, 3e3))
+    follower.prepared(other, 0.005)
+    follower.switched(other, 1.0)
+    follower.executed((), 0.01)
+    decision = follower.observe(EQUAL)
+    assert decision.kind == "switch" and decision.plan in tried
+    follower.switched(decision.plan, 2.0)
+    assert follower.history[-1].cost_before > follower.history[-1].cost_after
+    follower.executed((), 0.01)
+    machine.asked.clear()
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+    assert describe(other) in {describe(plan) for plan in machine.asked}

@@ -68,6 +68,12 @@ def test_measured_pairs_tell_states_apart_too():
     assert numbers == [0, 0, 1, 0]
 
 
+def test_between_two_states_the_one_that_is_clearly_nearer_is_present():
+    states = StreamStates(Corrections())
+    rows = (100.0, 190.0, 140.0, 112.0, 140.0, 175.0)
+    assert [states.recognise({"now": count}) for count in rows] == [0, 1, 1, 0, 0, 1]
+
+
 def test_what_cannot_be_measured_at_first_is_taken_up_later():
     states = StreamStates(Corrections())
     rows = ({"now": 1e3}, {"now": 1e3, "pair": 10.0}, {"now": 1e3, "pair": 1e5})
