@@ -33,7 +33,7 @@ from adaptive.switching import Regimes, SwitchPolicy
 from adaptive.wanted_plans import WantedPlans
 
 # Where all was tried that should be, a plan that was not is taken to cost so many times the fastest, or more.
-_STRANGE = 1.25
+_UNTRIED = 1.25
 
 # A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
 _HOPELESS = 20.0
@@ -322,6 +322,13 @@ class PlanFollower:
         self._costs = None
         self._history.add(instant, old, plan, costs, self._because)
 
+    @property
+    def _untried(self) -> bool:
+        """Whether all was tried in the present state but the running plan: what should be cheap may take for ever."""
+        if self._trials is None or not self._trials.settled:
+            return False
+        return self._times.taken(self._current, self._catalogue.state) is None
+
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
         cost, best = cache.cost_of(self._current), cache.cost
@@ -333,15 +340,9 @@ class PlanFollower:
             return self._stay("on trial", cost, best)
         state = self._catalogue.state
         measured = self._times.prices(self._current, state, cache.cost_of)
-        # All was tried here that should be, and this plan was not: what should be cheap may take for ever.
-        strange = (
-            self._trials is not None
-            and self._trials.settled
-            and bool(measured)
-            and self._times.taken(self._current, state) is None
-        )
-        if strange:
-            cost = max(cost, _STRANGE * min(measured.values()))
+        untried = bool(measured) and self._untried
+        if untried:
+            cost = max(cost, _UNTRIED * min(measured.values()))
         faster = {
             plan: price
             for plan, price in measured.items()
@@ -370,7 +371,7 @@ class PlanFollower:
             # Not what the statistics say, or hardly.
             if ready in faster and policy.within_margin(cost, cache.cost_of(ready)):
                 self._because = f"measured: {ready_cost / cost:.2f} of the time"
-            if strange:
+            if untried:
                 self._costs = cost, ready_cost
                 self._settled.looked(state, self._current, ready, self._costs)
             beside = self._asked(trial) if self._rehearses and trial != ready else None

@@ -181,7 +181,7 @@ package org.apache.spark.sql.cqels {
   }
 
   private object IdStage {
-    /** Room for so many cells is kept for the next run: 16 MiB, which takes some milliseconds to get again. */
+    /** Room for so many cells is kept for the next run: 16 MiB. */
     final val KeptCells = 1 << 21
   }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.runtime.adaptation import Adaptation
     from sparkext.runtime.join_orders import CompiledPlans, Orders
     from sparkext.runtime.registered_query import RegisteredQuery
 
@@ -108,6 +109,13 @@ def by_cost(query: RegisteredQuery) -> RegisteredQuery:
     return query
 
 
+def adapted_by_cost(engine: Engine, name: str) -> tuple[RegisteredQuery, Adaptation]:
+    """The query of these tests, its plans chosen by what they should cost, and what has them follow the stream."""
+    query = by_cost(engine.register_query(QUERY.format(name=name)))
+    assert query._adaptation is not None
+    return query, query._adaptation
+
+
 def answers(query: RegisteredQuery) -> Counter[tuple[str | None, ...]]:
     assert query.last_answers is not None
     return Counter(query.last_answers.rows())
@@ -152,9 +160,7 @@ def test_after_a_plan_that_cannot_be_prepared_others_are(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = started(spark, tmp_path)
-    query = by_cost(engine.register_query(QUERY.format(name="fails")))
-    adaptation = query._adaptation
-    assert adaptation is not None
+    query, adaptation = adapted_by_cost(engine, "fails")
     make, refused = adaptation.orders._make, []
 
     def fail_once(orders: Orders) -> CompiledPlans:
@@ -180,9 +186,7 @@ def test_the_best_plan_is_found_though_nothing_is_new_any_more(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     engine = started(spark, tmp_path)
-    query = by_cost(engine.register_query(QUERY.format(name="improves")))
-    adaptation = query._adaptation
-    assert adaptation is not None
+    query, adaptation = adapted_by_cost(engine, "improves")
     (cluster,) = adaptation.clusters
     triples = sighted(1)
     for second in range(1, 40):  # the same content again and again: news at the first only
@@ -198,9 +202,7 @@ def test_what_is_not_new_is_looked_at_again_when_that_can_be_afforded(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     engine = started(spark, tmp_path)
-    query = by_cost(engine.register_query(QUERY.format(name="afforded")))
-    adaptation = query._adaptation
-    assert adaptation is not None
+    query, adaptation = adapted_by_cost(engine, "afforded")
     decisions: list[bool] = []
     decide = adaptation._decide
     adaptation._decide = lambda news, instant: (  # type: ignore[method-assign]
