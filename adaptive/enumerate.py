@@ -6,7 +6,7 @@ paired once with each connected set beside it that shares a variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -101,12 +101,8 @@ def search_exact(
     alternatives: Alternatives,
     pairs: list[tuple[int, int]],
     within: int,
-    forbidden: Callable[[int], bool] | None = None,
 ) -> Table:
-    """The cheapest step for every connected set inside `within`, given all its pairs by size.
-
-    Sets that are `forbidden` are left out, and with them what can be joined only by way of them.
-    """
+    """The cheapest step for every connected set inside `within`, given all its pairs by size."""
     table: Table = {}
     for position in bits(within):
         read = alternatives.read(1 << position)
@@ -119,8 +115,6 @@ def search_exact(
             table[mask] = read
     for one, other in pairs:
         union = one | other
-        if forbidden is not None and (forbidden(union) or one not in table or other not in table):
-            continue
         best = table.get(union)
         for step in alternatives.joins(one, other, table):
             if cheaper(step, best):

@@ -88,18 +88,34 @@ class OperatorPrices:
 
     def costs_of(self, part: int) -> FloatArray:
         """The costs of all alternatives of a part (by number), with their inputs."""
-        sub_plans, estimates = self._sub_plans, self._estimates
+        sub_plans = self._sub_plans
         chosen = np.arange(sub_plans.first[part], sub_plans.first[part + 1])
-        left, right = sub_plans.left[chosen], sub_plans.right[chosen]
-        out = estimates.unfiltered[part] * estimates.shares[sub_plans.shares[chosen]]
+        costs = self.own_costs(chosen)
+        costs += self.value[sub_plans.left[chosen]]
+        costs += self.held[sub_plans.right[chosen]]
+        return costs
+
+    def own_costs(self, chosen: IntArray) -> FloatArray:
+        """The costs of some alternatives by themselves, without their inputs."""
+        sub_plans, estimates = self._sub_plans, self._estimates
+        out = estimates.unfiltered[sub_plans.union[chosen]]
+        out *= estimates.shares[sub_plans.shares[chosen]]
+        own: FloatArray
         if self._linear is None:
             own = self._singly(chosen, out)
         else:
-            own = self.rows[left] * self._each[right] + out * self._linear.output_row
+            own = self.rows[sub_plans.left[chosen]]
+            own *= self._each[sub_plans.right[chosen]]
+            out *= self._linear.output_row
+            own += out
         if self._calls is not None:
             own += self._paid[self._pays[chosen]]
-        costs: FloatArray = own + self.value[left] + self.held[right]
-        return costs
+        return own
+
+    def building(self, parts: IntArray) -> FloatArray:
+        """What it costs to build some parts that are there, as the right input of a join."""
+        fixed: FloatArray = self._fixed[parts]
+        return fixed
 
     def cost_of(self, operators: PlanOperators) -> float | None:
         """The cost of a plan; None when the cost model is not linear."""

@@ -22,7 +22,6 @@ from adaptive.enumerate import (
     DEFAULT_BUDGET,
     join_components,
     pairs_up_to,
-    search_exact,
 )
 from adaptive.errors import SearchError
 from adaptive.known_rows import KnownRows
@@ -36,6 +35,7 @@ from adaptive.optimizer import (
     greedy_parts,
     search,
 )
+from adaptive.other_way import other_way
 from adaptive.plan import PlanNode, verify
 from adaptive.plan_cost import PlanPricing
 from adaptive.plan_operators import PlanOperators, operators_of
@@ -301,14 +301,10 @@ class PlanCache:
         if self._pairs is None or self._components != (everything,):
             return None
         early, late = self.graph.mask(first), self.graph.mask(then)
-        alternatives = self._priced(self._allowed)
-        table = search_exact(
-            alternatives,
-            self._pairs,
-            everything,
-            lambda part: early & ~part == 0 and late & ~part != 0,
-        )
-        return alternatives.plan(everything, table) if everything in table else None
+        table = other_way(self._prices, self._sub_plans, early, late)
+        if table is None:
+            return None
+        return self._priced(self._allowed).plan(everything, table)
 
     def optimized(self) -> OptimizedPlan:
         """The cheapest plan with rivals, estimates and reasons, as `optimize` gives it."""

@@ -113,7 +113,7 @@ class PlanFollower:
         self._trials: PlanTrials | None = None
         by_search = isinstance(self._cache, PlanCache) and self._cache.exact
         if by_search or (self._filters is not None and placement == "cost"):
-            self._trials = PlanTrials(self._cache, self.policy, self._times, rehearses)
+            self._trials = PlanTrials(lambda: self.cache, self.policy, self._times, rehearses)
         self._settled = SettledStates(self.policy.measured_margin)
         self._decided_in = catalogue.state
         self._because = ""

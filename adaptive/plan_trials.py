@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
@@ -80,6 +80,8 @@ class _Trials:
 class PlanTrials:
     """Says which plan to try next; `times` is told of all runs before `ran` is called.
 
+    `costs_now` gives the plan cache under the statistics of now; it is asked where costs decide alone.
+
     A state of the streams has its trials once: the cheapest plan that goes another way where the
     cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
     together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
@@ -92,14 +94,14 @@ class PlanTrials:
 
     def __init__(
         self,
-        cache: PlanCache | PlacedPlanCache,
+        costs_now: Callable[[], PlanCache | PlacedPlanCache],
         policy: SwitchPolicy,
         times: MeasuredTimes,
         beside: bool = False,
     ) -> None:
         self._beside = beside
-        self._varies = beside and isinstance(cache, PlanCache)
-        self._cache = cache
+        self._costs_now = costs_now
+        self._catalogue = costs_now().catalogue
         self._policy = policy
         self._times = times
         self._states: dict[int, _Trials] = {}
@@ -117,7 +119,7 @@ class PlanTrials:
         self.due = False
         if not self._policy.trials:
             return
-        number = self._cache.catalogue.state
+        number = self._catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
         if trials is None:
@@ -181,8 +183,12 @@ class PlanTrials:
             self.due = True
 
     @property
+    def _cache(self) -> PlanCache | PlacedPlanCache:
+        return self._costs_now()
+
+    @property
     def _present(self) -> _Trials | None:
-        return self._states.get(self._cache.catalogue.state)
+        return self._states.get(self._catalogue.state)
 
     def _worthwhile(self, microseconds: float, runs: int, prepare_cost: float) -> bool:
         policy = self._policy
@@ -193,13 +199,16 @@ class PlanTrials:
     def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         if len(self._states) >= _STATES:
             del self._states[next(iter(self._states))]
-        least, dearest, most = self._cache.cost, _NEAR, _MOST_AT_FIRST
+        cache = self._cache
+        least, dearest, most = cache.cost, _NEAR, _MOST_AT_FIRST
         rivals: list[PlanNode | None]
-        if isinstance(self._cache, PlanCache):
-            found = self._cache.optimized()
-            rivals = [found.plan, self._otherwise(found.plan), *(r.plan for r in found.considered)]
+        varies = self._beside and isinstance(cache, PlanCache)
+        if isinstance(cache, PlanCache):
+            found = cache.optimized()
+            other = _otherwise(cache, found.plan)
+            rivals = [found.plan, other, *(rival.plan for rival in found.considered)]
         else:
-            rivals = [self._cache.plan(), *self._cache.rivals()]
+            rivals = [cache.plan(), *cache.rivals()]
             most = len(rivals)
             if self._beside:
                 dearest = _MAY_BE_WRONG
@@ -212,10 +221,10 @@ class PlanTrials:
         ready: list[PlanNode] = []
         if self._beside:
             ready = self._served_elsewhere({plan, *near}, served)
-        self._states[self._cache.catalogue.state] = _Trials(
+        self._states[self._catalogue.state] = _Trials(
             usual,
             ready + near,
-            self._policy.trials - len(near) if self._varies else 0,
+            self._policy.trials - len(near) if varies else 0,
             plan,
             _changes(plan),
             {plan, *ready, *near},
@@ -224,9 +233,12 @@ class PlanTrials:
     def _served_elsewhere(
         self, seen: Collection[PlanNode], served: Iterable[PlanNode]
     ) -> list[PlanNode]:
-        dearest = _MAY_BE_WRONG * self._cache.cost
         others = [plan for plan in served if plan not in seen]
-        return [p for p in others if self._cache.cost_of(p) <= dearest][:_MOST_SERVED]
+        if not others:
+            return []
+        cache = self._cache
+        dearest = _MAY_BE_WRONG * cache.cost
+        return [plan for plan in others if cache.cost_of(plan) <= dearest][:_MOST_SERVED]
 
     def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
         """Look for one more small change of the running plan, if there are some left to be tried."""
@@ -255,25 +267,25 @@ class PlanTrials:
         What has served elsewhere since the trials began here is compared, too.
         """
         trials.quiet += 1
-        state = self._cache.catalogue.state
+        state = self._catalogue.state
         slower = trials.quiet > _LEAST_BETWEEN and self._times.slower(plan, state, _SLOWER)
         if trials.quiet <= trials.again and not slower:
             return False
         if slower:
             self._times.outdate(plan, state)
         trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
+        trials.seen.add(plan)
         trials.rivals += self._served_elsewhere(trials.seen, served)
         trials.seen.update(trials.rivals)
         trials.asked, trials.quiet = False, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
 
-    def _otherwise(self, plan: PlanNode) -> PlanNode | None:
-        """The cheapest plan that goes another way where the cheapest of all is dearest."""
-        order = dearest_order(plan)
-        if order is None or not isinstance(self._cache, PlanCache):
-            return None
-        return self._cache.otherwise(*order)
+
+def _otherwise(cache: PlanCache, plan: PlanNode) -> PlanNode | None:
+    """The cheapest plan that goes another way where the cheapest of all is dearest."""
+    order = dearest_order(plan)
+    return None if order is None else cache.otherwise(*order)
 
 
 def _changes(plan: PlanNode) -> list[Order | None]:

@@ -1,0 +1,54 @@
+"""The cheapest plan that has some relations no earlier than others, from the table of all parts as it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adaptive.alternatives import Step, Table
+from adaptive.enumerate import COST_TOLERANCE
+from adaptive.operator_prices import OperatorPrices
+from adaptive.sub_plans import SubPlans
+
+
+def other_way(prices: OperatorPrices, sub_plans: SubPlans, early: int, late: int) -> Table | None:
+    """The steps of the cheapest plan in which no join makes a part that holds all of `early` and not all of `late`.
+
+    Sets of relations are given as masks. All relations must be linked, and `prices` those of now. What is kept
+    pre-joined may be read and probed as it is. None where there is no such plan. The values of all parts are found
+    anew beside those of the table, which stay: an update of everything, where a search would meet each pair of parts
+    by itself.
+    """
+    everything = sub_plans.everything()
+    own = prices.own_costs(everything.alternatives)
+    masks = sub_plans.masks[everything.union]
+    joined = everything.left != sub_plans.nothing
+    own[joined & ((masks & early) == early) & ((masks & late) != late)] = np.inf
+    value, held = prices.value.copy(), prices.held.copy()
+    for level in everything.levels:
+        span = slice(level.first, level.last)
+        cost = own[span]  # with its inputs from now on
+        cost += value[everything.left[span]]
+        cost += held[everything.right[span]]
+        best = np.minimum.reduceat(cost, level.starts)
+        value[level.parts] = best
+        held[level.parts] = best + prices.building(level.parts)
+    whole = sub_plans.parts[-1]
+    if value[sub_plans.number[whole]] == np.inf:
+        return None
+    table: Table = {}
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        number = sub_plans.number[part]
+        if part & (part - 1) == 0:
+            table[part] = Step(float(value[number]), part, 0, "read")
+            continue
+        first, last = sub_plans.first[number : number + 2].tolist()
+        cost = own[first:last]
+        place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
+        step = table[part] = sub_plans.steps[first + place]._replace(cost=float(cost[place]))
+        if step.method != "read":
+            waiting.append(step.left)
+            if step.method != "index":
+                waiting.append(step.right)
+    return table
