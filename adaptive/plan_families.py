@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from adaptive.plan import Join, PlanNode, Scan, walk
+from adaptive.query_graph import QueryGraph
 
 Order = tuple[frozenset[str], frozenset[str]]
 """Relations that a plan has before others, and those."""
@@ -71,25 +72,47 @@ def small_changes(plan: PlanNode) -> Iterator[Order]:
     yield from pairwise(steps)
 
 
-def flipped(plan: PlanNode) -> PlanNode | None:
+def flipped(plan: PlanNode, graph: QueryGraph) -> PlanNode | None:
     """The same plan, but that the second relation is streamed and the first one looked up; None where that cannot be.
 
     Rows of what was looked up then come one after the other for each key, and so do the keys of
     later look-ups.
 
     >>> from adaptive.plan import describe
+    >>> from adaptive.query_graph import Relation, RelationKind
     >>> plan = Join(Join(Scan("now"), Scan("room"), ("x",), "index"), Scan("range"), ("x",), "index")
-    >>> describe(flipped(plan))
+    >>> graph = QueryGraph(tuple(Relation(n, ("x",), RelationKind.WINDOW) for n in ("now", "room", "range")))
+    >>> describe(flipped(plan, graph))
     '((room now) range)'
     """
     if not isinstance(plan, Join):
         return None
     if isinstance(plan.left, Join):
-        left = flipped(plan.left)
+        left = flipped(plan.left, graph)
         return None if left is None else replace(plan, left=left)
     first, second = plan.left, plan.right
     if plan.method != "index" or not isinstance(first, Scan) or not isinstance(second, Scan):
         return None
     if first.filters or second.filters or plan.filters:
         return None
+    if not graph.relations[graph.positions[first.relation]].indexable:
+        return None
     return replace(plan, left=second, right=first)
+
+
+def last_streamed(plan: PlanNode) -> PlanNode | None:
+    """The same plan, but that its last relation is streamed and the rest is built; None where it cannot be.
+
+    What was joined before is a loop of its own then, which ends in a table.
+
+    >>> from adaptive.plan import describe
+    >>> plan = Join(Join(Scan("now"), Scan("room"), ("x",), "index"), Scan("name"), ("y",), "index")
+    >>> describe(last_streamed(plan))
+    '(name (now room)*)'
+    """
+    if not isinstance(plan, Join) or not isinstance(plan.left, Join) or plan.method != "index":
+        return None
+    last = plan.right
+    if not isinstance(last, Scan) or last.filters or plan.filters:
+        return None
+    return replace(plan, left=last, right=plan.left, method="hash")

@@ -336,7 +336,7 @@ class PlanFollower:
         if not self.adaptive:
             return self._stay("plans are not adapted", cost, best)
         trial = None if self._trials is None else self._trials.step(self._failed)
-        if trial == self._current:
+        if trial == self._current and not self._rehearses:
             return self._stay("on trial", cost, best)
         state = self._catalogue.state
         measured = self._times.prices(self._current, state, cache.cost_of)

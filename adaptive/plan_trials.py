@@ -9,7 +9,13 @@ from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import Order, dearest_order, flipped, small_changes
+from adaptive.plan_families import (
+    Order,
+    dearest_order,
+    flipped,
+    last_streamed,
+    small_changes,
+)
 from adaptive.prepared_plans import PreparedPlans
 from adaptive.switching import SwitchPolicy
 
@@ -60,7 +66,7 @@ _STATES = 32
 class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
-    `changes` are small changes of the plan `base` that are still to be looked for (None: the other relation is
+    `changes` are small changes of the plan `base` that are still to be looked for (None: another relation is
     streamed), `left` how many more may be, `seen` the plans that were tried. After `again` more runs, `quiet` of which
     have been, the closest are compared once more.
     """
@@ -129,13 +135,15 @@ class PlanTrials:
                 self.due = True
         elif trials.rivals:
             rival = trials.rivals[0]
-            if rival == plan:
+            if rival == plan and self._beside:
+                # It runs for another reason, and is to be compared when another one does.
+                trials.seen.discard(plan)
+                self._next(trials)
+            elif rival == plan:
                 taken = self._times.taken(plan, number)
                 hopeless = taken is not None and taken > _HOPELESS * trials.usual
-                if self._beside or runs >= TRIAL_RUNS or hopeless:
-                    trials.rivals.pop(0)
-                    trials.asked = False
-                    self.due = True
+                if runs >= TRIAL_RUNS or hopeless:
+                    self._next(trials)
             elif runs >= MEASURED_RUNS:
                 trials.waited += 1
                 self.due = trials.waited % _PATIENCE == 0 and (
@@ -146,6 +154,11 @@ class PlanTrials:
                 self.due = self._vary(trials, plan)
             elif self._beside:
                 self.due = self._compare_again(trials, plan, prepared.served)
+
+    def _next(self, trials: _Trials) -> None:
+        trials.rivals.pop(0)
+        trials.asked = False
+        self.due = True
 
     @property
     def ended(self) -> bool:
@@ -251,8 +264,12 @@ class PlanTrials:
             return False
         trials.left -= 1  # looking for it takes time, too, whatever comes of it
         change = trials.changes.pop(0)
-        other = plan if change is None else cache.otherwise(*change)
-        rivals = [] if other is None else [other, flipped(other)]
+        rivals: list[PlanNode | None]
+        if change is None:
+            rivals = [flipped(plan, cache.graph), last_streamed(plan) if cache.bushy else None]
+        else:
+            other = cache.otherwise(*change)
+            rivals = [] if other is None else [other, flipped(other, cache.graph)]
         for rival in rivals:
             if rival is None or rival in trials.seen or cache.cost_of(rival) > _NEAR * cache.cost:
                 continue

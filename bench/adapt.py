@@ -15,7 +15,7 @@ times, in turn, and the median counts. The engine's evaluation, less its statist
 is a run of the order that it chose, and those are added to the median. adaptive_once_ms is the sum
 of the single evaluations as they were. Measuring begins when the engine has seen each phase until it
 has tried there what it wants to try, or for a minute of event time, so plans are prepared then;
-prepare_ms is what one takes, in the background.
+prepare_ms is what one takes, in the background. The JSON file is written anew after each stream.
 """
 
 from __future__ import annotations
@@ -189,6 +189,9 @@ def run(args: argparse.Namespace) -> Report:
                     rows.append(row(StreamRace(engine, world, stream, effort).run()))
                     done = ", ".join(f"{key} {rows[-1][key]}" for key in COLUMNS[4:11])
                     progress(f"  {stream.name}: {done}")
+                    report = Report(NAME, rows, summarise(rows, search))
+                    if args.json:  # the next stream takes minutes, and may fail
+                        report.write(args.json)
     finally:
         engine.close()
-    return Report(NAME, rows, summarise(rows, search))
+    return report

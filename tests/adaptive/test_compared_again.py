@@ -29,12 +29,12 @@ class Settled:
         self.looked += 1
         return self.cache
 
-    def run(self):
+    def run(self, compare=True):
         """One evaluation, and a comparison if one is asked for; returns the plan that was compared."""
         self.times.note(self.running, 0, 5e4)
         self.trials.ran(self.running, 5e4, self.prepared, 100.0)
         rival = self.trials.step(())
-        if rival is not None:
+        if rival is not None and compare:
             self.times.compared(rival, self.running, 0, 1.0, 5e4)
             self.trials.rehearsed(rival)
         return rival
@@ -69,3 +69,19 @@ def test_the_running_plan_is_not_compared_with_itself():
         compared.append(settled.run())
         assert settled.trials.step(()) != settled.running
     assert any(compared)
+
+
+def test_a_plan_that_runs_before_it_was_compared_is_compared_when_another_one_runs():
+    settled = Settled()
+    usual, other = settled.running, settled.from_elsewhere()
+    for _ in range(400):
+        if settled.trials.step(()) == other:
+            break
+        settled.run(compare=settled.trials.step(()) is not None)
+    assert settled.trials.step(()) == other
+    settled.running = other
+    for _ in range(2):
+        settled.run(compare=False)
+    assert settled.trials.step(()) is None
+    settled.running = usual
+    assert other in [settled.run() for _ in range(400)]

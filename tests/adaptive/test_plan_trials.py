@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adaptive.measured_times import MEASURED_RUNS
 from adaptive.plan import Join, describe, verify, walk
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import dearest_order, flipped, small_changes
+from adaptive.plan_families import dearest_order, flipped, last_streamed, small_changes
 from adaptive.plan_follower import PlanFollower
 from adaptive.plan_trials import TRIAL_RUNS
 from adaptive.prejoin import PrejoinPolicy
@@ -362,11 +362,15 @@ def test_small_changes_are_plans_of_the_same_query(query):
         other = cache.otherwise(first, then)
         if other is not None:
             verify(other, graph)
-    other = flipped(plan)
+    if (other := last_streamed(plan)) is not None:
+        verify(other, graph)
+        assert other.left == plan.right
+        assert cache.cost_of(other) >= cache.cost * (1 - 1e-9)
+    other = flipped(plan, graph)
     if other is not None:
         verify(other, graph)
         assert other != plan
-        assert flipped(other) == plan
+        assert flipped(other, graph) == plan
         assert cache.cost_of(other) >= cache.cost * (1 - 1e-9)
 
 
@@ -455,17 +459,23 @@ def test_costs_wait_while_the_closest_plans_are_compared_again():
     assert follower.cache.cost and follower.up_to_date
 
 
-def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_later():
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+def never_tried(machine):
+    """A plan that should cost about as much as the one that runs, and was never tried."""
     follower, usual = machine.follower, machine.follower.current
-    tried = follower.kept
     changes = [follower.cache.otherwise(*change) for change in small_changes(usual)]
     untried = [plan for plan in changes if plan is not None and plan not in follower.kept]
     cost_of = follower.cache.cost_of
     other = min(untried, key=cost_of)
     assert cost_of(other) < 1.04 * cost_of(usual), "costs alone would have it stay"
+    return other
+
+
+def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_later():
+    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    follower = machine.follower
+    tried, other = follower.kept, never_tried(machine)
     follower.observe(content(3e3, 3e3, 3e3))
     follower.prepared(other, 0.005)
     follower.switched(other, 1.0)
@@ -479,3 +489,32 @@ def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_l
     for _ in range(80):
         machine.evaluate(EQUAL)
     assert describe(other) in {describe(plan) for plan in machine.asked}
+
+
+def test_a_plan_that_runs_before_it_was_compared_gives_way_as_well():
+    """It served elsewhere, was to be compared here, and then the streams left this state: it is not on trial."""
+    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    follower = machine.follower
+    other = never_tried(machine)
+    follower.observe(content(3e3, 3e3, 3e3))
+    follower.prepared(other, 0.005)
+    follower.switched(other, 1.0)
+    follower.executed((), 0.01)
+    decision = follower.observe(EQUAL)
+    follower.switched(decision.plan, 2.0)
+    for _ in range(80):
+        follower.executed((), 0.01)
+        decision = follower.observe(EQUAL)
+        if decision.kind == "prepare" and decision.plan == other:
+            break
+        if decision.kind == "prepare":
+            follower.prepared(decision.plan, 0.005, 1.0)
+    assert decision.plan == other, "it is to be compared"
+    follower.executed((), 0.01)
+    follower.observe(content(3e3, 3e3, 3e3))
+    follower.switched(other, 3.0)
+    follower.executed((), 0.01)
+    decision = follower.observe(EQUAL)
+    assert decision.kind == "switch" and decision.plan != other
