@@ -14,6 +14,7 @@ from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
     from sparkext.r2r.cluster_plans import ClusterChoice
+    from sparkext.runtime.join_orders import CompiledPlans
     from sparkext.runtime.prepared_query import PreparedQuery
 
 _JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
@@ -83,6 +84,13 @@ class Explanation:
                 lines.append(f"  from {switch['old']}, {costs[0]}")
                 lines.append(f"  to   {switch['new']}, {costs[1]}")
             lines.extend(f"  {moved}" for moved in switch["moved"])
+        if prepared := self.data.get("prepared", ()):
+            held = sum(plans["held_bytes"] for plans in prepared) / 2**20
+            served = sum(plans["runs"] > 0 for plans in prepared)
+            lines.append(
+                f"{len(prepared)} plans are prepared, {served} of them have served; build sides of live data hold"
+                f" about {held:.1f} MiB"
+            )
         for site in self.data.get("calls", ()):
             lines.append(_calls_line(site))
         for plan in self.data["operators"]:
@@ -97,8 +105,9 @@ def explain_query(
     operators: Sequence[dict[str, Any]],
     spark_plan: str,
     statistics: Sequence[dict[str, Any]] = (),
+    prepared: Sequence[CompiledPlans] = (),
 ) -> Explanation:
-    """Put a query's choices and counts together."""
+    """Put a query's choices and counts together, with the plans that could run at once."""
     roots = [operator_tree(plan["operators"]) for plan in operators]
     shown = []
     for choice in choices:
@@ -128,6 +137,14 @@ def explain_query(
                     "moved": list(switch.moved),
                 }
                 for switch in query.history()
+            ],
+            "prepared": [
+                {
+                    "orders": list(plans.shown),
+                    "runs": plans.use.runs,
+                    "held_bytes": plans.jvm.memoryBytes(),
+                }
+                for plans in prepared
             ],
             "calls": query.calls.describe(),
             "operators": [

@@ -116,6 +116,12 @@ class JoinOrders:
                 self._plans.move_to_end(orders)
             return plans
 
+    @property
+    def prepared(self) -> tuple[CompiledPlans, ...]:
+        """All plans that are ready, the one used last standing last."""
+        with self._lock:
+            return tuple(self._plans.values())
+
     def keep(self, plans: CompiledPlans) -> None:
         """Put plans among those that are ready; what was made to be tried goes first, then the least recently used."""
         with self._lock:

@@ -376,13 +376,16 @@ class PreparedQuery:
         made: CompiledPlans | DeltaPlans = self.delta or self._plans
         operators = operators_of(made.jvm) if self._executed else []
         choices = list(made.choices)
+        prepared: tuple[CompiledPlans, ...] = ()
         if self._adaptation is not None:
+            prepared = self._adaptation.orders.prepared
             with self._engine.lock:
                 for cluster in self._adaptation.clusters:
                     now = cluster.follower.explained()
                     place = cluster.place
                     choices[place] = replace(choices[place], plan=now.plan, optimized=now)
-        return explain_query(self, choices, operators, made.jvm.planTree(), self.statistics())
+        tree = made.jvm.planTree()
+        return explain_query(self, choices, operators, tree, self.statistics(), prepared)
 
     def statistics(self) -> list[dict[str, Any]]:
         """What the windows count now of the join columns: card, different values, the most frequent ones."""

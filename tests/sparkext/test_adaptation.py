@@ -152,6 +152,10 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     assert of_rooms["top"][0]["selectivity"] == max(rooms.values()) / len(first)
     assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
     assert "seconds" in shown.data["choices"][0]["plan"]
+    prepared = shown.data["prepared"]
+    assert {tuple(plans["orders"]) for plans in prepared} >= {query.plans.shown}
+    assert sum(plans["runs"] for plans in prepared) == 49, "each evaluation ran one of them"
+    assert f"{len(prepared)} plans are prepared" in str(shown)
     assert query.progress.optimizer_seconds > 0
     engine.close()
 
