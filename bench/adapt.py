@@ -13,9 +13,11 @@ every phase, and 1.3 times over all phases, are measured no further. Each order 
 batch, after the engine's evaluation; those near the fastest, and what the engine ran, run several
 times, in turn, and the median counts. The engine's evaluation, less its statistics and decision,
 is a run of the order that it chose, and those are added to the median. adaptive_once_ms is the sum
-of the single evaluations as they were. Measuring begins when the engine has seen each phase until it
-has tried there what it wants to try, or for a minute of event time, so plans are prepared then;
-prepare_ms is what one takes, in the background. The JSON file is written anew after each stream.
+of the single evaluations as they were. When the best orders by cost are warm, the engine sees each
+phase until it has tried there what it wants to try, or for a minute of event time; then the orders
+that it took are warmed up, too, and measuring begins. So plans are prepared then, and the engine has
+compared them in a machine whose compiler has seen as much as when they are measured. prepare_ms is
+what one takes, in the background. The JSON file is written anew after each stream.
 """
 
 from __future__ import annotations

@@ -133,9 +133,14 @@ class StreamRace:
         try:
             for _ in range(RANGE_SECONDS):
                 self._push([])
-            candidates = self._candidates()
-            self._warm_up(candidates)
-            return self._measure(len(candidates))
+            best = self._best_by_cost()
+            progress(f"  {self._kind.name}: {len(best)} orders are prepared")
+            self._warm_up(best)
+            taken = self._settle()
+            # What the engine chooses from has run as often as it will have when it is measured.
+            more = [plan for plan in taken if plan not in self._orders]
+            self._warm_up(more)
+            return self._measure(len({*best, *more}))
         finally:
             self._query.stop()
 
@@ -200,8 +205,9 @@ class StreamRace:
 
     # -- warm-up ---------------------------------------------------------------------------------
 
-    def _settle(self, taken: dict[PlanNode, None]) -> None:
-        """Let the engine see each phase for so long that it has tried what it wants to try there."""
+    def _settle(self) -> list[PlanNode]:
+        """Let the engine see each phase for so long that it has tried what it wants to try; the orders it took."""
+        taken: dict[PlanNode, None] = {}
         for phase in range(len(self._kind.phases)):
             for number in range(self._effort.settling):
                 taken[self._evaluate(phase).order] = None
@@ -209,33 +215,35 @@ class StreamRace:
                 trying = self._adaptation.clusters[0].follower.trying
                 if number + 1 >= SETTLED_AFTER and not trying:
                     break
-
-    def _candidates(self) -> list[PlanNode]:
-        """The best orders under the statistics of each phase and of all, and those the engine took."""
-        known: dict[int, Catalogue] = {}
-        taken: dict[PlanNode, None] = {}
-        self._settle(taken)
-        for _ in range(2):
-            for phase in range(len(self._kind.phases)):
-                for _ in range(2):
-                    taken[self._evaluate(phase).order] = None
-                    self._wait_for_preparation()
-                known[phase] = deepcopy(self._adaptation.clusters[0].follower.cache.catalogue)
-        engine, graph = self._engine, self._adaptation.clusters[0].follower.cache.graph
-        found = PlanEnumeration(graph, list(known.values()), engine.costs, engine.prejoin_policy)
-        for candidate in found.candidates(self._effort.orders):
-            taken.setdefault(candidate.plan)
+        for phase in [*range(len(self._kind.phases))] * 2:
+            for _ in range(2):
+                taken[self._evaluate(phase).order] = None
+                self._wait_for_preparation()
         return list(taken)
 
-    def _warm_up(self, candidates: list[PlanNode]) -> None:
-        progress(f"  {self._kind.name}: {len(candidates)} orders are prepared")
-        for plan in candidates:
-            self._orders[plan] = Order(self._query.compile((plan,)))
+    def _best_by_cost(self) -> list[PlanNode]:
+        """The best orders under the statistics of each phase and of all."""
+        known: dict[int, Catalogue] = {}
+        for phase in [*range(len(self._kind.phases))] * 2:
+            for _ in range(2):
+                self._evaluate(phase)
+                self._wait_for_preparation()
+            known[phase] = deepcopy(self._adaptation.clusters[0].follower.cache.catalogue)
+        engine, graph = self._engine, self._adaptation.clusters[0].follower.cache.graph
+        found = PlanEnumeration(graph, list(known.values()), engine.costs, engine.prejoin_policy)
+        return [candidate.plan for candidate in found.candidates(self._effort.orders)]
+
+    def _warm_up(self, plans: list[PlanNode]) -> None:
+        """Have orders run in each phase; those that are slow everywhere are given up."""
+        orders = {plan: Order(self._query.compile((plan,))) for plan in plans}
+        if not orders:
+            return
+        self._orders |= orders
         bounds = [HOPELESS_AT_FIRST] + [HOPELESS_SO_FAR] * (self._effort.warm_rounds - 1)
-        self._warm_round(self._first_run)
+        self._warm_round(orders, self._first_run)
         for bound in bounds:
             self._keep_hopeful(*bound)
-            self._warm_round(*[lambda order: self._run_fixed(order)[0]] * WARM_RUNS)
+            self._warm_round(orders, *[lambda order: self._run_fixed(order)[0]] * WARM_RUNS)
         self._keep_hopeful(*HOPELESS)
 
     def _keep_hopeful(self, in_phase: float, in_all: float) -> None:
@@ -250,11 +258,11 @@ class StreamRace:
         self._orders = {p: order for p, order in self._orders.items() if p in chosen}
         progress(f"  {self._kind.name}: {len(self._orders)} orders are left")
 
-    def _warm_round(self, *runs: Callable[[Order], float]) -> None:
+    def _warm_round(self, orders: Iterable[PlanNode], *runs: Callable[[Order], float]) -> None:
         for phase in range(len(self._kind.phases)):
             self._evaluate(phase)
             self._wait_for_preparation()
-            for order in self._orders.values():
+            for order in [self._orders[plan] for plan in orders if plan in self._orders]:
                 for run in () if order.slow else runs:
                     order.warm.setdefault(phase, []).append(run(order))
 
