@@ -34,10 +34,20 @@ class _Times:
     """One plan in one state: how often it ran, its last runs in microseconds, and what comparisons gave.
 
     What they gave are times, too, on the scale of the state. `believed` are microseconds for each unit of cost, where
-    nothing was measured yet.
+    nothing was measured yet; `cost` is what it should cost there, as far as that was noted.
     """
 
-    __slots__ = ("_compared", "_last", "believed", "in_turn", "outdated", "own", "runs", "then")
+    __slots__ = (
+        "_compared",
+        "_last",
+        "believed",
+        "cost",
+        "in_turn",
+        "outdated",
+        "own",
+        "runs",
+        "then",
+    )
 
     def __init__(self) -> None:
         self.runs = 0
@@ -46,6 +56,7 @@ class _Times:
         self.in_turn: float | None = None
         """What it took in turn with others: the median over the last comparisons, as one may have been disturbed."""
         self.believed: float | None = None
+        self.cost: float | None = None
         self.then: float | None = None
         """What its evaluations took lately when it was compared last, as the running plan."""
         self.outdated = False
@@ -159,15 +170,26 @@ class MeasuredTimes:
         times.then = times.lately
         known.of(plan).compare(times_as_long * base)
 
-    def begin(self, state: int, like: int, cost_of: Callable[[PlanNode], float]) -> None:
-        """A state is new, and much like another one, in which plans cost what `cost_of` says.
+    def note_costs(self, state: int, cost_of: Callable[[PlanNode], float]) -> None:
+        """Note what the plans that were measured in a state should cost there, unless that was noted before."""
+        if (known := self._states.get(state)) is not None:
+            for plan, times in known.plans.items():
+                if times.cost is None and (times.own or times.in_turn):
+                    times.cost = cost_of(plan)
 
-        Until plans are measured in the new one, what they take is believed to be as far from their costs.
+    def begin(self, state: int, like: int) -> None:
+        """A state is new, and much like another one.
+
+        Until plans are measured in the new one, what they take is believed to be as far from their costs as in that
+        one, if it is known what they should cost there.
         """
-        measured, new = self.measured(like), self._of(state)
-        for plan, taken in measured.items():
-            if (cost := cost_of(plan)) > 0.0:
-                new.of(plan).believed = taken / cost
+        known = self._states.get(like)
+        if known is None:
+            return
+        new = self._of(state)
+        for plan, times in known.plans.items():
+            if times.cost and (taken := known.taken(times)):
+                new.of(plan).believed = taken / times.cost
 
     def runs(self, plan: PlanNode, state: int) -> int:
         """How often a plan ran in a state."""

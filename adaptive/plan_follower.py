@@ -193,11 +193,13 @@ class PlanFollower:
     ) -> None:
         before = self._catalogue.state
         state = self._catalogue.recognise(statistics, matches)
+        if state != before and not self._outdated:
+            # The costs of now are those of the state before.
+            self._times.note_costs(before, self._cache.cost_of)
         if state > self._newest:
             self._newest = state
-            # The costs of now are those of the state before.
-            if self._catalogue.like == before:
-                self._times.begin(state, before, self.cache.cost_of)
+            if (like := self._catalogue.like) is not None:
+                self._times.begin(state, like)
 
     def update_filters(self, statistics: Mapping[str, FilterStatistics]) -> None:
         """Take over what is known of expensive filters and binds; the next `observe` decides.
@@ -339,6 +341,8 @@ class PlanFollower:
         if trial == self._current and not self._rehearses:
             return self._stay("on trial", cost, best)
         state = self._catalogue.state
+        if self._trials is not None and self._trials.settled:
+            self._times.note_costs(state, cache.cost_of)
         measured = self._times.prices(self._current, state, cache.cost_of)
         untried = bool(measured) and self._untried
         if untried:

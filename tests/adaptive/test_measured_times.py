@@ -27,7 +27,13 @@ def test_a_new_state_begins_with_how_far_costs_were_off_in_the_one_it_is_like():
         times.note(one, 0, 100.0)
     times.compared(other, one, 0, 3.0, latest=100.0)
     before, now = {one: 10.0, other: 10.0}, {one: 40.0, other: 10.0}
-    times.begin(1, 0, before.__getitem__)
+    times.begin(1, 0)
+    assert times.prices(one, 1, before.__getitem__) == {}, (
+        "what they should cost there is not known"
+    )
+    times.note_costs(0, before.__getitem__)
+    times.note_costs(0, now.__getitem__)  # it was noted before
+    times.begin(1, 0)
     assert times.prices(one, 1, before.__getitem__) == {other: 30.0}
     assert times.prices(one, 1, now.__getitem__) == {other: 30.0}, "a third of what it seems"
     assert times.taken(other, 1) is None
@@ -35,8 +41,10 @@ def test_a_new_state_begins_with_how_far_costs_were_off_in_the_one_it_is_like():
         for _ in range(MEASURED_RUNS):
             times.note(plan, 1, taken)
     assert times.prices(one, 1, now.__getitem__) == {other: 32.0}
-    times.begin(2, 1, now.__getitem__)
-    times.begin(3, 2, now.__getitem__)
+    times.note_costs(1, now.__getitem__)
+    times.begin(2, 1)
+    times.note_costs(2, now.__getitem__)
+    times.begin(3, 2)
     assert times.prices(one, 2, now.__getitem__) == {other: 32.0}
     assert times.prices(one, 3, now.__getitem__) == {}, "what was believed only is not handed on"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.runtime.rehearsal import (
+    CLOSE_PAIRS,
     HOPELESS,
     LEAST_SECONDS,
     MOST_RUNS,
@@ -48,10 +49,20 @@ class Stage:
 
 
 def test_new_plans_run_until_they_are_no_faster_and_then_in_turn_with_the_running_ones() -> None:
-    stage = Stage([0.9, 0.3, 0.2, 0.1], 0.125)
-    assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(0.8)
+    stage = Stage([0.9, 0.3, 0.2, 0.1], 0.15)
+    assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(2 / 3)
     assert stage.seen == ["new"] * 7 + ["new", "running"] * PAIRS
     assert stage.most == pytest.approx([HOPELESS * 0.12] * (7 + 2 * PAIRS))
+
+
+def test_what_takes_about_as_long_runs_in_turn_more_often() -> None:
+    """The first runs in turn were disturbed; most were not."""
+    stage = Stage([0.2, 0.1, 0.1, 0.1, 0.1, 0.13, 0.13, 0.13, 0.13, 0.1], 0.11)
+    assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(1 / 1.1)
+    assert stage.seen.count("running") == CLOSE_PAIRS
+    long = Stage([1.0], 1.0)
+    assert rehearse(long.run, "new", "running", 1.0) == pytest.approx(1.0)
+    assert long.seen.count("running") == PAIRS + 1, "what takes long is compared for some seconds"
 
 
 def test_what_is_far_from_the_running_plans_is_hardly_compared_in_turn() -> None:
