@@ -6,7 +6,7 @@ so a plan is read off the table top-down and is never stored nested, where it co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from adaptive.cost_model import JoinCosts
@@ -52,6 +52,20 @@ class Step(NamedTuple):
 
 
 Table: TypeAlias = dict[int, Step]
+
+
+def read_off(parts: Iterable[int], chosen: Callable[[int], Step]) -> Table:
+    """The steps of a plan for some parts, from the top, given the one that is chosen for each part."""
+    table: Table = {}
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop()
+        step = table[part] = chosen(part)
+        if step.method != "read":
+            waiting.append(step.left)
+            if step.method != "index":
+                waiting.append(step.right)
+    return table
 
 
 class Alternatives:

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from adaptive.alternatives import Alternatives, Step, Table
+from adaptive.cost_model import FloatArray
 from adaptive.query_graph import QueryGraph, bits
 
 DEFAULT_BUDGET = 10_000
@@ -97,11 +100,16 @@ def cheaper(step: Step, best: Step | None) -> bool:
     return best is None or step.cost < best.cost * (1.0 - COST_TOLERANCE)
 
 
-def search_exact(
-    alternatives: Alternatives,
-    pairs: list[tuple[int, int]],
-    within: int,
-) -> Table:
+def first_cheapest(costs: FloatArray) -> int:
+    """The place of the least cost, of equal ones the first.
+
+    >>> first_cheapest(np.array([3.0, 2.0 * (1 + 1e-15), 2.0]))
+    1
+    """
+    return int(np.argmax(costs * (1.0 - COST_TOLERANCE) <= costs.min()))
+
+
+def search_exact(alternatives: Alternatives, pairs: list[tuple[int, int]], within: int) -> Table:
     """The cheapest step for every connected set inside `within`, given all its pairs by size."""
     table: Table = {}
     for position in bits(within):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adaptive.alternatives import Step, Table
-from adaptive.enumerate import COST_TOLERANCE
+from adaptive.alternatives import Step, Table, read_off
+from adaptive.enumerate import first_cheapest
 from adaptive.operator_prices import OperatorPrices
 from adaptive.sub_plans import SubPlans
 
@@ -35,20 +35,14 @@ def other_way(prices: OperatorPrices, sub_plans: SubPlans, early: int, late: int
     whole = sub_plans.parts[-1]
     if value[sub_plans.number[whole]] == np.inf:
         return None
-    table: Table = {}
-    waiting = [whole]
-    while waiting:
-        part = waiting.pop()
+
+    def chosen(part: int) -> Step:
         number = sub_plans.number[part]
         if part & (part - 1) == 0:
-            table[part] = Step(float(value[number]), part, 0, "read")
-            continue
+            return Step(float(value[number]), part, 0, "read")
         first, last = sub_plans.first[number : number + 2].tolist()
-        cost = own[first:last]
-        place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
-        step = table[part] = sub_plans.steps[first + place]._replace(cost=float(cost[place]))
-        if step.method != "read":
-            waiting.append(step.left)
-            if step.method != "index":
-                waiting.append(step.right)
-    return table
+        place = first_cheapest(own[first:last])
+        step: Step = sub_plans.steps[first + place]._replace(cost=float(own[first + place]))
+        return step
+
+    return read_off((whole,), chosen)

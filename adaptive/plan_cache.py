@@ -12,17 +12,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from adaptive.alternatives import Alternatives, RowEstimator, Step, Table
+from adaptive.alternatives import Alternatives, RowEstimator, Step, Table, read_off
 from adaptive.bounded_pairs import bounded_pairs
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, FloatArray, JoinCosts
 from adaptive.early_calls import EarlyCalls
-from adaptive.enumerate import (
-    COST_TOLERANCE,
-    DEFAULT_BUDGET,
-    join_components,
-    pairs_up_to,
-)
+from adaptive.enumerate import DEFAULT_BUDGET, first_cheapest, join_components, pairs_up_to
 from adaptive.errors import SearchError
 from adaptive.known_rows import KnownRows
 from adaptive.operator_prices import OperatorPrices
@@ -418,14 +413,7 @@ class PlanCache:
             for part in self._sub_plans.parts:
                 table[part] = self._chosen(part)
         else:
-            waiting = list(self._components)
-            while waiting:
-                part = waiting.pop()
-                step = table[part] = self._chosen(part)
-                if step.method != "read":
-                    waiting.append(step.left)
-                    if step.method != "index":
-                        waiting.append(step.right)
+            table = read_off(self._components, self._chosen)
         join_components(alternatives, table, self._components)
         return SearchResult(
             table, alternatives, "exact" if self._is_exact else "bounded", self._pairs
@@ -443,5 +431,5 @@ class PlanCache:
     def _choice(self, number: int) -> tuple[int, float]:
         """The number of the cheapest alternative of a part, of equal ones the first, and its cost."""
         cost = self._prices.costs_of(number)
-        place = int(np.argmax(cost * (1.0 - COST_TOLERANCE) <= cost.min()))
+        place = first_cheapest(cost)
         return int(self._sub_plans.first[number]) + place, float(cost[place])

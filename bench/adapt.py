@@ -15,9 +15,9 @@ times, in turn, and the median counts. The engine's evaluation, less its statist
 is a run of the order that it chose, and those are added to the median. adaptive_once_ms is the sum
 of the single evaluations as they were. When the best orders by cost are warm, the engine sees each
 phase until it has tried there what it wants to try, or for a minute of event time; then the orders
-that it took are warmed up, too, and measuring begins. So plans are prepared then, and the engine has
-compared them in a machine whose compiler has seen as much as when they are measured. prepare_ms is
-what one takes, in the background. The JSON file is written anew after each stream.
+that it took are warmed up, too, and measuring begins. So plans are prepared then, and were compared by
+the engine when the other orders had run. prepare_ms is what one takes, in the background. The JSON
+file is written anew after each stream.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class StreamRace:
             progress(f"  {self._kind.name}: {len(best)} orders are prepared")
             self._warm_up(best)
             taken = self._settle()
-            # What the engine chooses from has run as often as it will have when it is measured.
+            # What the engine took and nobody else has run is warmed up as the rest was before.
             more = [plan for plan in taken if plan not in self._orders]
             self._warm_up(more)
             return self._measure(len({*best, *more}))

@@ -91,7 +91,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     now.map(e => ClusterStatistics.shown(e.rows)).mkString("[", ",", "]")
   }
 
-  /** All measures with one more look; looking rows up is mostly waiting for memory, so two threads do that. */
+  /** All measures with one more look; two threads look rows up. */
   private def refreshed(): Array[Estimate] = {
     val (sampled, read) = measures.indices.partition(measures(_).sampled())
     val now = new Array[Estimate](measures.length)
