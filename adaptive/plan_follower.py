@@ -337,12 +337,12 @@ class PlanFollower:
         self._because, self._none_faster, self._costs = "", False, None
         if not self.adaptive:
             return self._stay("plans are not adapted", cost, best)
-        trial = None if self._trials is None else self._trials.step(self._failed)
-        if trial == self._current and not self._rehearses:
-            return self._stay("on trial", cost, best)
         state = self._catalogue.state
         if self._trials is not None and self._trials.settled:
             self._times.note_costs(state, cache.cost_of)
+        trial = None if self._trials is None else self._trials.step(self._failed)
+        if trial == self._current and not self._rehearses:
+            return self._stay("on trial", cost, best)
         measured = self._times.prices(self._current, state, cache.cost_of)
         untried = bool(measured) and self._untried
         if untried:
@@ -368,7 +368,7 @@ class PlanFollower:
         no_faster = known is not None and known >= (1.0 - policy.measured_margin) * cost
         self._seen(self._current if no_faster else wanted)
         lasting = self._regimes.lasting
-        ready, ready_cost = self._cheapest_prepared(prices)
+        ready, ready_cost = self._cheapest_prepared(prices, cost)
         # Of what is prepared, the cheapest can run at once; the cheapest of all may come later.
         verdict = policy.decide(cost, ready_cost, True, lasting)
         if verdict.kind == "switch":
@@ -387,7 +387,8 @@ class PlanFollower:
             )
             return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         if wanted in self._prepared:
-            return self._stay(verdict.reason, cost, best, verdict.saving)
+            stay = self._stay(verdict.reason, cost, best, verdict.saving)
+            return stay if self._may_take_over(wanted) else self._tried(wanted, cost, best) or stay
         verdict = policy.decide(
             cost,
             wanted_cost,
@@ -473,7 +474,16 @@ class PlanFollower:
         self._regimes.seen(same=best == self._regime)
         self._regime = best
 
-    def _cheapest_prepared(self, prices: PlanPrices) -> tuple[PlanNode, float]:
-        costs = {plan: prices.of(plan) for plan in self._prepared}
+    def _may_take_over(self, plan: PlanNode) -> bool:
+        """Whether a prepared plan may run at once: where all was tried that should be, it is compared before."""
+        if self._trials is None or not self._rehearses or not self._trials.settled:
+            return True
+        known = self._times.taken(plan, self._catalogue.state)
+        return known is not None or self._trials.tried(plan)
+
+    def _cheapest_prepared(self, prices: PlanPrices, cost: float) -> tuple[PlanNode, float]:
+        """Of what may take over at once, and the running plan, which costs so much: the cheapest, and its cost."""
+        costs = {plan: prices.of(plan) for plan in self._prepared if self._may_take_over(plan)}
+        costs[self._current] = cost
         plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
         return plan, costs[plan]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
@@ -68,7 +68,7 @@ class _Trials:
 
     `changes` are small changes of the plan `base` that are still to be looked for (None: another relation is
     streamed), `left` how many more may be, `seen` the plans that were tried. After `again` more runs, `quiet` of which
-    have been, the closest are compared once more.
+    have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
     """
 
     usual: float
@@ -81,6 +81,7 @@ class _Trials:
     waited: int = 0
     quiet: int = 0
     again: int = 0
+    dear: set[PlanNode] = field(default_factory=set)
 
 
 class PlanTrials:
@@ -182,6 +183,11 @@ class PlanTrials:
             trials.asked = False
         return trials.rivals[0] if trials.rivals else None
 
+    def tried(self, plan: PlanNode) -> bool:
+        """Whether a plan has had its trial in the present state, whatever came of it."""
+        trials = self._present
+        return trials is not None and plan in trials.seen and plan not in trials.rivals
+
     def asked(self) -> None:
         """The plan of `step` is being prepared."""
         if self._present is not None:
@@ -190,7 +196,10 @@ class PlanTrials:
     def rehearsed(self, plan: PlanNode) -> None:
         """What a plan takes in the present state was found beside the evaluations: it need not be tried in one."""
         trials = self._present
-        if trials is not None and plan in trials.rivals:
+        if trials is None:
+            return
+        trials.seen.add(plan)
+        if plan in trials.rivals:
             trials.rivals.remove(plan)
             trials.asked = False
             self.due = True
@@ -281,7 +290,7 @@ class PlanTrials:
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
         """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
 
-        What has served elsewhere since the trials began here is compared, too.
+        What has served elsewhere since the trials began here is compared, too, unless it was too dear here before.
         """
         trials.quiet += 1
         state = self._catalogue.state
@@ -292,8 +301,12 @@ class PlanTrials:
             self._times.outdate(plan, state)
         trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
         trials.seen.add(plan)
-        trials.rivals += self._served_elsewhere(trials.seen, served)
+        others = [other for other in served if other not in trials.dear]
+        found = self._served_elsewhere(trials.seen, others)
+        trials.rivals += found
         trials.seen.update(trials.rivals)
+        if len(found) < _MOST_SERVED:  # all of them were looked at
+            trials.dear.update(other for other in others if other not in trials.seen)
         trials.asked, trials.quiet = False, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)

@@ -94,10 +94,11 @@ class Catalogue:
 
         Corrections are those of that state from now on.
         """
-        rows: dict[object, float] = {n: known.rows for n, known in self._relations.items()}
-        rows.update((name, known.rows) for name, known in (changed or {}).items())
-        rows.update((pair, counted) for pair, counted in self._matches.items())
-        rows.update((tuple(sorted(pair)), counted) for pair, counted in (pairs or {}).items())
+        rows: dict[object, float] = dict(self._matches.items())
+        for name, known in (*self._relations.items(), *(changed or {}).items()):
+            rows[name] = known.rows
+        for (left, right), counted in (pairs or {}).items():
+            rows[(left, right) if left < right else (right, left)] = counted
         return self._states.recognise(rows)
 
     def __getitem__(self, name: str) -> RelationStatistics:

@@ -51,7 +51,11 @@ def snapshot(graph: QueryGraph, catalogue: Catalogue) -> Snapshot:
             filters[extend.name] = (None, extend.price.call_us if known is None else known)
     return Snapshot(
         {r.name: catalogue[r.name] for r in graph.relations},
-        {pair: n for pair, n in catalogue.matches().items() if names.keys() >= set(pair)},
+        {
+            (left, right): rows
+            for (left, right), rows in catalogue.matches().items()
+            if left in names and right in names
+        },
         {s: f for s, f in catalogue.corrections.in_use().items() if names.keys() >= s},
         filters,
     )

@@ -85,19 +85,10 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     val first = told.length != measures.length
     if (!sample && !first && !measures.indices.exists(i => !measures(i).sampled() && moved(told(i), measures(i).read(), measures(i).drift))) return ""
     offset += 1
-    val now = refreshed()
+    val now = measures.map(_.refresh()).toArray
     if (!first && !now.indices.exists(i => moved(told(i), now(i), measures(i).drift))) return ""
     told = now
     now.map(e => ClusterStatistics.shown(e.rows)).mkString("[", ",", "]")
-  }
-
-  /** All measures with one more look; two threads look rows up. */
-  private def refreshed(): Array[Estimate] = {
-    val (sampled, read) = measures.indices.partition(measures(_).sampled())
-    val now = new Array[Estimate](measures.length)
-    SharedLoop(sampled.length) { i => now(sampled(i)) = measures(sampled(i)).refresh() }
-    read.foreach(i => now(i) = measures(i).refresh())
-    now
   }
 
   // A few rows more or less are no news, however few there were.

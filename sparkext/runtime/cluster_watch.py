@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,20 +120,16 @@ class ClusterWatch:
         before = self._search.catalogue[name]
         rows, changed = _followed(before.rows, next(numbers)), next(numbers)
         changed = _followed(before.changed, changed)
-        known = before.columns
         # What joins to nothing keeps the number of values that it was taken to have, as far as there are rows.
-        columns: Mapping[str, ColumnStatistics] = {
-            variable: ColumnStatistics(max(1.0, min(column.distinct, rows)))
-            for variable, column in known.items()
+        columns = {
+            variable: _with(column, max(1.0, min(column.distinct, rows)))
+            for variable, column in before.columns.items()
         }
-        measured = {}
         for variable in names:
-            column = known.get(variable)
-            distinct = _followed(
-                None if column is None else column.distinct, max(1.0, next(numbers))
-            )
-            measured[variable] = ColumnStatistics(distinct)
-        now = RelationStatistics(rows, {**columns, **measured}, changed)
+            column, distinct = before.columns.get(variable), max(1.0, next(numbers))
+            followed = _followed(None if column is None else column.distinct, distinct)
+            columns[variable] = _with(column, followed)
+        now = RelationStatistics(rows, columns, changed)
         return before if now == before else now
 
     def _watch_window(self, name: str, leaf: WindowLeaf) -> None:
@@ -166,6 +162,13 @@ def _followed(before: float | None, now: float) -> float:
     (1000.0, 1030.0, 5.0)
     """
     return now if before is None or abs(now - before) > _SAME * before else before
+
+
+def _with(column: ColumnStatistics | None, distinct: float) -> ColumnStatistics:
+    """Statistics of a window's column with so many values: the same ones where nothing has changed."""
+    if column is None or column.top or column.distinct != distinct:
+        return ColumnStatistics(distinct)
+    return column
 
 
 def _shared(leaf: Leaf, other: Leaf) -> tuple[str, ...]:

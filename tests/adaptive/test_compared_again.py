@@ -61,6 +61,17 @@ def test_costs_are_those_of_now_where_they_choose_what_served_elsewhere():
     assert settled.looked
 
 
+def test_what_served_elsewhere_and_is_too_dear_here_is_looked_at_once():
+    settled = Settled()
+    other = settled.from_elsewhere()
+    cost_of = settled.cache.cost_of
+    settled.cache.cost_of = lambda plan: 4.0 * cost_of(plan) if plan == other else cost_of(plan)
+    settled.looked = 0
+    compared = [settled.run() for _ in range(400)]
+    assert any(compared) and other not in compared
+    assert settled.looked == 1
+
+
 def test_the_running_plan_is_not_compared_with_itself():
     settled = Settled()
     settled.running = settled.from_elsewhere()

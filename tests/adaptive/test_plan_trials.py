@@ -427,3 +427,41 @@ def test_a_plan_that_runs_before_it_was_compared_gives_way_as_well():
     follower.executed((), 0.01)
     decision = follower.observe(EQUAL)
     assert decision.kind == "switch" and decision.plan != other
+
+
+@pytest.mark.parametrize("taken", [0.5, 2.0, None])
+def test_a_plan_that_was_never_tried_in_a_settled_state_takes_over_only_when_it_was_compared(taken):
+    """The streams drift within the state: it should be cheaper now, and may take for ever."""
+    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    follower, usual = machine.follower, machine.follower.current
+    now = content(9.9e2, 5.8e2, 5.8e2)
+    catalogue = Catalogue({"window": all_relations()["window"], **now})
+    cache = PlanCache(GRAPH, catalogue, prejoin=PrejoinPolicy(enabled=False))
+    other = cache.plan()
+    assert other not in follower.kept and cache.cost < 0.8 * cache.cost_of(usual)
+    state = follower.state
+    follower.observe(content(3e3, 3e3, 3e3))
+    follower.prepared(other, 0.005)
+    asked = None
+    for _ in range(20):
+        decision = follower.observe(now)
+        assert follower.state == state
+        assert decision.kind != "switch"
+        if decision.kind == "prepare" and decision.plan == other:
+            asked = decision
+            break
+        follower.executed((), 0.01)
+    assert asked is not None, "it is to be compared"
+    follower.prepared(other, 0.0, taken)
+    orders = set()
+    for _ in range(20):
+        decision = follower.observe(now)
+        if decision.kind == "switch":
+            follower.switched(decision.plan, 1.0)
+        elif decision.kind == "prepare":
+            follower.prepared(decision.plan, 0.0, 1.0)
+        follower.executed((), 0.01)
+        orders.add(follower.current)
+    assert (other in orders) == (taken != 2.0)
