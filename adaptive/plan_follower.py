@@ -11,7 +11,7 @@ from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
-from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
+from adaptive.measured_plans import MeasuredPlans
 from adaptive.operator_feedback import beside_estimates
 from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
@@ -20,12 +20,10 @@ from adaptive.plan import PlanNode, describe
 from adaptive.plan_cache import PlanCache
 from adaptive.plan_prices import PlanPrices
 from adaptive.plan_switch import Decision, Switch
-from adaptive.plan_trials import PlanTrials
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.prepared_plans import PreparedPlans
 from adaptive.preparing_costs import PreparingCosts
 from adaptive.query_graph import QueryGraph, RelationStatistics
-from adaptive.settled_states import SettledStates
 from adaptive.statistics import Catalogue, OperatorCounts
 from adaptive.sub_plans import Touched
 from adaptive.switch_history import SwitchHistory
@@ -34,9 +32,6 @@ from adaptive.wanted_plans import WantedPlans
 
 # Where all was tried that should be, a plan that was not is taken to cost so many times the fastest, or more.
 _UNTRIED = 1.25
-
-# A plan whose rehearsal was given up counts as one that takes so many times as long as the running one.
-_HOPELESS = 20.0
 
 
 class PlanFollower:
@@ -105,16 +100,13 @@ class PlanFollower:
         self._failed: set[PlanNode] = set()
         self._regimes = Regimes(self.policy)
         self._regime = self._current
-        self._latest = 0.0
         items = () if self._filters is None else self._filters.cache.items.items
         self._history = SwitchHistory(graph, catalogue, items)
-        self._times = MeasuredTimes()
-        self._newest = catalogue.state
-        self._trials: PlanTrials | None = None
         by_search = isinstance(self._cache, PlanCache) and self._cache.exact
-        if by_search or (self._filters is not None and placement == "cost"):
-            self._trials = PlanTrials(lambda: self.cache, self.policy, self._times, rehearses)
-        self._settled = SettledStates(self.policy.measured_margin)
+        tries = by_search or (self._filters is not None and placement == "cost")
+        self._measured = MeasuredPlans(
+            lambda: self.cache, catalogue, self.policy, tries and adaptive, rehearses
+        )
         self._decided_in = catalogue.state
         self._because = ""
         self._none_faster = False
@@ -192,14 +184,9 @@ class PlanFollower:
         matches: Mapping[tuple[str, str], float] | None,
     ) -> None:
         before = self._catalogue.state
-        state = self._catalogue.recognise(statistics, matches)
-        if state != before and not self._outdated:
+        if self._catalogue.recognise(statistics, matches) != before:
             # The costs of now are those of the state before.
-            self._times.note_costs(before, self._cache.cost_of)
-        if state > self._newest:
-            self._newest = state
-            if (like := self._catalogue.like) is not None:
-                self._times.begin(state, like)
+            self._measured.entered(before, None if self._outdated else self._cache.cost_of)
 
     def update_filters(self, statistics: Mapping[str, FilterStatistics]) -> None:
         """Take over what is known of expensive filters and binds; the next `observe` decides.
@@ -252,7 +239,8 @@ class PlanFollower:
         """
         began = self._clock()
         self._preparing_costs.executed(began, seconds)
-        self._ran(seconds * 1e6)
+        prepare_cost = self._preparing_costs.cost
+        self._measured.ran(self._current, seconds * 1e6, self._prepared, prepare_cost)
         if counts := tuple(counts):
             told = beside_estimates(counts, self._current, self.cache, self._filters, filters)
             self._catalogue.fold(told)
@@ -265,23 +253,12 @@ class PlanFollower:
     @property
     def restless(self) -> bool:
         """Whether a plan is to be tried, or has been, so that `observe` should be called though nothing is new."""
-        return self._trials is not None and self._trials.due
+        return self._measured.due
 
     @property
     def trying(self) -> bool:
         """Whether some plan is still to be tried in the present state, or the running one has hardly run there."""
-        if self._trials is None:
-            return False
-        ran = self._times.runs(self._current, self._catalogue.state)
-        return not self._trials.ended or ran < MEASURED_RUNS
-
-    def _ran(self, microseconds: float) -> None:
-        self._latest = microseconds
-        self._times.note(self._current, self._catalogue.state, microseconds)
-        if self._trials is not None and self.adaptive:
-            self._trials.ran(
-                self._current, microseconds, self._prepared, self._preparing_costs.cost
-            )
+        return self._measured.trying(self._current)
 
     def prepared(
         self, plan: PlanNode, seconds: float, rehearsed: float | None = None
@@ -296,11 +273,7 @@ class PlanFollower:
         if seconds > 0.0:
             self._preparing_costs.prepared(seconds)
         self._wanted.prepared(plan)
-        if rehearsed is not None:
-            longer, latest = min(rehearsed, _HOPELESS), self._latest
-            self._times.compared(plan, self._current, self._catalogue.state, longer, latest)
-        if self._rehearses and self._trials is not None:
-            self._trials.rehearsed(plan)
+        self._measured.rehearsed(plan, self._current, rehearsed)
         return self._prepared.add(plan, self._current)
 
     def failed(self, plan: PlanNode) -> None:
@@ -320,16 +293,9 @@ class PlanFollower:
         costs = self._costs
         if costs is None:
             costs = (self.cache.cost_of(old), self.cache.cost_of(plan))
-            self._settled.looked(self._catalogue.state, old, plan, costs)
+            self._measured.looked(old, plan, costs)
         self._costs = None
         self._history.add(instant, old, plan, costs, self._because)
-
-    @property
-    def _untried(self) -> bool:
-        """Whether all was tried in the present state but the running plan: what should be cheap may take for ever."""
-        if self._trials is None or not self._trials.settled:
-            return False
-        return self._times.taken(self._current, self._catalogue.state) is None
 
     def _decide(self) -> Decision:
         cache, policy = self.cache, self.policy
@@ -337,14 +303,11 @@ class PlanFollower:
         self._because, self._none_faster, self._costs = "", False, None
         if not self.adaptive:
             return self._stay("plans are not adapted", cost, best)
-        state = self._catalogue.state
-        if self._trials is not None and self._trials.settled:
-            self._times.note_costs(state, cache.cost_of)
-        trial = None if self._trials is None else self._trials.step(self._failed)
+        trial = self._measured.next_trial(self._failed)
         if trial == self._current and not self._rehearses:
             return self._stay("on trial", cost, best)
-        measured = self._times.prices(self._current, state, cache.cost_of)
-        untried = bool(measured) and self._untried
+        measured = self._measured.prices(self._current, cache.cost_of)
+        untried = bool(measured) and self._measured.untried(self._current)
         if untried:
             cost = max(cost, _UNTRIED * min(measured.values()))
         faster = {
@@ -377,7 +340,7 @@ class PlanFollower:
                 self._because = f"measured: {ready_cost / cost:.2f} of the time"
             if untried:
                 self._costs = cost, ready_cost
-                self._settled.looked(state, self._current, ready, self._costs)
+                self._measured.looked(self._current, ready, self._costs)
             beside = self._asked(trial) if self._rehearses and trial != ready else None
             return Decision("switch", ready, verdict.saving, verdict.reason, cost, best, beside)
         if no_faster:
@@ -388,7 +351,9 @@ class PlanFollower:
             return self._tried(trial, cost, best) or self._stay(reason, cost, best)
         if wanted in self._prepared:
             stay = self._stay(verdict.reason, cost, best, verdict.saving)
-            return stay if self._may_take_over(wanted) else self._tried(wanted, cost, best) or stay
+            if self._measured.may_take_over(wanted):
+                return stay
+            return self._tried(wanted, cost, best) or stay
         verdict = policy.decide(
             cost,
             wanted_cost,
@@ -421,11 +386,9 @@ class PlanFollower:
 
         The statistics wait in the catalogue until somebody asks for costs.
         """
-        state, trials = self._catalogue.state, self._trials
-        if self._filters is not None or trials is None or not trials.settled:
+        if self._filters is not None:
             return None
-        taken = self._times.measured(state)
-        found = self._settled.choice(state, taken, self._prepared, self._current)
+        found = self._measured.choice(self._prepared, self._current)
         if found is None:
             return None
         for name, known in statistics.items():
@@ -435,7 +398,7 @@ class PlanFollower:
         self._outdated, self._none_faster, self._because = True, True, ""
         self._seen(found.plan)
         costs = found.running, found.chosen
-        again = trials.step(self._failed)
+        again = self._measured.next_trial(self._failed)
         if found.plan == self._current:
             stay = self._stay("measured to be the fastest", *costs)
             return self._tried(again, *costs) or stay
@@ -444,7 +407,7 @@ class PlanFollower:
             stay = self._stay(verdict.reason, *costs, verdict.saving)
             return self._tried(again, *costs) or stay
         beside = self._asked(again) if again != found.plan else None
-        if found.ratio is not None and state == self._decided_in:
+        if found.ratio is not None and self.state == self._decided_in:
             self._because = f"measured: {found.ratio:.2f} of the time"
         self._costs = costs
         return Decision("switch", found.plan, verdict.saving, verdict.reason, *costs, beside)
@@ -464,9 +427,9 @@ class PlanFollower:
 
     def _asked(self, trial: PlanNode | None) -> PlanNode | None:
         """A plan to be tried, unless another one is being prepared: it is from now on."""
-        if trial is None or self._trials is None or self._preparing is not None:
+        if trial is None or self._preparing is not None:
             return None
-        self._trials.asked()
+        self._measured.asked()
         self._preparing = trial
         return trial
 
@@ -474,16 +437,10 @@ class PlanFollower:
         self._regimes.seen(same=best == self._regime)
         self._regime = best
 
-    def _may_take_over(self, plan: PlanNode) -> bool:
-        """Whether a prepared plan may run at once: where all was tried that should be, it is compared before."""
-        if self._trials is None or not self._rehearses or not self._trials.settled:
-            return True
-        known = self._times.taken(plan, self._catalogue.state)
-        return known is not None or self._trials.tried(plan)
-
     def _cheapest_prepared(self, prices: PlanPrices, cost: float) -> tuple[PlanNode, float]:
         """Of what may take over at once, and the running plan, which costs so much: the cheapest, and its cost."""
-        costs = {plan: prices.of(plan) for plan in self._prepared if self._may_take_over(plan)}
+        ready = filter(self._measured.may_take_over, self._prepared)
+        costs = {plan: prices.of(plan) for plan in ready}
         costs[self._current] = cost
         plan = min(costs, key=lambda plan: (costs[plan], plan != self._current))
         return plan, costs[plan]
