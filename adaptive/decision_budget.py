@@ -5,7 +5,7 @@ from __future__ import annotations
 # Deciding anew may take this share of the time of evaluations.
 _SHARE = 0.1
 
-# What is saved up at most, in seconds, and is there at the beginning.
+# What is saved up at most, in seconds, and is there at the beginning; no more than that is ever owed.
 _SAVED = 0.05
 
 
@@ -13,7 +13,7 @@ class DecisionBudget:
     """Seconds that decisions may take: a share of those of evaluations, saved up while nothing is decided.
 
     A decision can be had as long as something is left, however long it will take; what it took beyond that is saved
-    up again before the next one.
+    up again before the next one, but for what is beyond 50 milliseconds: what had to be decided anyway counts, too.
 
     >>> budget = DecisionBudget()
     >>> budget.spend(0.060); budget.affordable
@@ -37,4 +37,4 @@ class DecisionBudget:
 
     def spend(self, seconds: float) -> None:
         """A decision took so long."""
-        self._left -= seconds
+        self._left = max(-_SAVED, self._left - seconds)

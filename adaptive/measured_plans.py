@@ -94,21 +94,28 @@ class MeasuredPlans:
             self._trials.ran(running, microseconds, prepared, prepare_cost)
 
     def rehearsed(self, plan: PlanNode, running: PlanNode, times_as_long: float | None) -> None:
-        """A plan was prepared; a run of it takes so many times as long as one of the running plan, if that is known."""
+        """A plan was prepared; a run of it takes so many times as long as one of the running plan.
+
+        None: its rehearsal was cut short, as the streams came into another state, or another plan runs.
+        """
         if times_as_long is not None:
             longer = min(times_as_long, _HOPELESS)
             self._times.compared(plan, running, self._state, longer, self._latest)
-        if self._rehearses and self._trials is not None:
+        if not self._rehearses or self._trials is None:
+            return
+        if times_as_long is None:
+            self._trials.cut_short(plan)
+        else:
             self._trials.rehearsed(plan)
 
     def next_trial(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan that is to be tried next in the present state."""
         return None if self._trials is None else self._trials.step(failed)
 
-    def asked(self) -> None:
-        """The plan of `next_trial` is being prepared."""
+    def asked(self, plan: PlanNode) -> None:
+        """A plan is being prepared to be tried in the present state."""
         if self._trials is not None:
-            self._trials.asked()
+            self._trials.asked(plan)
 
     def prices(self, running: PlanNode, cost_of: CostOf) -> dict[PlanNode, float]:
         """What other plans cost in the present state, by what was measured there, on the scale of `cost_of`."""

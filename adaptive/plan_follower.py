@@ -266,7 +266,7 @@ class PlanFollower:
         """A plan is ready to run; returns the prepared plans to drop, as there are too many.
 
         `seconds` is what preparing took, 0 where it was prepared before; `rehearsed` what a run of it takes
-        over one of the running plan, if that was found since the last evaluation.
+        over one of the running plan in the present state of the streams; None where that was not found.
         """
         if self._preparing == plan:
             self._preparing = None
@@ -367,8 +367,9 @@ class PlanFollower:
             stay = self._stay(verdict.reason, cost, best, verdict.saving)
             return self._tried(trial, cost, best) or stay
         if wanted in self._failed:
-            reason = f"{describe(wanted)} could not be prepared"
-        elif self._preparing is not None:
+            stay = self._stay(f"{describe(wanted)} could not be prepared", cost, best)
+            return self._tried(trial, cost, best) or stay
+        if self._preparing is not None:
             reason = f"{describe(self._preparing)} is being prepared"
         else:
             if wanted == cache.plan():
@@ -429,7 +430,7 @@ class PlanFollower:
         """A plan to be tried, unless another one is being prepared: it is from now on."""
         if trial is None or self._preparing is not None:
             return None
-        self._measured.asked()
+        self._measured.asked(trial)
         self._preparing = trial
         return trial
 

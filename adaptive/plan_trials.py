@@ -17,6 +17,7 @@ from adaptive.plan_families import (
     small_changes,
 )
 from adaptive.prepared_plans import PreparedPlans
+from adaptive.recent import Recent
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -40,6 +41,9 @@ _AGAIN = 6
 
 # Of the plans that are tried in a state, how many are not small changes of the running one.
 _MOST_AT_FIRST = 3
+
+# A rehearsal that was cut short so often counts as a trial.
+_MOST_CUT = 3
 
 # A rival waits for so many runs of the running plan until it is asked for (again).
 _PATIENCE = 4
@@ -67,8 +71,9 @@ class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
     `changes` are small changes of the plan `base` that are still to be looked for (None: another relation is
-    streamed), `left` how many more may be, `seen` the plans that were tried. After `again` more runs, `quiet` of which
-    have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
+    streamed), `left` how many more may be, `seen` the plans that were tried. The one that is `asked` for had its
+    rehearsal `cut` short so often. After `again` more runs, `quiet` of which have been, the closest are compared once
+    more. What is `dear` served elsewhere, and was too dear here.
     """
 
     usual: float
@@ -77,8 +82,9 @@ class _Trials:
     base: PlanNode
     changes: list[Order | None]
     seen: set[PlanNode]
-    asked: bool = False
+    asked: PlanNode | None = None
     waited: int = 0
+    cut: int = 0
     quiet: int = 0
     again: int = 0
     dear: set[PlanNode] = field(default_factory=set)
@@ -111,7 +117,7 @@ class PlanTrials:
         self._catalogue = costs_now().catalogue
         self._policy = policy
         self._times = times
-        self._states: dict[int, _Trials] = {}
+        self._states = Recent[int, _Trials](_STATES)
         self.due = False
         """Whether `step` has news, although no statistic has changed."""
 
@@ -134,7 +140,9 @@ class PlanTrials:
                 usual = self._times.taken(plan, number) or microseconds
                 self._begin(plan, usual, prepared.served)
                 self.due = True
-        elif trials.rivals:
+            return
+        self._states.keep(number, trials)
+        if trials.rivals:
             rival = trials.rivals[0]
             if rival == plan and self._beside:
                 # It runs for another reason, and is to be compared when another one does.
@@ -148,7 +156,7 @@ class PlanTrials:
             elif runs >= MEASURED_RUNS:
                 trials.waited += 1
                 self.due = trials.waited % _PATIENCE == 0 and (
-                    rival in prepared or not trials.asked
+                    rival in prepared or trials.asked is None
                 )
         elif runs >= MEASURED_RUNS:
             if trials.left:
@@ -158,7 +166,7 @@ class PlanTrials:
 
     def _next(self, trials: _Trials) -> None:
         trials.rivals.pop(0)
-        trials.asked = False
+        trials.asked = None
         self.due = True
 
     @property
@@ -178,9 +186,11 @@ class PlanTrials:
         trials = self._present
         if trials is None:
             return None
+        if trials.asked in failed:
+            trials.asked = None
         while trials.rivals and trials.rivals[0] in failed:
             trials.rivals.pop(0)
-            trials.asked = False
+            trials.asked = None
         return trials.rivals[0] if trials.rivals else None
 
     def tried(self, plan: PlanNode) -> bool:
@@ -188,21 +198,33 @@ class PlanTrials:
         trials = self._present
         return trials is not None and plan in trials.seen and plan not in trials.rivals
 
-    def asked(self) -> None:
-        """The plan of `step` is being prepared."""
-        if self._present is not None:
-            self._present.asked = True
+    def asked(self, plan: PlanNode) -> None:
+        """A plan is being prepared to be tried in the present state."""
+        trials = self._present
+        if trials is not None and trials.asked != plan:
+            trials.asked, trials.cut = plan, 0
 
     def rehearsed(self, plan: PlanNode) -> None:
         """What a plan takes in the present state was found beside the evaluations: it need not be tried in one."""
-        trials = self._present
-        if trials is None:
-            return
+        if self._present is not None:
+            self._end(self._present, plan)
+
+    def cut_short(self, plan: PlanNode) -> None:
+        """A rehearsal ended before anything was found; it is made again, but not for ever."""
+        for trials in self._states.values():
+            if trials.asked == plan:
+                trials.cut += 1
+                if trials.cut == _MOST_CUT:
+                    self._end(trials, plan)
+
+    def _end(self, trials: _Trials, plan: PlanNode) -> None:
         trials.seen.add(plan)
+        if trials.asked == plan:
+            trials.asked = None
         if plan in trials.rivals:
             trials.rivals.remove(plan)
-            trials.asked = False
-            self.due = True
+            trials.asked = None
+            self.due |= trials is self._present
 
     @property
     def _cache(self) -> PlanCache | PlacedPlanCache:
@@ -219,8 +241,6 @@ class PlanTrials:
         return saving > needed
 
     def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
-        if len(self._states) >= _STATES:
-            del self._states[next(iter(self._states))]
         cache = self._cache
         least, dearest, most = cache.cost, _NEAR, _MOST_AT_FIRST
         rivals: list[PlanNode | None]
@@ -243,7 +263,7 @@ class PlanTrials:
         ready: list[PlanNode] = []
         if self._beside:
             ready = self._served_elsewhere({plan, *near}, served)
-        self._states[self._catalogue.state] = _Trials(
+        trials = _Trials(
             usual,
             ready + near,
             self._policy.trials - len(near) if varies else 0,
@@ -251,6 +271,7 @@ class PlanTrials:
             _changes(plan),
             {plan, *ready, *near},
         )
+        self._states.keep(self._catalogue.state, trials)
 
     def _served_elsewhere(
         self, seen: Collection[PlanNode], served: Iterable[PlanNode]
@@ -284,7 +305,7 @@ class PlanTrials:
                 continue
             trials.rivals.append(rival)
             trials.seen.add(rival)
-            trials.asked = False
+            trials.asked = None
         return bool(trials.rivals)
 
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
@@ -307,7 +328,7 @@ class PlanTrials:
         trials.seen.update(trials.rivals)
         if len(found) < _MOST_SERVED:  # all of them were looked at
             trials.dear.update(other for other in others if other not in trials.seen)
-        trials.asked, trials.quiet = False, 0
+        trials.asked, trials.quiet = None, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
 

@@ -113,7 +113,7 @@ def row(outcome: Outcome) -> dict[str, Any]:
         "regret": round(adaptive / ideal, 4),
         "gain": round(best_ms / adaptive, 4),
         "switches": outcome.switches,
-        "optimizer_share": round(optimizing / once, 5),
+        "optimizer_share": round(optimizing / (once - optimizing), 5),
         "orders": outcome.candidates,
         "measured": len(outcome.orders),
         "drifting": outcome.stream.drifting,

@@ -55,8 +55,22 @@ COLUMNS = (
     "answers",
 )
 # What of the summary is shown on the screen; all of it is in the JSON file.
-SHOWN = ("order", "evaluations", "warm_ups", "ours_to_peer", "figure_5", "notes")
+SHOWN = (
+    "order",
+    "evaluations",
+    "warm_ups",
+    "ours_to_peer",
+    "figure_5",
+    "figure_5_reported",
+    "notes",
+)
 LOAD_TIMEOUT = 3600.0
+# What the CQELS report reads off its Figure 5: gains of at least so much.
+REPORTED = {
+    "q2": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0},
+    "q3": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0, "both_to_systemx": 0.06},
+    "q4": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0},
+}
 # The share of the free memory that peers started together may want.
 MEMORY_SHARE = 0.8
 
@@ -82,8 +96,9 @@ class Measured:
         return round(float(np.median(times)), 3) if times else None
 
     def optimizer_share(self) -> float | None:
-        """Time in statistics and the choice of plans, as a share of all evaluations' time."""
-        return round(sum(self.optimizer_ms) / sum(self.ms), 5) if self.ms else None
+        """Time in statistics and the choice of plans over the rest of all evaluations' time."""
+        optimizing = sum(self.optimizer_ms)
+        return round(optimizing / (sum(self.ms) - optimizing), 5) if self.ms else None
 
     def p95(self) -> float | None:
         """The 95th percentile of the evaluation times."""
@@ -378,6 +393,7 @@ def run(args: argparse.Namespace) -> Report:
         "order": "interleaved" if interleaved else "sequential",
         "ours_to_peer": _ratios(rows),
         "figure_5": figure_5(rows),
+        "figure_5_reported": REPORTED,
         "evaluations": evaluations,
         "warm_ups": warm_ups,
         "peer_versions": done.versions,

@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -119,7 +120,7 @@ class PlanEnumeration:
     def candidates(self, most: int, k: int = 300) -> list[PricedPlan]:
         """Up to `most` plans: the best of each phase and of all together, in turn.
 
-        Of plans that are estimated to cost the same in all phases, only the first is taken.
+        Of plans that are estimated to cost the same in all phases, only the first is taken while there are others.
         """
         phases = len(self._phases)
         unit = np.eye(phases)
@@ -127,14 +128,15 @@ class PlanEnumeration:
         # In a phase of large costs nothing else would count: each phase weighs the same.
         even = [1.0 / max(1e-9, found[0].costs[phase]) for phase, found in enumerate(lists)]
         lists = [*lists, self.best(k, even), self.best(k, np.ones(phases).tolist())]
-        chosen: list[PricedPlan] = []
-        for rank in range(k):
-            for found in lists:
-                if rank < len(found) and len(chosen) < most:
-                    plan = found[rank]
-                    if not any(plan.resembles(other) for other in chosen):
-                        chosen.append(plan)
-        return chosen
+        in_turn = [plan for rank in zip_longest(*lists) for plan in rank if plan is not None]
+        chosen: dict[PlanNode, PricedPlan] = {}
+        for twins in (False, True):
+            for found in in_turn:
+                if len(chosen) == most:
+                    break
+                if twins or not any(found.resembles(other) for other in chosen.values()):
+                    chosen.setdefault(found.plan, found)
+        return list(chosen.values())
 
 
 def _combined(

@@ -95,7 +95,8 @@ class Settings:
         "planCache.size",
         whole_number(1),
         16,
-        "How many join orders of a query stay prepared; the least recently used one goes.",
+        "How many join orders of a query stay prepared; those that never ran go first, then the least recently"
+        " used one.",
     )
     plan_cache_horizon: int = _key(
         "planCache.horizon",
@@ -107,8 +108,9 @@ class Settings:
         "planCache.trials",
         whole_number(0),
         12,
-        "How many join orders that should cost about as much as the cheapest are tried in each state of the streams,"
-        " where evaluations take so long that a faster one would soon pay; 0: the cost model alone decides.",
+        "How often another join order that should cost about as much as the cheapest is looked for in each state of the"
+        " streams, to be tried, where evaluations take so long that a faster one would soon pay; 0: the cost model"
+        " alone decides.",
     )
     plan_cache_margin: float = _key(
         "planCache.margin",

@@ -102,6 +102,13 @@ class SessionError(CqelsError):
     """A Spark session in which the engine cannot run."""
 
 
+class StoppedQueryError(CqelsError):
+    """Something was asked of a query that has been stopped."""
+
+    def __init__(self) -> None:
+        super().__init__("the query has been stopped")
+
+
 class DuplicateNameError(CqelsError):
     """A name of a query or function that is already in use."""
 

@@ -122,13 +122,14 @@ final class ContinuousQuery(
 
   /** Runs plans over what the windows hold, for the time that it takes: the nanoseconds. Nothing is answered.
    *
-   *  On the driver it is given up after `most` nanoseconds: -1.
+   *  It is given up after `most` nanoseconds: -1.
    */
   def rehearse(others: QueryPlans, slices: Int, most: Long): Long = {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
     val began = System.nanoTime()
     try {
-      val ended = if (slices == 0) RunLimit.within(SparkContext.getActive.get, most)(others.run(slices)) else { others.run(slices); true }
+      val sc = SparkContext.getActive.get
+      val ended = if (slices == 0) RunLimit.within(sc, most)(others.run(slices)) else RunLimit.jobsWithin(sc, most)(others.run(slices))
       if (ended) System.nanoTime() - began else -1L
     } finally {
       sites.foreach(_.collect())

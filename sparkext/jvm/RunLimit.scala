@@ -1,10 +1,17 @@
 package org.apache.spark.sql.cqels
 
-import scala.util.control.ControlThrowable
+import java.util.UUID
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.util.control.{ControlThrowable, NonFatal}
 
 import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.util.ThreadUtils
 
-/** What a run on the driver may take at most, where it may be given up: checked now and then by whoever handles its rows. */
+/** What a run may take at most, where it may be given up: on the driver that is checked now and then by whoever handles its
+ *  rows, the jobs of one on executors are cancelled.
+ */
 private[cqels] final class RunLimit(until: Long) {
   private var rows = 0L
 
@@ -35,5 +42,24 @@ private[cqels] object RunLimit {
     try { body; true }
     catch { case _: RunOverdue => false }
     finally sc.setLocalProperty(Property, null)
+  }
+
+  // A job that has not begun yet cannot be cancelled.
+  private final val CancelEvery = TimeUnit.MILLISECONDS.toNanos(10)
+  private lazy val clock = ThreadUtils.newDaemonSingleThreadScheduledExecutor("cqels-run-limit")
+
+  /** Runs `body`, which runs Spark jobs, for about so many nanoseconds at most: whether it came to its end within them. */
+  def jobsWithin(sc: SparkContext, nanos: Long)(body: => Unit): Boolean = {
+    val tag = s"cqels-rehearsal-${UUID.randomUUID()}"
+    val overdue = new AtomicBoolean
+    val cancel: Runnable = () => { overdue.set(true); sc.cancelJobsWithTag(tag) }
+    sc.addJobTag(tag)
+    val cancelling = clock.scheduleWithFixedDelay(cancel, math.max(0L, nanos), CancelEvery, TimeUnit.NANOSECONDS)
+    try { body; !overdue.get }
+    catch { case NonFatal(e) => if (overdue.get) false else throw e }
+    finally {
+      cancelling.cancel(false)
+      sc.removeJobTag(tag)
+    }
   }
 }

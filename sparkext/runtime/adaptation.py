@@ -25,7 +25,14 @@ from adaptive.plan import walk
 from sparkext.language.expressions import Expression
 from sparkext.runtime.cluster_watch import ClusterWatch
 from sparkext.runtime.explanation import lay_over, operator_tree
-from sparkext.runtime.join_orders import CompiledPlans, CountedJoins, JoinOrders, Orders, PlansInUse
+from sparkext.runtime.join_orders import (
+    CompiledPlans,
+    CountedJoins,
+    JoinOrders,
+    Orders,
+    PlansInUse,
+    Rehearsed,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +75,7 @@ class Adaptation:
         self.orders = orders
         self._plans = plans
         self._use = use
-        self._ready: deque[tuple[CompiledPlans, float, float | None]] = deque()
+        self._ready: deque[tuple[CompiledPlans, float, Rehearsed | None]] = deque()
         self._failed: deque[Orders] = deque()
         self._wanted: Orders | None = None
         self._reconsider = False
@@ -99,6 +106,7 @@ class Adaptation:
             statistics, matches = ({}, {}) if told is None else cluster.watch.read(told)
             decision = cluster.follower.observe(statistics, matches)
             if decision.kind == "stay":
+                self._want_no_other(cluster)
                 continue
             changed = True
             orders = self._with(cluster.place, decision.plan)
@@ -226,7 +234,13 @@ class Adaptation:
         orders[place] = plan
         return tuple(orders)
 
-    def _is_ready(self, plans: CompiledPlans, seconds: float, rehearsed: float | None) -> None:
+    def _want_no_other(self, cluster: FollowedCluster) -> None:
+        """A cluster stays as it is: what it was to be changed to before has come too late."""
+        if self._wanted is not None:
+            orders = self._with(cluster.place, cluster.follower.current)
+            self._wanted = None if orders == self._plans.orders else orders
+
+    def _is_ready(self, plans: CompiledPlans, seconds: float, rehearsed: Rehearsed | None) -> None:
         self._ready.append((plans, seconds, rehearsed))
 
     def _take_ready(self, instant: float) -> None:
@@ -243,12 +257,19 @@ class Adaptation:
             plans, seconds, rehearsed = self._ready.popleft()
             # Of several clusters that changed at once, it is not known which of them took the time.
             changed = [c for c in self.clusters if plans.orders[c.place] != c.follower.current]
+            known = rehearsed if self._holds(rehearsed) else None
             for cluster in self.clusters:
-                alone = rehearsed if changed == [cluster] else None
+                alone = known.times_as_long if known and changed == [cluster] else None
                 cluster.follower.prepared(plans.orders[cluster.place], seconds, alone)
             self._reconsider = True
         if self._wanted is not None:
             self._switch(instant)
+
+    def _holds(self, rehearsed: Rehearsed | None) -> bool:
+        """Whether what a rehearsal gave is about the running plans, and the present states of the streams."""
+        if rehearsed is None:
+            return False
+        return rehearsed.running == self._plans.orders and rehearsed.states == self.states
 
     def _switch(self, instant: float) -> None:
         """Run the wanted plans if they are ready; have them made if they are not."""

@@ -23,8 +23,17 @@ Orders = tuple[PlanNode, ...]
 """The plan of each join cluster of a query, in the order in which clusters are compiled."""
 
 
-Ready = Callable[["CompiledPlans", float, "float | None"], None]
-"""Told of plans that are ready: the seconds that making them took now, and of a run over one of the running plans."""
+@dataclass(frozen=True)
+class Rehearsed:
+    """A run of plans takes so many times as long as one of the plans that run, in these states of the streams."""
+
+    times_as_long: float
+    running: Orders
+    states: tuple[int, ...]
+
+
+Ready = Callable[["CompiledPlans", float, "Rehearsed | None"], None]
+"""Told of plans that are ready: the seconds that making them took now, and what their rehearsal gave, if it ended."""
 
 CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
 """Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
@@ -89,20 +98,23 @@ class CompiledPlans:
 class JoinOrders:
     """Of more than `size` plans those that never ran go, then the least recently used; one is made at a time.
 
-    `rehearse` runs plans beside the evaluations, and gives what a run takes over one of the running plans, if it can.
+    `rehearse` runs plans beside the evaluations, and gives what a run takes over one of the running plans, if it can;
+    of plans that are prepared for a query that has been `closed`, nobody is told.
     """
 
     def __init__(
         self,
         make: Callable[[Orders], CompiledPlans],
-        rehearse: Callable[[CompiledPlans], float | None],
+        rehearse: Callable[[CompiledPlans], Rehearsed | None],
         size: int,
         background: Executor,
+        closed: Callable[[], bool] = lambda: False,
     ) -> None:
         self._make = make
         self._rehearse = rehearse
         self._size = size
         self._background = background
+        self._closed = closed
         self._plans: OrderedDict[Orders, CompiledPlans] = OrderedDict()
         self._refused: set[Orders] = set()
         self._pending: set[Orders] = set()
@@ -150,6 +162,8 @@ class JoinOrders:
 
     def _prepare(self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]) -> None:
         try:
+            if self._closed():
+                return
             plans, seconds = self.take(orders), 0.0
             if plans is None:
                 plans = self._make(orders)
@@ -157,6 +171,8 @@ class JoinOrders:
                 seconds = plans.seconds
             rehearsed = self._rehearse(plans)
         except Exception:  # The old plan goes on serving.
+            if self._closed():
+                return
             logger.exception("a plan could not be prepared")
             with self._lock:
                 self._refused.add(orders)

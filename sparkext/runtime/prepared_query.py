@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from adaptive import FilterEstimator, PlanFollower, Switch
+from sparkext.errors import StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
@@ -28,7 +29,7 @@ from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
 from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
-from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
+from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders, Rehearsed
 from sparkext.runtime.query_compiler import QueryCompiler
 from sparkext.runtime.rehearsal import rehearse
 from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
@@ -42,6 +43,9 @@ logger = logging.getLogger(__name__)
 
 # Seconds between two runs of a rehearsal.
 _PAUSE = 0.001
+
+# Evaluations and switches of a query that are remembered.
+_REMEMBERED = 10_000
 
 
 class PreparedQuery:
@@ -68,15 +72,15 @@ class PreparedQuery:
         self._compiler = QueryCompiler(
             engine, name, query, windows, self._dataset, self._patterns, self.calls
         )
+        self._closed = False
         self._past: tuple[Switch, ...] = ()
-        self._timeline: deque[Evaluated] = deque(maxlen=10_000)
+        self._timeline: deque[Evaluated] = deque(maxlen=_REMEMBERED)
         self._plans = self.compile(())
         self._shown_orders = self._plans.shown
         self._plans_told = True
         self._jvm = self._open()
         self._adaptation = self._follow()
         self._executed = False
-        self._closed = False
         # From which instant on the plans are out of date, and plans for instants before that, oldest first.
         self.outdated_at: int | None = None
         self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
@@ -167,15 +171,23 @@ class PreparedQuery:
         if not clusters:
             return None
         orders = JoinOrders(
-            self.compile, self._rehearse, settings.plan_cache_size, engine.background
+            self.compile,
+            self._rehearse,
+            settings.plan_cache_size,
+            engine.background,
+            lambda: self._closed,
         )
         orders.keep(self._plans)
         return Adaptation(clusters, orders, self._plans, self._use)
 
-    def _rehearse(self, plans: CompiledPlans) -> float | None:
+    def _rehearse(self, plans: CompiledPlans) -> Rehearsed | None:
         """Run plans until their code is compiled; what a run takes over one of the plans in use, if that is known."""
-        adaptation = self._adaptation
-        states = None if adaptation is None else adaptation.states
+        with self._engine.lock:
+            adaptation, running = self._adaptation, self._plans
+            if adaptation is None:
+                return None
+            states = adaptation.states
+            usual = self._timeline[-1].seconds if self._timeline else 0.0
 
         def run(tried: CompiledPlans, most: float) -> float | None:
             clock.sleep(_PAUSE)  # who waits for the engine comes first
@@ -183,20 +195,21 @@ class PreparedQuery:
                 if self._closed or self.outdated or adaptation is not self._adaptation:
                     return None
                 # What is measured in one state of the streams says nothing in another.
-                if adaptation is None or adaptation.states != states:
+                if adaptation.states != states or self._plans is not running:
                     return None
                 if not adaptation.worth_running(tried.orders):
                     return None
                 nanos = self._jvm.rehearse(tried.jvm, tried.slices, round(most * 1e9))
                 return nanos / 1e9 if nanos >= 0 else math.inf
 
-        usual = self._timeline[-1].seconds if self._timeline else 0.0
         try:
-            return rehearse(run, plans, self._plans, usual)
+            ratio = rehearse(run, plans, running, usual)
         finally:
             with self._engine.lock:
-                if plans is not self._plans and not self._closed:
-                    plans.jvm.release()
+                for ran in (plans, running):
+                    if ran is not self._plans and not self._closed:
+                        ran.jvm.release()
+        return None if ratio is None else Rehearsed(ratio, running.orders, states)
 
     def _use(self, plans: CompiledPlans) -> None:
         """Run other plans of this query from now on; the JVM is told with the next evaluation."""
@@ -250,7 +263,7 @@ class PreparedQuery:
         self._versions.clear()
 
     def _take_over(self, plans: CompiledPlans, merged: Merged) -> None:
-        self._past = self.history()
+        self._past = self.history()[-_REMEMBERED:]
         self._plans = plans
         self._jvm.replacePlans(plans.jvm)
         self._plans_told, self._shown_orders = True, plans.shown
@@ -351,8 +364,9 @@ class PreparedQuery:
     @property
     def plans(self) -> CompiledPlans:
         """The plans that run now."""
-        self.refresh(NEVER)
-        return self._plans
+        with self._engine.lock:
+            self.refresh(NEVER)
+            return self._plans
 
     def history(self) -> tuple[Switch, ...]:
         """Every change of a join order: when (the instant, in milliseconds), from and to what, and what caused it."""
@@ -372,20 +386,20 @@ class PreparedQuery:
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""
-        self.refresh(NEVER)
-        made: CompiledPlans | DeltaPlans = self.delta or self._plans
-        operators = operators_of(made.jvm) if self._executed else []
-        choices = list(made.choices)
-        prepared: tuple[CompiledPlans, ...] = ()
-        if self._adaptation is not None:
-            prepared = self._adaptation.orders.prepared
-            with self._engine.lock:
+        with self._engine.lock:
+            self.refresh(NEVER)
+            made: CompiledPlans | DeltaPlans = self.delta or self._plans
+            operators = operators_of(made.jvm) if self._executed else []
+            choices = list(made.choices)
+            prepared: tuple[CompiledPlans, ...] = ()
+            if self._adaptation is not None:
+                prepared = self._adaptation.orders.prepared
                 for cluster in self._adaptation.clusters:
                     now = cluster.follower.explained()
                     place = cluster.place
                     choices[place] = replace(choices[place], plan=now.plan, optimized=now)
-        tree = made.jvm.planTree()
-        return explain_query(self, choices, operators, tree, self.statistics(), prepared)
+            tree = made.jvm.planTree()
+            return explain_query(self, choices, operators, tree, self.statistics(), prepared)
 
     def statistics(self) -> list[dict[str, Any]]:
         """What the windows count now of the join columns: card, different values, the most frequent ones."""
@@ -427,5 +441,7 @@ def _watch_static(watch: ClusterWatch, name: str) -> None:
     """Have static neighbours sampled; without them, decisions rest on the catalogue alone."""
     try:
         watch.watch_static()
+    except StoppedQueryError:
+        logger.debug("%s: stopped before it was sampled", name)
     except Exception:
         logger.exception("%s: static relations cannot be sampled", name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparkext.errors import UnknownStreamError
+from sparkext.errors import StoppedQueryError, UnknownStreamError
 from sparkext.language.algebra import Variable
 from sparkext.language.query import Query
 from sparkext.r2r.delta_patterns import TimedPattern
@@ -55,6 +56,8 @@ class WindowRegistry:
     def __init__(self, sharing: bool, rules: WindowRules) -> None:
         self._sharing = sharing
         self._rules = rules
+        # Held while patterns come into use and go: plans are made in the background, too, and queries end meanwhile.
+        self.lock = threading.RLock()
         self._window_users: dict[tuple[str, str], int] = {}
         self._pattern_users: Counter[PatternPlace] = Counter()
         self._unshared = 0
@@ -147,13 +150,28 @@ class WindowPatterns:
         self._arrived: dict[int, Any] = {}  # by the number of the pattern
         self._places: dict[PatternPlace, QueryWindow] = {}
         self._merged: Merged = {}
+        self._closed = False
 
     def content(self, leaf: WindowLeaf | MergedLeaf) -> Any:
-        """The JVM's content of a pattern: shared with every query that matches the same in the same window."""
-        if isinstance(leaf, MergedLeaf):
+        """The JVM's content of a pattern: shared with every query that matches the same in the same window.
+
+        Raises StoppedQueryError where the patterns have been given back.
+        """
+        static = None
+        if isinstance(leaf, MergedLeaf) and leaf not in self._merged:
+            static = self._static(leaf.static_part)  # may take long: without the lock
+        with self._registry.lock:
+            if self._closed:
+                raise StoppedQueryError
+            if isinstance(leaf, WindowLeaf):
+                return self._content(leaf)
             if leaf not in self._merged:
-                self._merged[leaf] = self._merge(leaf)
+                if static is None:  # set aside since
+                    static = self._static(leaf.static_part)
+                self._merged[leaf] = self._merge(leaf, static)
             return self._merged[leaf]
+
+    def _content(self, leaf: WindowLeaf) -> Any:
         if isinstance(leaf.pattern, TimedPattern):
             return self._timed(leaf, leaf.pattern)
         if leaf not in self._contents:
@@ -185,7 +203,7 @@ class WindowPatterns:
                 self._arrived[pattern.number] = arrived
             return self._arrived[pattern.number].content()
         if leaf not in self._contents:
-            untimed = self.content(plain)  # counted as in use
+            untimed = self._content(plain)  # counted as in use
             self._contents[leaf] = self._room.timed_pattern(
                 window.window, untimed.name(), self._spec(plain)
             )
@@ -211,17 +229,19 @@ class WindowPatterns:
 
     def close(self) -> None:
         """Give the patterns back; those that no other query matches are no longer kept up."""
-        self.leave_merged(self.set_merged_aside())
-        for place, window in self._places.items():
-            if self._registry.leave_pattern(place):
-                self._room.drop_window_pattern(window.window, place[2])
-        self._places.clear()
-        self._contents.clear()
-        self._arrived.clear()
+        with self._registry.lock:
+            self._closed = True
+            self.leave_merged(self.set_merged_aside())
+            for place, window in self._places.items():
+                if self._registry.leave_pattern(place):
+                    self._room.drop_window_pattern(window.window, place[2])
+            self._places.clear()
+            self._contents.clear()
+            self._arrived.clear()
 
-    def _merge(self, leaf: MergedLeaf) -> Any:
+    def _merge(self, leaf: MergedLeaf, static: Any) -> Any:
         name = f"default graph {leaf.pattern.predicate.n3()}"
-        content = self._room.merged_content(name, self._static(leaf.static_part), self._bag)
+        content = self._room.merged_content(name, static, self._bag)
         for window in leaf.graph.windows:
             declared = self._windows[window.value]
             part = WindowLeaf(window, leaf.pattern, strict=declared.strict)

@@ -128,7 +128,31 @@ def test_a_rehearsal_changes_no_answer_and_is_given_up_in_time(
             with engine.lock:
                 assert query._jvm.rehearse(query.plans.jvm, 0, 10**10) > 0
                 assert query._jvm.rehearse(query.plans.jvm, 0, -1) == -1
-                assert query._jvm.rehearse(query.plans.jvm, 1, -1) > 0, "a job is not given up"
+                assert query._jvm.rehearse(query.plans.jvm, 1, 10**11) > 0
+    engine.close()
+
+
+def test_a_spark_job_is_given_up_too(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="job"))
+    crowd = [(iri(f"p{p}"), iri(place), iri("r0")) for p in range(2_000) for place in ("in", "at")]
+    engine.stream(STREAM).push(crowd, time=1000)
+    engine.advance_to(1000)
+    settle(engine)
+    tracker = spark.sparkContext.statusTracker()
+    with engine.lock:
+        known = set(tracker.getJobIdsForGroup(None))
+        assert query._jvm.rehearse(query.plans.jvm, 1, 10**12) > 0
+        ended = set(tracker.getJobIdsForGroup(None)) - known
+        assert query._jvm.rehearse(query.plans.jvm, 1, -1) == -1
+        given_up = set(tracker.getJobIdsForGroup(None)) - known - ended
+        assert query._jvm.rehearse(query.plans.jvm, 1, 10**12) > 0, "the next one is not"
+
+    def states(jobs: set[int]) -> set[str]:
+        return {info.status for job in jobs if (info := tracker.getJobInfo(job))}
+
+    assert states(ended) == {"SUCCEEDED"}
+    assert "FAILED" in states(given_up)
     engine.close()
 
 

@@ -1,0 +1,95 @@
+"""Plans that are made and rehearsed in the background while the query goes on, changes its plan, or ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.errors import StoppedQueryError
+from sparkext.runtime.join_orders import Rehearsed
+from tests.sparkext.test_adaptation import (
+    QUERY,
+    adapted_by_cost,
+    answers,
+    evaluate,
+    expected,
+    settle,
+    started,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.join_orders import CompiledPlans, Orders
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("present", [True, False])
+def test_a_rehearsal_counts_for_the_plans_and_the_states_that_it_was_made_with(
+    spark: SparkSession, tmp_path: Path, running: bool, present: bool
+) -> None:
+    engine = started(spark, tmp_path)
+    query, adaptation = adapted_by_cost(engine, "holds")
+    (cluster,) = adaptation.clusters
+    told: list[float | None] = []
+    prepared = cluster.follower.prepared
+
+    def rehearse(plans: CompiledPlans) -> Rehearsed:
+        orders = query.plans.orders if running else plans.orders
+        return Rehearsed(0.5, orders, adaptation.states if present else (-1,))
+
+    def noted(plan: object, seconds: float, rehearsed: float | None = None) -> object:
+        told.append(rehearsed)
+        return prepared(plan, seconds, rehearsed)  # type: ignore[arg-type]
+
+    adaptation.orders._rehearse = rehearse
+    cluster.follower.prepared = noted  # type: ignore[method-assign,assignment]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert told
+    assert (0.5 in told) == (running and present)
+    assert set(told) <= {0.5, None}
+    engine.close()
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_query_that_ends_while_a_plan_is_made_for_it_leaves_nothing_in_its_windows(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, when: str
+) -> None:
+    engine = started(spark, tmp_path)
+    kept = engine.register_query(QUERY.format(name="kept"))
+    query, adaptation = adapted_by_cost(engine, "ends")
+    evaluate(engine, 1)
+    settle(engine)
+    made: list[Orders] = []
+    make = adaptation.orders._make
+
+    def make_late(orders: Orders) -> CompiledPlans:
+        made.append(orders)
+        engine.stop_query(query.name)
+        return make(orders)
+
+    adaptation.orders._make = make_late
+    adaptation.orders._plans.clear()
+    if when == "before":
+        engine.stop_query(query.name)
+    caplog.clear()
+    adaptation._ready.clear()
+    adaptation.orders.prepare(query._plans.orders, adaptation._is_ready, adaptation._failed.append)
+    settle(engine)
+    assert len(made) == (when == "meanwhile")
+    assert adaptation.orders.pending == 0
+    assert not adaptation._ready and not adaptation._failed
+    assert "could not be prepared" not in caplog.text
+    users = dict(engine.windows._pattern_users)
+    assert users and set(users.values()) == {1}, "those of the other query"
+    engine.stop_query(kept.name)
+    assert not +engine.windows._pattern_users
+    with pytest.raises(StoppedQueryError):
+        query.compile(())
+    engine.close()
