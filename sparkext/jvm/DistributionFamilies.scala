@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.commons.math3.distribution.{BetaDistribution, GammaDistribution}
+import org.apache.commons.math3.exception.{MathIllegalArgumentException, MathIllegalStateException}
 import org.apache.commons.math3.special.{Beta => BetaFunction, Erf, Gamma => GammaFunction}
 
 /** The families by name. Parameters in square brackets may be left out. */
@@ -23,7 +24,7 @@ object DistributionFamilies {
     case ("Beta", 2) if p(0) > 0 && p(1) > 0 => Beta(p(0), p(1), 0, 1)
     case ("Beta", 4) if p(0) > 0 && p(1) > 0 && p(2) < p(3) => Beta(p(0), p(1), p(2), p(3))
     case ("Constant", 1) => new PointDistribution(p(0))
-    case ("Empirical", n) if n >= 1 => PointDistribution.of(p, Array.fill(n)(1.0 / n))
+    case ("Empirical", n) if n >= 1 => PointDistribution.of(p, Array.fill(n)(1.0))
     case ("Points", n) if n >= 2 && n % 2 == 0 => weighted(p)
     case ("Histogram", n) if n >= 3 && n % 2 == 1 => Histogram.of(p)
     case _ => null
@@ -33,7 +34,7 @@ object DistributionFamilies {
 
   // A distribution without width is its one value; the literal stays as written.
   private def point(value: Double, name: String, p: Array[Double]): Distribution =
-    new PointDistribution(Array(value), Array(1.0), Distribution.write(name, p.toIndexedSeq: _*))
+    if (value.isInfinite) null else PointDistribution.called(value, Distribution.write(name, p.toIndexedSeq: _*))
 
   /** What weights are divided by: weights that a literal of ours states are read as they are written. */
   private[cqels] def total(sum: Double): Double = if (math.abs(sum - 1) < 1e-12) 1.0 else sum
@@ -45,7 +46,7 @@ object DistributionFamilies {
     if (weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null
     else {
       val kept = values.indices.filter(weights(_) > 0)
-      PointDistribution.of(kept.map(values(_)).toArray, kept.map(weights(_) / DistributionFamilies.total(sum)).toArray)
+      PointDistribution.of(kept.map(values(_)).toArray, kept.map(weights(_)).toArray)
     }
   }
 }
@@ -53,37 +54,73 @@ object DistributionFamilies {
 /** N(mean, variance). */
 final case class Normal(mean: Double, variance: Double) extends Distribution {
   private[cqels] override def family: Int = 2
-  private val scale = math.sqrt(2 * variance)
+  private val scale = StandardNormal.scale(variance)
   override def cdf(x: Double): Double = 0.5 * Erf.erfc((mean - x) / scale)
-  override def quantile(p: Double): Double = mean + scale * Erf.erfInv(2 * p - 1)
+  override def above(x: Double): Double = 0.5 * Erf.erfc((x - mean) / scale) // 1 - cdf would lose small probabilities
+  override def atLeast(x: Double): Double = above(x)
+  override def quantile(p: Double): Double = mean + scale * StandardNormal.quantile(p)
   override def lower: Double = Double.NegativeInfinity
   override def upper: Double = Double.PositiveInfinity
   override def breaks: Array[Double] = Array(mean - 4 * scale, mean - 1.5 * scale, mean, mean + 1.5 * scale, mean + 4 * scale)
   override def shifted(by: Double): Distribution = Normal(mean + by, variance)
   override def negated: Distribution = Normal(-mean, variance)
   override def literal: String = Distribution.write("N", mean, variance)
+  private[cqels] override def writable: Boolean = Distribution.finite(mean) && Distribution.finite(variance)
+}
+
+/** The error function as normal distributions use it: numbers in units of sqrt(2) standard deviations. */
+private[cqels] object StandardNormal {
+  /** sqrt(2 variance), for all variances. */
+  def scale(variance: Double): Double =
+    if (variance > Double.MaxValue / 2) 2 * math.sqrt(variance / 2) else math.sqrt(2 * variance)
+
+  /** P(X < 0) for N(mean, v + w). */
+  def below(mean: Double, v: Double, w: Double): Double = {
+    val both = v + w
+    0.5 * Erf.erfc(mean / (if (both.isInfinite) 2 * math.sqrt(v / 2 + w / 2) else scale(both)))
+  }
+
+  def quantile(p: Double): Double = if (p < 1e-6) tail(p) else Erf.erfInv(2 * p - 1)
+
+  // 2 p - 1 has few digits of p left, or none: Newton's method for the logarithm, from where the density says.
+  private def tail(p: Double): Double = {
+    val aim = math.log(math.max(p, 1e-300))
+    var x = -math.sqrt(-aim)
+    var step = x
+    var i = 0
+    while (i < 10 && math.abs(step) > 1e-15 * -x) {
+      val log = math.log(0.5 * Erf.erfc(-x))
+      step = (log - aim) * math.sqrt(math.Pi) * math.exp(x * x + log)
+      x -= step
+      i += 1
+    }
+    x
+  }
 }
 
 /** U(lower, upper). */
 final case class Uniform(lower: Double, upper: Double) extends Distribution {
   private[cqels] override def family: Int = 3
-  private val width = upper - lower
-  override def mean: Double = lower + width / 2
-  override def variance: Double = width * width / 12
-  override def cdf(x: Double): Double = if (x <= lower) 0 else if (x >= upper) 1 else (x - lower) / width
-  override def quantile(p: Double): Double = lower + p * width
+  override def mean: Double = Distribution.between(lower, upper, 0.5)
+  override def variance: Double = { val width = upper - lower; width * width / 12 }
+  override def cdf(x: Double): Double = if (x <= lower) 0 else if (x >= upper) 1 else Distribution.share(x, lower, upper)
+  override def quantile(p: Double): Double = Distribution.between(lower, upper, p)
   override def breaks: Array[Double] = Array(lower, upper)
   override def shifted(by: Double): Distribution = Uniform(lower + by, upper + by)
   override def negated: Distribution = Uniform(-upper, -lower)
   override def literal: String = Distribution.write("U", lower, upper)
+  private[cqels] override def writable: Boolean = Distribution.finite(lower) && Distribution.finite(upper) && lower < upper
 }
 
 /** T(lower, upper, mode). */
 final case class Triangular(lower: Double, upper: Double, mode: Double) extends Distribution {
   private[cqels] override def family: Int = 4
-  private val width = upper - lower
-  private val left = (mode - lower) / width // probability below the mode
-  override def mean: Double = (lower + upper + mode) / 3
+  private val left = Distribution.share(mode, lower, upper) // probability below the mode
+  private val right = Distribution.share(mode, upper, lower)
+  override def mean: Double = {
+    val sum = lower + upper + mode
+    if (sum.isInfinite) lower / 3 + upper / 3 + mode / 3 else sum / 3
+  }
   override def variance: Double = {
     val (a, c) = (upper - lower, mode - lower)
     (a * a + c * c - a * c) / 18
@@ -91,14 +128,15 @@ final case class Triangular(lower: Double, upper: Double, mode: Double) extends 
   override def cdf(x: Double): Double =
     if (x <= lower) 0
     else if (x >= upper) 1
-    else if (x <= mode) { val d = x - lower; d * d / (width * (mode - lower)) }
-    else { val d = upper - x; 1 - d * d / (width * (upper - mode)) }
+    else if (x <= mode) { val d = Distribution.share(x, lower, mode); left * d * d }
+    else { val d = Distribution.share(x, upper, mode); 1 - right * d * d }
   override def quantile(p: Double): Double =
-    if (p <= left) lower + math.sqrt(p * width * (mode - lower)) else upper - math.sqrt((1 - p) * width * (upper - mode))
+    if (p <= left) Distribution.between(lower, mode, math.sqrt(p / left)) else Distribution.between(upper, mode, math.sqrt((1 - p) / right))
   override def breaks: Array[Double] = Array(lower, mode, upper)
   override def shifted(by: Double): Distribution = Triangular(lower + by, upper + by, mode + by)
   override def negated: Distribution = Triangular(-upper, -lower, -mode)
   override def literal: String = Distribution.write("T", lower, upper, mode)
+  private[cqels] override def writable: Boolean = Distribution.finite(lower) && Distribution.finite(upper) && lower < upper
 }
 
 /** Exp(rate[, location]). */
@@ -113,22 +151,28 @@ final case class Exponential(rate: Double, location: Double) extends Distributio
   override def breaks: Array[Double] = Array(location, location + 3 / rate, location + 12 / rate)
   override def shifted(by: Double): Distribution = Exponential(rate, location + by)
   override def literal: String = Located.write("Exp", location, rate)
+  private[cqels] override def writable: Boolean = Distribution.finite(location)
 }
 
 /** LN(mean, variance[, location]) of the logarithm: location + e to the power of N(mean, variance). */
 final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends Distribution {
   private[cqels] override def family: Int = 6
-  private val scale = math.sqrt(2 * sigma2)
+  private val scale = StandardNormal.scale(sigma2)
   override def mean: Double = location + math.exp(mu + sigma2 / 2)
   override def variance: Double = math.expm1(sigma2) * math.exp(2 * mu + sigma2)
   override def lower: Double = location
   override def upper: Double = Double.PositiveInfinity
   override def cdf(x: Double): Double = if (x <= location) 0 else 0.5 * Erf.erfc((mu - math.log(x - location)) / scale)
-  override def quantile(p: Double): Double = location + math.exp(mu + scale * Erf.erfInv(2 * p - 1))
+  override def quantile(p: Double): Double = location + math.exp(mu + scale * StandardNormal.quantile(p))
   override def breaks: Array[Double] =
-    Array(location, location + math.exp(mu - 1.5 * scale), location + math.exp(mu), location + math.exp(mu + 1.5 * scale), location + math.exp(mu + 4 * scale))
+    location +: LogNormal.Places.map(place => location + math.exp(mu + place * scale))
   override def shifted(by: Double): Distribution = LogNormal(mu, sigma2, location + by)
   override def literal: String = Located.write("LN", location, mu, sigma2)
+  private[cqels] override def writable: Boolean = Distribution.finite(location)
+}
+
+object LogNormal {
+  private val Places = Array(-4.0, -1.5, 0.0, 1.5, 4.0)
 }
 
 /** G(shape, scale[, location]). */
@@ -139,40 +183,90 @@ final case class Gamma(shape: Double, scale: Double, location: Double) extends D
   override def variance: Double = shape * scale * scale
   override def lower: Double = location
   override def upper: Double = Double.PositiveInfinity
-  override def cdf(x: Double): Double = if (x <= location) 0 else if (x.isInfinite) 1 else standard.cumulativeProbability((x - location) / scale)
-  override def quantile(p: Double): Double = {
-    val near = NearEnd.quantile(p, shape, GammaFunction.logGamma(shape + 1), -1)
-    location + scale * (if (near.isNaN) standard.inverseCumulativeProbability(p) else near)
-  }
-  override def breaks: Array[Double] = {
-    val deviation = math.sqrt(variance)
-    Array(location, mean, mean + 3 * deviation, mean + 12 * deviation)
-  }
+  override def cdf(x: Double): Double =
+    if (x <= location) 0
+    else {
+      val z = (x - location) / scale
+      if (z.isInfinite) 1
+      else if (shape >= LargeShapes.Least) LargeShapes.gamma(shape, z)
+      else Special.value(standard.cumulativeProbability(z))
+    }
+  override def quantile(p: Double): Double =
+    if (shape >= LargeShapes.Least) location + scale * LargeShapes.gammaQuantile(shape, p)
+    else {
+      val near = NearEnd.quantile(p, shape, GammaFunction.logGamma(shape + 1), -1)
+      location + scale * (if (near.isNaN) Special.value(standard.inverseCumulativeProbability(p)) else near)
+    }
+  override def breaks: Array[Double] = Body.breaks(location, mean, Double.PositiveInfinity, math.sqrt(shape) * scale, 0, scale)
   override def shifted(by: Double): Distribution = Gamma(shape, scale, location + by)
   override def literal: String = Located.write("G", location, shape, scale)
+  private[cqels] override def writable: Boolean =
+    Distribution.finite(location) && Distribution.finite(shape) && Distribution.finite(scale)
 }
 
 /** B(alpha, beta[, lower, upper]). */
 final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double) extends Distribution {
   private[cqels] override def family: Int = 8
   @transient private lazy val standard = new BetaDistribution(null, alpha, beta, 1e-12)
-  private val width = upper - lower
-  override def mean: Double = lower + width * alpha / (alpha + beta)
-  override def variance: Double = { val s = alpha + beta; width * width * alpha * beta / (s * s * (s + 1)) }
-  override def cdf(x: Double): Double = if (x <= lower) 0 else if (x >= upper) 1 else standard.cumulativeProbability((x - lower) / width)
-  override def quantile(p: Double): Double = {
-    val whole = BetaFunction.logBeta(alpha, beta)
-    val left = NearEnd.quantile(p, alpha, whole + math.log(alpha), 1 - beta)
-    val right = NearEnd.quantile(1 - p, beta, whole + math.log(beta), 1 - alpha)
-    if (!left.isNaN) lower + width * left
-    else if (!right.isNaN) upper - width * right
-    else lower + width * standard.inverseCumulativeProbability(p)
+  private val large = math.min(alpha, beta) >= LargeShapes.Least
+  private def share = 1 / (1 + beta / alpha)
+  override def mean: Double = Distribution.between(lower, upper, share)
+  override def variance: Double = { val d = deviation; d * d }
+  private def deviation: Double = (upper - lower) * math.sqrt(share) * math.sqrt(1 / (1 + alpha / beta) / (alpha + beta + 1))
+  override def cdf(x: Double): Double =
+    if (x <= lower) 0
+    else if (x >= upper) 1
+    else {
+      val z = Distribution.share(x, lower, upper)
+      if (large) LargeShapes.beta(alpha, beta, z) else Special.value(standard.cumulativeProbability(z))
+    }
+  override def quantile(p: Double): Double =
+    if (large) Distribution.between(lower, upper, LargeShapes.betaQuantile(alpha, beta, p))
+    else {
+      val whole = BetaFunction.logBeta(alpha, beta)
+      val left = NearEnd.quantile(p, alpha, whole + math.log(alpha), 1 - beta)
+      val right = NearEnd.quantile(1 - p, beta, whole + math.log(beta), 1 - alpha)
+      if (!left.isNaN) Distribution.between(lower, upper, left)
+      else if (!right.isNaN) Distribution.between(upper, lower, right)
+      else Distribution.between(lower, upper, Special.value(standard.inverseCumulativeProbability(p)))
+    }
+  override def breaks: Array[Double] = {
+    val width = upper - lower
+    Body.breaks(lower, mean, upper, deviation, width / alpha, width / beta) :+ upper
   }
-  override def breaks: Array[Double] = Array(lower, mean, upper)
   override def shifted(by: Double): Distribution = Beta(alpha, beta, lower + by, upper + by)
   override def negated: Distribution = Beta(beta, alpha, -upper, -lower)
   override def literal: String =
     if (lower == 0 && upper == 1) Distribution.write("B", alpha, beta) else Distribution.write("B", alpha, beta, lower, upper)
+  private[cqels] override def writable: Boolean = Distribution.finite(lower) && Distribution.finite(upper) && lower < upper
+}
+
+/** Where the body of a distribution between ends begins and where it ends, if it fills no more than a part. */
+private object Body {
+  /** Breaks from `lower` to below `upper`; beyond six deviations the density falls as e to the -distance / tail, or faster. */
+  def breaks(lower: Double, mean: Double, upper: Double, deviation: Double, lowerTail: Double, upperTail: Double): Array[Double] = {
+    val breaks = new scala.collection.mutable.ArrayBuffer[Double](6)
+    breaks += lower
+    if (mean - lower > 5 * deviation) {
+      val outer = mean - 6 * deviation - 12 * lowerTail
+      if (outer > lower) breaks += outer
+      breaks += mean - 2.5 * deviation
+    }
+    breaks += mean
+    if (upper - mean > 5 * deviation) {
+      breaks += mean + 3 * deviation
+      val outer = mean + 6 * deviation + 12 * upperTail
+      if (outer < upper) breaks += outer
+    }
+    breaks.toArray
+  }
+}
+
+/** Values of special functions; not a number where their series do not converge. */
+private object Special {
+  def value(value: => Double): Double =
+    try value
+    catch { case _: MathIllegalStateException | _: MathIllegalArgumentException => Double.NaN }
 }
 
 /** Quantiles beside an end of the support where the cdf is a power of the distance, which a search by distance would miss:
@@ -186,13 +280,16 @@ private object NearEnd {
   }
 }
 
-/** H(edge 0, weight 1, edge 1, weight 2, edge 2 ...): evenly spread between two edges, weights in proportion. */
-final class Histogram private (edges: Array[Double], weights: Array[Double]) extends Distribution {
+/** H(edge 0, weight 1, edge 1, weight 2, edge 2 ...): evenly spread between two edges, weights in proportion. The first and
+ *  the last one are not 0.
+ */
+final class Histogram private (edges: Array[Double], masses: Array[Double]) extends Distribution {
   private[cqels] override def family: Int = 9
-  private val cumulated = weights.scanLeft(0.0)(_ + _)
+  private val weights = { val total = DistributionFamilies.total(masses.sum); masses.map(_ / total) }
+  private val cumulated = { val sums = masses.scanLeft(0.0)(_ + _); sums.map(_ / sums(masses.length)) }
   override def lower: Double = edges(0)
   override def upper: Double = edges(edges.length - 1)
-  override def mean: Double = weights.indices.foldLeft(0.0)((sum, i) => sum + weights(i) * (edges(i) + edges(i + 1)) / 2)
+  override def mean: Double = weights.indices.foldLeft(0.0)((sum, i) => sum + weights(i) * (edges(i) / 2 + edges(i + 1) / 2))
   override def variance: Double = {
     val centre = mean
     weights.indices.foldLeft(0.0) { (sum, i) =>
@@ -206,20 +303,23 @@ final class Histogram private (edges: Array[Double], weights: Array[Double]) ext
     else {
       var i = 0
       while (edges(i + 1) <= x) i += 1
-      cumulated(i) + weights(i) * (x - edges(i)) / (edges(i + 1) - edges(i))
+      cumulated(i) + (cumulated(i + 1) - cumulated(i)) * Distribution.share(x, edges(i), edges(i + 1))
     }
   override def quantile(p: Double): Double = {
     var i = 0
     while (i < weights.length - 1 && cumulated(i + 1) < p) i += 1
-    if (weights(i) == 0) edges(i) else edges(i) + (edges(i + 1) - edges(i)) * math.min(1.0, (p - cumulated(i)) / weights(i))
+    Distribution.between(edges(i), edges(i + 1), math.min(1.0, Distribution.share(p, cumulated(i), cumulated(i + 1))))
   }
   override def breaks: Array[Double] = edges
-  override def shifted(by: Double): Distribution = new Histogram(edges.map(_ + by), weights)
-  override def negated: Distribution = new Histogram(edges.reverse.map(-_), weights.reverse)
+  private[cqels] override def steps: Array[Double] = cumulated
+  override def shifted(by: Double): Distribution = new Histogram(edges.map(_ + by), masses)
+  override def negated: Distribution = new Histogram(edges.reverse.map(0.0 - _), masses.reverse)
   override lazy val hashCode: Int = literal.hashCode
   override def equals(other: Any): Boolean = other match { case o: Histogram => literal == o.literal; case _ => false }
   override def literal: String =
     Distribution.write("H", edges(0) +: weights.indices.flatMap(i => Seq(weights(i), edges(i + 1))): _*)
+  private[cqels] override def writable: Boolean =
+    Distribution.finite(lower) && Distribution.finite(upper) && Histogram.rising(edges)
 }
 
 object Histogram {
@@ -227,9 +327,14 @@ object Histogram {
     val edges = p.indices.by(2).map(p(_)).toArray
     val weights = p.indices.drop(1).by(2).map(p(_)).toArray
     val sum = weights.sum
-    val rising = edges.indices.drop(1).forall(i => edges(i - 1) < edges(i))
-    if (!rising || weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null else new Histogram(edges, weights.map(_ / DistributionFamilies.total(sum)))
+    if (!rising(edges) || weights.exists(_ < 0) || sum <= 0 || sum.isInfinite) null
+    else {
+      val (first, last) = (weights.indexWhere(_ > 0), weights.lastIndexWhere(_ > 0))
+      new Histogram(edges.slice(first, last + 2), weights.slice(first, last + 1))
+    }
   }
+
+  private def rising(edges: Array[Double]): Boolean = edges.indices.drop(1).forall(i => edges(i - 1) < edges(i))
 }
 
 private object Located {

@@ -3,77 +3,111 @@ package org.apache.spark.sql.cqels
 /** The sum of two independent numbers whose distribution has no family of its own: kept as the sum that it is.
  *
  *  Written as Sum(N(0, 1), U(0, 1)), or Difference(..) where the second has no negative in its family. Nothing is
- *  approximated when it is made; its cdf is one integral, P(X + Y <= z) = E P(X <= z - Y), to 1e-6. A part that is a sum
- *  itself is tabulated for it.
+ *  approximated when it is made; its cdf is one integral, P(X + Y <= z) = E P(X <= z - Y), to 1e-6, or a sum where a
+ *  part is points. A part that is a sum itself is tabulated for it.
  */
 final case class DistributionSum(first: Distribution, second: Distribution, sign: Int) extends Distribution {
+  import DistributionSum.{make, quick, ragged, thinned, MostLookUps}
+
   override def mean: Double = first.mean + sign * second.mean
   override def variance: Double = first.variance + second.variance
   override def lower: Double = first.lower + (if (sign > 0) second.lower else -second.upper)
   override def upper: Double = first.upper + (if (sign > 0) second.upper else -second.lower)
 
-  override def breaks: Array[Double] = {
-    val all = for (a <- first.breaks; b <- second.breaks) yield a + sign * b
-    // Ends and kinks are where cuts matter most; a handful will do for sums of sums.
-    if (all.length <= 25) all.sorted else all.sorted.grouped(all.length / 25 + 1).map(_.head).toArray
-  }
+  /** How many sums are in one another. */
+  private[cqels] val levels: Int = 1 + math.max(DistributionSum.levels(first), DistributionSum.levels(second))
 
-  @transient private lazy val tabulated = new TabulatedSum(this)
+  override lazy val breaks: Array[Double] = {
+    // Ends and kinks are where cuts matter most; a handful will do for sums of sums.
+    val all = for (a <- thinned(first.breaks, 100); b <- thinned(second.breaks, 100)) yield a + sign * b
+    thinned(all.sorted, 25)
+  }
+  private[cqels] override lazy val steps: Array[Double] =
+    if (ragged(first) || ragged(second)) breaks.map(cdf) else Distribution.Smooth
+
+  @transient private[cqels] lazy val tabulated = new TabulatedSum(this)
+
+  // Where both parts are far from 0, compared with their width, they are added as if they were there.
+  private[cqels] lazy val origin: Double = DistributionSum.origin(first) + sign * DistributionSum.origin(second)
+  @transient private[cqels] lazy val centred: DistributionSum =
+    if (DistributionSum.origin(first) == 0 && DistributionSum.origin(second) == 0) this
+    else DistributionSum(DistributionSum.centred(first), DistributionSum.centred(second), sign)
+
+  /** How many of its points the cdf looks at if both parts are points, 0 if they are not. */
+  private[cqels] val lookUps: Long = second match {
+    case points: PointDistribution => math.min(MostLookUps + 1, DistributionSum.lookUps(first) * points.values.length)
+    case _ => 0
+  }
+  private def exact: Boolean = lookUps > 0 && lookUps <= MostLookUps
 
   override def cdf(x: Double): Double =
-    if (x <= lower) 0.0
+    if (exact) moved(0.0, x, strictly = false)
+    else if (x <= lower) 0.0
     else if (x >= upper) 1.0
+    else if (centred eq this) integral(x)
+    else centred.integral(x - origin)
+
+  override def below(x: Double): Double = if (exact) moved(0.0, x, strictly = true) else cdf(x)
+
+  /** P(S + by <= x), or P(S + by < x), of points. */
+  private def moved(by: Double, x: Double, strictly: Boolean): Double = second match {
+    case points: PointDistribution => points.expected(v => first match {
+      case others: PointDistribution => others.moved(sign * v + by, x, strictly)
+      case sum: DistributionSum => sum.moved(sign * v + by, x, strictly)
+      case _ => Double.NaN
+    })
+    case _ => Double.NaN
+  }
+
+  private def integral(x: Double): Double = {
+    val inner = quick(first)
+    (inner, quick(second)) match {
+      case (_, points: PointDistribution) => points.expected(v => inner.cdf(x - sign * v))
+      case (points: PointDistribution, outer) => points.expected(v => if (sign > 0) outer.cdf(x - v) else outer.atLeast(v - x))
+      case (_, outer) =>
+        val cuts = inner.breaks.map(b => outer.cdf(sign * (x - b))) ++ outer.steps
+        Quadrature.unit(cuts)(u => inner.cdf(x - sign * outer.quantile(u)))
+    }
+  }
+
+  /** A value with at most p below it, and one with at most p above it. */
+  private[cqels] def least(p: Double): Double =
+    DistributionSum.least(first, p / 2) + (if (sign > 0) DistributionSum.least(second, p / 2) else -DistributionSum.most(second, p / 2))
+  private[cqels] def most(p: Double): Double =
+    DistributionSum.most(first, p / 2) + (if (sign > 0) DistributionSum.most(second, p / 2) else -DistributionSum.least(second, p / 2))
+
+  override def quantile(p: Double): Double =
+    if (!exact && !(centred eq this)) origin + centred.quantile(p)
     else {
-      val inner = DistributionSum.quick(first)
-      DistributionSum.quick(second) match {
-        case points: PointDistribution =>
-          points.values.indices.foldLeft(0.0)((sum, i) => sum + points.weights(i) * inner.cdf(x - sign * points.values(i)))
-        case outer =>
-          val cuts = inner.breaks.map(b => outer.cdf(sign * (x - b)))
-          Quadrature.unit(cuts)(u => inner.cdf(x - sign * outer.quantile(u)))
-      }
+      val from = math.max(-Double.MaxValue / 4, least(p))
+      val to = math.min(Double.MaxValue / 4, most(1 - p))
+      RisingFunction.root(from, to, if (exact) 0.0 else 1e-15 * (to - from))(x => cdf(x) - p)
     }
-
-  /** A value with at most p below it, if p is small, or at most 1 - p above it: where the sum's tails begin. */
-  private[cqels] def reach(p: Double): Double = {
-    val each = if (p < 0.5) p / 2 else 1 - (1 - p) / 2
-    DistributionSum.reach(first, each) + sign * DistributionSum.reach(second, if (sign > 0) each else 1 - each)
-  }
-
-  /** By halving: the cdf rises. */
-  override def quantile(p: Double): Double = {
-    val deviation = math.sqrt(variance)
-    var from = if (lower.isInfinite) mean - deviation else lower
-    var step = deviation
-    while (lower.isInfinite && cdf(from) > p) { from -= step; step *= 2 }
-    var to = if (upper.isInfinite) mean + deviation else upper
-    step = deviation
-    while (upper.isInfinite && cdf(to) < p) { to += step; step *= 2 }
-    var i = 0
-    while (i < 200 && to - from > 1e-12 * math.max(1.0, math.abs(from) + math.abs(to))) {
-      val middle = from + (to - from) / 2
-      if (cdf(middle) < p) from = middle else to = middle
-      i += 1
-    }
-    to
-  }
 
   // The part that is no sum is moved: what is known of the other one stays.
   override def shifted(by: Double): Distribution =
-    if (first.isInstanceOf[DistributionSum]) DistributionSum.make(first, second.shifted(sign * by), sign)
-    else DistributionSum.make(first.shifted(by), second, sign)
+    if (first.isInstanceOf[DistributionSum]) make(first, DistributionSum.shifted(second, sign * by), sign)
+    else make(DistributionSum.shifted(first, by), second, sign)
   override def negated: Distribution = {
     val minus = first.negated
     if (minus == null) null else DistributionSum.make(minus, second, -sign)
   }
   private[cqels] override val family: Int =
     if (first.isInstanceOf[DistributionSum] || second.isInstanceOf[DistributionSum]) 11 else 10
+  private[cqels] override def writable: Boolean = first.writable && second.writable
   override def literal: String = s"${if (sign > 0) "Sum" else "Difference"}(${first.literal}, ${second.literal})"
 }
 
 object DistributionSum {
   final val Names = Set("Sum", "Difference")
-  private final val MostPoints = 10000
+
+  /** How many sums may be in one another. */
+  final val MostLevels = 64
+  private final val MostLookUps = 100000L
+  // What is farther from 0 than so many times its width has too few digits left there.
+  private final val Far = 1000.0
+  // Nearer to an end than this, cdfs of the families are not exact.
+  private final val Tail = 1e-15
 
   /** The same distribution with a cdf that is no integral. */
   private def quick(d: Distribution): Distribution = d match {
@@ -81,9 +115,51 @@ object DistributionSum {
     case other => other
   }
 
-  private def reach(d: Distribution, p: Double): Double = d match {
-    case sum: DistributionSum => sum.reach(p)
-    case other => other.quantile(p)
+  private def least(d: Distribution, p: Double): Double = d match {
+    case sum: DistributionSum => sum.least(p)
+    case other => other.quantile(math.max(p, Tail))
+  }
+
+  private def most(d: Distribution, p: Double): Double = d match {
+    case sum: DistributionSum => sum.most(p)
+    case other => other.quantile(1 - math.max(p, Tail))
+  }
+
+  private def levels(d: Distribution): Int = d match { case sum: DistributionSum => sum.levels; case _ => 0 }
+
+  private def lookUps(d: Distribution): Long = d match {
+    case _: PointDistribution => 1
+    case sum: DistributionSum => sum.lookUps
+    case _ => 0
+  }
+
+  /** Whether its values may have gaps. */
+  private def ragged(d: Distribution): Boolean = d match {
+    case sum: DistributionSum => ragged(sum.first) || ragged(sum.second)
+    case _: PointDistribution | _: Histogram => true
+    case _ => false
+  }
+
+  private def thinned(values: Array[Double], count: Int): Array[Double] =
+    if (values.length <= count) values
+    else Array.tabulate(count)(i => values((i.toLong * (values.length - 1) / (count - 1)).toInt))
+
+  /** A value near which a distribution lies that is narrow and far from 0; else 0. */
+  private[cqels] def origin(d: Distribution): Double = d match {
+    case sum: DistributionSum => sum.origin
+    case Normal(m, v) => if (m * m > Far * Far * v) m else 0.0
+    case other =>
+      val from = other.lower
+      if (from == 0) 0.0
+      else {
+        val width = if (other.upper.isInfinite) math.sqrt(other.variance) else other.upper - from
+        if (math.abs(from) > Far * width) from else 0.0
+      }
+  }
+
+  private def centred(d: Distribution): Distribution = d match {
+    case sum: DistributionSum => sum.centred
+    case other => val from = origin(other); if (from == 0) other else other.shifted(-from)
   }
 
   /** X + Y of independent numbers, in a family where there is one: the law of the closed forms. */
@@ -95,19 +171,30 @@ object DistributionSum {
     if (minus == null) representable(x, y, make(x, y, -1)) else add(x, minus)
   }
 
-  /** Null where adding has left the range of numbers, as no literal could say it. */
-  private def representable(x: Distribution, y: Distribution, total: Distribution): Distribution =
-    if (isFinite(x.mean) && isFinite(y.mean) && !isFinite(total.mean)) null else total
+  /** Null where adding has left the range of numbers, as no literal could say it, or made too deep a sum. */
+  private def representable(x: Distribution, y: Distribution, total: Distribution): Distribution = total match {
+    case sum: DistributionSum =>
+      val beyond = Distribution.finite(x.mean) && Distribution.finite(y.mean) && !Distribution.finite(sum.mean)
+      if (beyond || !sum.writable || sum.levels > MostLevels) null else sum
+    case family => if (family.writable) family else null
+  }
 
-  private def isFinite(value: Double): Boolean = !value.isNaN && !value.isInfinite
+  /** X + by, where numbers are dense enough there: else the sum that it is. */
+  private def shifted(d: Distribution, by: Double): Distribution = {
+    val there = d.shifted(by)
+    if (there.writable || by.isInfinite || d.isInstanceOf[DistributionSum] || !Distribution.finite(d.lower + by)) there
+    else DistributionSum(d, new PointDistribution(by), 1)
+  }
 
   private def sum(x: Distribution, y: Distribution): Distribution = (x, y) match {
     case (Normal(m, v), Normal(n, w)) => Normal(m + n, v + w)
-    case (a: PointDistribution, b) if a.values.length == 1 => b.shifted(a.values(0))
-    case (a, b: PointDistribution) if b.values.length == 1 => a.shifted(b.values(0))
-    case (a: PointDistribution, b: PointDistribution) if a.values.length.toLong * b.values.length <= MostPoints =>
-      val pairs = for (i <- a.values.indices; j <- b.values.indices) yield (a.values(i) + b.values(j), a.weights(i) * b.weights(j))
-      PointDistribution.of(pairs.map(_._1).toArray, pairs.map(_._2).toArray)
+    case (a: PointDistribution, b) if a.values.length == 1 => shifted(b, a.values(0))
+    case (a, b: PointDistribution) if b.values.length == 1 => shifted(a, b.values(0))
+    case (a: PointDistribution, b: PointDistribution) =>
+      val points = a.plus(b)
+      if (points != null) points else if (a.values.length < b.values.length) make(b, a, 1) else make(a, b, 1)
+    case (DistributionSum(rest, points: PointDistribution, sign), b) => withPoints(rest, if (sign > 0) points else points.minus, b)
+    case (_, DistributionSum(_, _: PointDistribution, _)) => sum(y, x)
     case (a: Uniform, b: Uniform) if a.upper - a.lower == b.upper - b.lower =>
       Triangular(a.lower + b.lower, a.upper + b.upper, a.lower + b.upper)
     case (a: Gamma, b: Gamma) if a.scale == b.scale => Gamma(a.shape + b.shape, a.scale, a.location + b.location)
@@ -115,6 +202,14 @@ object DistributionSum {
     case (a: Gamma, Exponential(r, l)) if a.scale * r == 1 => Gamma(a.shape + 1, a.scale, a.location + l)
     case (a: Exponential, b: Gamma) => sum(b, a) match { case sum: DistributionSum => make(a, b, 1); case family => family }
     case _ => make(x, y, 1)
+  }
+
+  // Points are put together, and come last: what is spread evenly enough for tables is added before.
+  private def withPoints(rest: Distribution, points: PointDistribution, y: Distribution): Distribution = y match {
+    case others: PointDistribution =>
+      val together = points.plus(others)
+      if (together != null) sum(rest, together) else make(DistributionSum(rest, points, 1), others, 1)
+    case _ => sum(sum(rest, y), points)
   }
 
   /** The sum as it is, points and what has cheap quantiles as its second part. */
@@ -144,8 +239,8 @@ object DistributionSum {
       i += 1
     }
     if (comma < 0 || depth != 0) return null
-    val first = Distribution.parse(inside.substring(0, comma).trim)
-    val second = Distribution.parse(inside.substring(comma + 1).trim)
+    val first = Distribution.read(inside.substring(0, comma).trim)
+    val second = Distribution.read(inside.substring(comma + 1).trim)
     if (first == null || second == null) null
     else if (name == "Sum") add(first, second)
     else subtract(first, second)

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.cqels
 
-import org.apache.commons.math3.special.Erf
-
 /** Probabilities that compare independent numbers (uncertainty paper, Definitions 5 to 7).
  *
  *  Closed forms where there are any: normal with normal, points with everything, a distribution with itself. Else one integral over the quantiles u of
@@ -10,27 +8,27 @@ import org.apache.commons.math3.special.Erf
 object Probabilities {
   /** P(x < y). */
   def less(x: Distribution, y: Distribution): Double = (x, y) match {
-    case (a: PointDistribution, _) => weigh(a)(v => 1 - y.cdf(v))
-    case (_, b: PointDistribution) => weigh(b)(x.below)
-    case (Normal(m, v), Normal(n, w)) => 0.5 * Erf.erfc((m - n) / math.sqrt(2 * (v + w)))
+    case (a: PointDistribution, b: PointDistribution) => a.less(b, orEqual = false)
+    case (a: PointDistribution, _) => a.expected(y.above)
+    case (_, b: PointDistribution) => b.expected(x.below)
+    case (Normal(m, v), Normal(n, w)) => StandardNormal.below(m - n, v, w)
     case _ if x == y => 0.5
     case _ =>
       if (x.upper <= y.lower) 1.0
       else if (x.lower >= y.upper) 0.0
-      else if (quantileCost(y) <= quantileCost(x)) overQuantiles(y, x)(x.below)
-      else 1 - overQuantiles(x, y)(y.cdf)
+      else {
+        val origin = DistributionSum.origin(x)
+        if (origin == 0) integral(x, y) else integral(x.shifted(-origin), y.shifted(-origin))
+      }
   }
+
+  private def integral(x: Distribution, y: Distribution): Double =
+    if (quantileCost(y) <= quantileCost(x)) overQuantiles(y, x)(x.below) else 1 - overQuantiles(x, y)(y.cdf)
 
   def less(x: Distribution, k: Double): Double = x.below(k)
   def lessOrEqual(x: Distribution, k: Double): Double = x.cdf(k)
-  def greater(x: Distribution, k: Double): Double = x match {
-    case Normal(m, v) => 0.5 * Erf.erfc((k - m) / math.sqrt(2 * v)) // 1 - cdf would lose small probabilities
-    case _ => 1 - x.cdf(k)
-  }
-  def greaterOrEqual(x: Distribution, k: Double): Double = x match {
-    case points: PointDistribution => 1 - points.below(k)
-    case _ => greater(x, k)
-  }
+  def greater(x: Distribution, k: Double): Double = x.above(k)
+  def greaterOrEqual(x: Distribution, k: Double): Double = x.atLeast(k)
 
   /** P(x > y). */
   def greater(x: Distribution, y: Distribution): Double = y match {
@@ -46,30 +44,30 @@ object Probabilities {
 
   /** P(x <= y): more than P(x < y) only where both have points in common. */
   def lessOrEqual(x: Distribution, y: Distribution): Double = (x, y) match {
-    case (a: PointDistribution, b: PointDistribution) => weigh(a)(v => 1 - b.below(v))
+    case (a: PointDistribution, b: PointDistribution) => a.less(b, orEqual = true)
+    case (a: PointDistribution, _) => a.expected(y.atLeast)
+    case (_, b: PointDistribution) => b.expected(x.cdf)
     case _ => less(x, y)
   }
 
   /** P(low < x < high); with low not below high as numbers, 0. */
   def between(x: Distribution, low: Distribution, high: Distribution): Double = (x, low, high) match {
-    case (a: PointDistribution, _, _) => weigh(a)(v => low.below(v) * (1 - high.cdf(v)))
+    case (a: PointDistribution, _, _) => a.expected(v => low.below(v) * high.above(v))
     case (_, a: PointDistribution, b: PointDistribution) =>
-      weigh(a)(l => weigh(b)(h => if (l < h) math.max(0.0, x.below(h) - x.cdf(l)) else 0.0))
+      a.expected(l => b.expected(h => if (l < h) x.below(h) - x.cdf(l) else 0.0))
     case _ =>
-      val cuts = (low.breaks ++ high.breaks).map(x.cdf)
-      Quadrature.unit(cuts) { u => val v = x.quantile(u); low.below(v) * (1 - high.cdf(v)) }
+      val origin = DistributionSum.origin(x)
+      if (origin == 0) inside(x, low, high) else inside(x.shifted(-origin), low.shifted(-origin), high.shifted(-origin))
   }
 
-  private def weigh(points: PointDistribution)(f: Double => Double): Double = {
-    var sum = 0.0
-    var i = 0
-    while (i < points.values.length) { sum += points.weights(i) * f(points.values(i)); i += 1 }
-    math.min(1.0, math.max(0.0, sum))
+  private def inside(x: Distribution, low: Distribution, high: Distribution): Double = {
+    val cuts = (low.breaks ++ high.breaks).map(x.cdf) ++ x.steps
+    Quadrature.unit(cuts) { u => val v = x.quantile(u); low.below(v) * (1 - high.cdf(v)) }
   }
 
   /** E f(Y) where f is smooth between the breaks of `other`. */
   private[cqels] def overQuantiles(y: Distribution, other: Distribution)(f: Double => Double): Double =
-    Quadrature.unit(other.breaks.map(y.cdf))(u => f(y.quantile(u)))
+    Quadrature.unit(other.breaks.map(y.cdf) ++ y.steps)(u => f(y.quantile(u)))
 
   // Some quantiles are a search of their own.
   private def quantileCost(d: Distribution): Int = d match {

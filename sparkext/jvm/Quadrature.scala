@@ -2,8 +2,7 @@ package org.apache.spark.sql.cqels
 
 /** Integrals over (0, 1) of functions between 0 and 1, cut where they have kinks; deterministic. */
 private[cqels] object Quadrature {
-  /** The error that is stated for the probabilities computed with it; the rules aim lower. */
-  final val StatedError = 1e-6
+  // What is stated for probabilities is 1e-6 (docs/uncertainty.md): cdfs and quantiles are not exact, either.
   private final val Aim = 1e-9
   // f lies between 0 and 1: what is narrower than this cannot add up to anything.
   private final val Narrowest = 1e-10

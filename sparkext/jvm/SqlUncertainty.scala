@@ -10,6 +10,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** The uncertainty functions for Spark SQL: over strings such as 'N(0, 1)' and numbers; a wrong argument gives NULL. */
 object SqlUncertainty {
+  import UncertaintyFunctions.finite
+
   private val read = new ConcurrentHashMap[UTF8String, AnyRef]()
   private val NoDistribution = new Object
   private final val MostRead = 1 << 16
@@ -30,13 +32,13 @@ object SqlUncertainty {
 
   def add(x: Distribution, y: Distribution): Distribution = DistributionSum.add(x, y)
   def subtract(x: Distribution, y: Distribution): Distribution = DistributionSum.subtract(x, y)
-  def greaterThan(x: Distribution, y: Distribution): Double = Probabilities.greater(x, y)
-  def greaterThanOrEqual(x: Distribution, y: Distribution): Double = Probabilities.greaterOrEqual(x, y)
-  def lessThan(x: Distribution, y: Distribution): Double = Probabilities.less(x, y)
-  def lessThanOrEqual(x: Distribution, y: Distribution): Double = Probabilities.lessOrEqual(x, y)
-  def between(x: Distribution, low: Distribution, high: Distribution): Double = Probabilities.between(x, low, high)
-  def mean(x: Distribution): java.lang.Double = UncertaintyFunctions.finite(x.mean)
-  def variance(x: Distribution): java.lang.Double = UncertaintyFunctions.finite(x.variance)
+  def greaterThan(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.greater(x, y))
+  def greaterThanOrEqual(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.greaterOrEqual(x, y))
+  def lessThan(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.less(x, y))
+  def lessThanOrEqual(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.lessOrEqual(x, y))
+  def between(x: Distribution, low: Distribution, high: Distribution): java.lang.Double = finite(Probabilities.between(x, low, high))
+  def mean(x: Distribution): java.lang.Double = finite(x.mean)
+  def variance(x: Distribution): java.lang.Double = finite(x.variance)
   def quantile(x: Distribution, p: Double): java.lang.Double = UncertaintyFunctions.quantileOf(x, p)
 
   private val Value = UncertaintyFunctions.Value

@@ -4,8 +4,9 @@ import scala.collection.mutable.ArrayBuffer
 
 /** A sum whose cdf is kept as polynomials, for sums of sums: without it, each level would be an integral inside an integral.
  *
- *  The range that holds all but 1e-12 of the probability at either end is halved until a polynomial through the Chebyshev
- *  points of a piece is within 1e-10 of the cdf; what it is at a point then takes no integral.
+ *  The range that holds all but 1e-12 of the probability at either end is cut until a polynomial through the Chebyshev points
+ *  of a piece is within 1e-10 of the cdf, as far as its integrals are that exact; what it is at a point then takes no
+ *  integral. Where tails are long the body is cut by quantiles first, and tails are cut by ratios of the distance from it.
  */
 final class TabulatedSum(sum: DistributionSum) extends Distribution {
   import TabulatedSum._
@@ -15,6 +16,8 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   override def lower: Double = sum.lower
   override def upper: Double = sum.upper
   override def breaks: Array[Double] = sum.breaks
+  private[cqels] override def steps: Array[Double] = sum.steps
+  private[cqels] override def writable: Boolean = sum.writable
   override def shifted(by: Double): Distribution = sum.shifted(by)
   override def negated: Distribution = sum.negated
   override def literal: String = sum.literal
@@ -22,27 +25,41 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
 
   // Each piece's lower end, and the values of the cdf at its points; `ends` has the last piece's upper end, too.
   private val (ends, values): (Array[Double], Array[Array[Double]]) = {
-    val from = sum.reach(Tail)
-    val to = sum.reach(1 - Tail)
+    val from = math.max(-Double.MaxValue / 4, sum.least(Tail))
+    val to = math.min(Double.MaxValue / 4, sum.most(Tail))
     val starts = new ArrayBuffer[Double]()
     val tables = new ArrayBuffer[Array[Double]]()
-    val narrowest = (to - from) * 1e-12
+    val (low, high) = (sum.least(0.1), sum.most(0.1))
+    val centre = low + (high - low) / 2
+    val body = if (high > low) high - low else to - from
     var left = MostPieces
+
+    def middle(a: Double, b: Double): Double = {
+      val (near, far) = (a - centre, b - centre)
+      if (near > 0 && far > LongRatio * near) centre + math.sqrt(near) * math.sqrt(far)
+      else if (far < 0 && near < LongRatio * far) centre - math.sqrt(-near) * math.sqrt(-far)
+      else a + (b - a) / 2
+    }
+
+    def narrow(a: Double, b: Double): Boolean =
+      b - a <= math.max(Narrowest * body, 16 * math.max(math.ulp(a), math.ulp(b)))
 
     def tabulate(a: Double, b: Double): Unit = {
       val table = Array.tabulate(Points)(i => sum.cdf(point(a, b, i)))
       val close = Checks.forall { c => val x = a + (b - a) * c; math.abs(at(table, a, b, x) - sum.cdf(x)) <= Aim }
       val flat = table(Points - 1) - table(0) <= Aim
-      if (close || flat || b - a <= narrowest || left <= 0) { starts += a; tables += table }
+      if (close || flat || narrow(a, b) || left <= 0) { starts += a; tables += table }
       else {
         left -= 1
-        val middle = a + (b - a) / 2
-        tabulate(a, middle)
-        tabulate(middle, b)
+        val cut = middle(a, b)
+        tabulate(a, cut)
+        tabulate(cut, b)
       }
     }
 
-    val cuts = (from +: sum.breaks.filter(b => b > from && b < to).sorted.distinct :+ to).toArray
+    val long = to - from > LongTails * body
+    val levels = if (long) Levels.flatMap(p => Seq(sum.least(p), sum.most(p))) else Array.empty[Double]
+    val cuts = from +: (sum.breaks ++ levels).filter(b => b > from && b < to).sorted.distinct :+ to
     for (i <- 0 until cuts.length - 1) tabulate(cuts(i), cuts(i + 1))
     ((starts += to).toArray, tables.toArray)
   }
@@ -50,13 +67,14 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   override def cdf(x: Double): Double =
     if (x <= ends(0)) 0.0
     else if (x >= ends(values.length)) 1.0
+    else if (x.isNaN) x
     else {
       val found = java.util.Arrays.binarySearch(ends, x)
       val i = if (found >= 0) found else -found - 2
       math.min(1.0, math.max(0.0, at(values(i), ends(i), ends(i + 1), x)))
     }
 
-  /** By halving, in the piece that holds it. */
+  /** In the piece that holds it. */
   override def quantile(p: Double): Double = {
     var first = 0
     var last = values.length - 1
@@ -64,15 +82,8 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
       val middle = (first + last) >>> 1
       if (values(middle)(Points - 1) >= p) last = middle else first = middle + 1
     }
-    var from = ends(first)
-    var to = ends(first + 1)
-    var i = 0
-    while (i < 60 && to - from > 1e-14 * (math.abs(from) + math.abs(to))) {
-      val middle = from + (to - from) / 2
-      if (cdf(middle) < p) from = middle else to = middle
-      i += 1
-    }
-    to
+    val (from, to, table) = (ends(first), ends(first + 1), values(first))
+    RisingFunction.root(from, to, 1e-15 * (to - from))(x => at(table, from, to, x) - p)
   }
 }
 
@@ -80,6 +91,10 @@ private object TabulatedSum {
   private final val Tail = 1e-12
   private final val Aim = 1e-10
   private final val MostPieces = 500
+  private final val Narrowest = 1e-12 // of the body
+  private final val LongTails = 100.0 // bodies
+  private final val LongRatio = 16.0
+  private val Levels = Array(1e-9, 1e-6, 1e-3, 0.1)
   private final val Points = 17
   // Chebyshev points of the second kind on (-1, 1), rising, and where a polynomial through them is tried.
   private val Nodes = Array.tabulate(Points)(i => -math.cos(math.Pi * i / (Points - 1)))

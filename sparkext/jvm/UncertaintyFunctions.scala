@@ -52,15 +52,15 @@ object UncertaintyFunctions {
     site(Subtract, x, y, null)(DistributionSum.subtract(x, y))
 
   def greaterThan(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
-    site(Greater, x, y, null)(probability(Probabilities.greater(x, y)))
+    site(Greater, x, y, null)(finite(Probabilities.greater(x, y)))
   def greaterThanOrEqual(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
-    site(GreaterOrEqual, x, y, null)(probability(Probabilities.greaterOrEqual(x, y)))
+    site(GreaterOrEqual, x, y, null)(finite(Probabilities.greaterOrEqual(x, y)))
   def lessThan(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
-    site(Less, x, y, null)(probability(Probabilities.less(x, y)))
+    site(Less, x, y, null)(finite(Probabilities.less(x, y)))
   def lessThanOrEqual(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
-    site(LessOrEqual, x, y, null)(probability(Probabilities.lessOrEqual(x, y)))
+    site(LessOrEqual, x, y, null)(finite(Probabilities.lessOrEqual(x, y)))
   def between(site: SiteCaller, x: Distribution, low: Distribution, high: Distribution): java.lang.Double =
-    site(Between, x, low, high)(probability(Probabilities.between(x, low, high)))
+    site(Between, x, low, high)(finite(Probabilities.between(x, low, high)))
 
   def mean(site: SiteCaller, x: Distribution): java.lang.Double = site(Mean, x, null, null)(finite(x.mean))
   def variance(site: SiteCaller, x: Distribution): java.lang.Double = site(Variance, x, null, null)(finite(x.variance))
@@ -73,9 +73,8 @@ object UncertaintyFunctions {
     if (p.isNaN || p < 0 || p > 1) null
     else finite(if (p == 0.0) x.lower else if (p == 1.0) x.upper else x.quantile(p))
 
+  /** A number, or null: no value of a function is infinite or NaN. */
   private[cqels] def finite(value: Double): java.lang.Double = if (value.isNaN || value.isInfinite) null else value
-
-  private def probability(value: Double): java.lang.Double = value
 
   // -- as Spark functions ---------------------------------------------------------------------------------------
 

@@ -57,6 +57,26 @@ def test_columns_and_wrong_values(spark: SparkSession) -> None:
     spark.catalog.dropTempView("unsure")
 
 
+def test_what_numbers_cannot_say_is_null(spark: SparkSession) -> None:
+    deep = "Sum(" * 1000 + "N(0, 1)" + ", U(0, 1))" * 1000
+    row = spark.sql(
+        f"""SELECT rspu_add('N(0, 1e308)', 'N(0, 1e308)') AS total,
+                   rspu_variance('U(-1e308, 1e308)') AS variance, rspu_mean('{deep}') AS deep,
+                   rspu_less_than(rspu_add('N(0, 1e308)', 'N(0, 1e308)'), 1) AS nested,
+                   rspu_less_than('T(0, 2e200, 1e200)', 1e200) AS half,
+                   rspu_greater_than('N(0, 1)', CAST('NaN' AS DOUBLE)) AS nothing"""
+    ).first()
+    assert row is not None
+    assert row.asDict() == {
+        "total": None,
+        "variance": None,
+        "deep": None,
+        "nested": None,
+        "half": 0.5,
+        "nothing": None,
+    }
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

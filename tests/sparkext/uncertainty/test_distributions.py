@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scipy import special
 
+from tests.sparkext.uncertainty.distribution_classes import Jvm
 from tests.sparkext.uncertainty.scipy_families import FAMILIES, Family
 
 if TYPE_CHECKING:
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
 
 STATED_ERROR = 1e-6
 NAMES = [family.literal for family in FAMILIES]
-
-
-class Jvm:
-    """The classes under test."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        package = spark._jvm.org.apache.spark.sql.cqels
-        self.parse = package.Distribution.parse
-        self.probabilities = package.Probabilities
-        self.sums = package.DistributionSum
 
 
 @pytest.fixture(scope="module")
