@@ -80,15 +80,16 @@ private[cqels] object StandardNormal {
     0.5 * Erf.erfc(mean / (if (both.isInfinite) 2 * math.sqrt(v / 2 + w / 2) else scale(both)))
   }
 
-  def quantile(p: Double): Double = if (p < 1e-6) tail(p) else Erf.erfInv(2 * p - 1)
+  def quantile(p: Double): Double = if (p < 1e-9) tail(p) else Erf.erfInv(2 * p - 1)
 
-  // 2 p - 1 has few digits of p left, or none: Newton's method for the logarithm, from where the density says.
+  // 2 p - 1 has few digits of p left, or none: Newton's method for the logarithm, from the first term of its series.
   private def tail(p: Double): Double = {
     val aim = math.log(math.max(p, 1e-300))
-    var x = -math.sqrt(-aim)
+    val first = math.sqrt(-aim)
+    var x = -math.sqrt(-aim - math.log(2 * math.sqrt(math.Pi) * first))
     var step = x
     var i = 0
-    while (i < 10 && math.abs(step) > 1e-15 * -x) {
+    while (i < 10 && math.abs(step) > 1e-7 * first) {
       val log = math.log(0.5 * Erf.erfc(-x))
       step = (log - aim) * math.sqrt(math.Pi) * math.exp(x * x + log)
       x -= step

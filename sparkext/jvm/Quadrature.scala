@@ -6,6 +6,7 @@ private[cqels] object Quadrature {
   private final val Aim = 1e-9
   // f lies between 0 and 1: what is narrower than this cannot add up to anything.
   private final val Narrowest = 1e-10
+  private final val Negligible = 1e-12 // and this not worth nodes
   private final val MostCuts = 4000
 
   // Gauss-Kronrod, 7 and 15 points (Kronrod 1965, as tabulated by Piessens et al., QUADPACK, 1983): nodes, then weights.
@@ -20,12 +21,13 @@ private[cqels] object Quadrature {
 
   /** The integral of f over (0, 1), which is smooth between `cuts`. */
   def unit(cuts: Array[Double])(f: Double => Double): Double = {
-    val ends = (0.0 +: cuts.filter(c => c > 0 && c < 1).sorted.distinct :+ 1.0).toArray
+    val ends = (0.0 +: cuts.filter(c => c > Negligible && c < 1 - Negligible).sorted.distinct :+ 1.0).toArray
     val left = new Budget(MostCuts)
     var total = 0.0
     var i = 0
     while (i < ends.length - 1) {
-      total += part(f, ends(i), ends(i + 1), Aim * (ends(i + 1) - ends(i)) + 1e-13, left)
+      val width = ends(i + 1) - ends(i)
+      total += (if (width <= Negligible) width * f(ends(i) + width / 2) else part(f, ends(i), ends(i + 1), Aim * width + 1e-13, left))
       i += 1
     }
     math.min(1.0, math.max(0.0, total))

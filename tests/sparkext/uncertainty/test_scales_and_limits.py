@@ -106,6 +106,13 @@ def test_narrow_ones_in_a_wide_one(jvm: Jvm, narrow: str, mean: float) -> None:
         assert sum_below == pytest.approx(expected, abs=STATED_ERROR)
 
 
+def test_a_narrow_one_in_the_middle(jvm: Jvm) -> None:
+    gamma, wide = jvm.parse("G(4e6, 1e-6)"), jvm.parse("U(0, 8)")
+    assert jvm.probabilities.less(gamma, wide) == pytest.approx(0.5, abs=STATED_ERROR)
+    beta, even = jvm.parse("B(3e6, 1e6)"), jvm.parse("U(0, 1)")
+    assert jvm.probabilities.less(beta, even) == pytest.approx(0.25, abs=STATED_ERROR)
+
+
 @pytest.mark.parametrize("shape", [1e5, 3.7e6, 1e9, 1e13])
 def test_large_shapes(jvm: Jvm, shape: float) -> None:
     gamma = jvm.parse(f"G({shape}, 1)")
