@@ -23,8 +23,10 @@ _SIGMAS = 3.5
 _SAME_SHARE = 0.05
 _SAME_RATIO = 1.15
 
-# The value in use moves when the mean has left it by this much.
-_SHARE_STEP = 0.02
+# The value in use moves when the mean has left it by this much. Of shares, noise asks for no more
+# than this step.
+_SHARE_RATIO = 0.1
+_NOISY_STEP = 0.02
 _RATIO_STEP = 1.1
 
 # Spread of the logarithm of a price that is taken for granted: clocks, caches, collections.
@@ -158,10 +160,8 @@ class FilterEstimator:
         value = self._share.value
         assert value is not None
         used = self._used_share
-        if used is None or abs(value - used) > max(_SHARE_STEP * (1.0 - used), 0.1 * used):
+        if used is None or abs(value - used) > _share_step(max(value, used), rows):
             self._used_share = min(1.0, max(0.0, value))
-        elif value < used * 0.9:  # among small shares a factor counts
-            self._used_share = max(0.0, value)
 
     def _take_price(self, counts: FilterCounts) -> None:
         price = math.log(counts.nanoseconds / counts.calls / 1e3)
@@ -181,3 +181,13 @@ class FilterEstimator:
         self._factor += 0.3 * (factor - self._factor)
         if abs(self._factor - self._used_factor) > math.log(_RATIO_STEP):
             self._used_factor = self._factor
+
+
+def _share_step(share: float, rows: int) -> float:
+    """By how much a share up to this one has to change to be another one to a plan, up and down alike.
+
+    A factor counts, among small shares too, but not within the noise of one evaluation, which is
+    three times that of the mean.
+    """
+    noise = math.sqrt(share * max(0.0, 1.0 - share) / rows)
+    return max(_SHARE_RATIO * share, min(_NOISY_STEP, noise))

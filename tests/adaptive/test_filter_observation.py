@@ -51,6 +51,31 @@ def test_noise_does_not_flap(share):
     assert all(40.0 < s.call_us < 62.0 for s in seen)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0005, 0.019), (0.0, 0.01), (0.002, 0.02)])
+@pytest.mark.parametrize("rows", [2_000, 20_000])
+def test_small_shares_are_followed_up_as_they_are_down(rows, low, high):
+    estimator = FilterEstimator()
+    for share in (high, low, high):
+        for _ in range(30):
+            estimator.observe(counts(rows, share))
+        noise = (max(share, 1 / rows) / rows) ** 0.5
+        found = estimator.statistics.selectivity
+        assert found == pytest.approx(share, abs=0.2 * share + 2 * noise)
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.002, 0.01])
+def test_a_few_rows_more_are_no_other_share(share):
+    chance = random.Random(3)
+    estimator = FilterEstimator()
+    seen = []
+    for turn in range(300):
+        estimator.observe(counts(2_000, share, chance))
+        if turn >= 50:
+            seen.append(estimator.statistics.selectivity)
+    assert sum(one != other for one, other in itertools.pairwise(seen)) <= 10
+    assert all(share / 4 < one < share * 3 for one in seen)
+
+
 def test_what_alternates_settles_between():
     estimator = FilterEstimator()
     for turn in range(200):
