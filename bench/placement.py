@@ -5,7 +5,8 @@ The follow-up experiment of the uncertainty paper (Figure 3): two streams of eve
 pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
 of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms, and must
 give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early in a
-second pass over that in the first. A placement five times as slow as the other is run a few times only.
+second pass over that in the first. A placement five times as slow as the other is run a few times only; if that is
+early, the cell has no noise.
 
 Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
 better of early and late in each batch.
@@ -118,10 +119,11 @@ def crossover(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def summarise(rows: list[dict[str, Any]], drift: list[dict[str, Any]]) -> dict[str, Any]:
     """The worst cell beside the noise, the shortest of the faster evaluations, and the drifting stream."""
     worst = max(rows, key=lambda row: row["ratio"])
+    noise = [row["noise"] for row in rows if row["noise"] is not None]
     return {
         "worst_ratio": worst["ratio"],
         "worst_cell": {key: worst[key] for key in COLUMNS[:7]},
-        "noise": round(float(np.percentile([row["noise"] for row in rows], 95)), 4),
+        "noise": round(float(np.percentile(noise, 95)), 4) if noise else None,
         "least_ms": min(min(row["early_ms"], row["late_ms"]) for row in rows),
         "crossover": crossover(rows),
         "drift_ratio": max((row["ratio"] for row in drift), default=None),

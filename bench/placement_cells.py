@@ -221,10 +221,11 @@ def grown(ms: float, wanted: float) -> int:
 def row(
     functions: str, fan_out: float, selectivity: float, runners: list[Runner]
 ) -> dict[str, Any]:
-    """What a cell's runs say."""
+    """What a cell's runs say; no `noise` where early was hopeless: the medians of few runs are apart anyway."""
     by_placement = {runner.placement: runner for runner in runners}
     ms = {name: runner.median(0) for name, runner in by_placement.items()}
     again = by_placement["early"].median(1)
+    runs = {name: len(runner.passes[0]) for name, runner in by_placement.items()}
     last = {name: runner.passes[1][-1] for name, runner in by_placement.items()}
     return {
         "cardinality": fan_out,
@@ -234,8 +235,8 @@ def row(
         **{f"{name}_ms": round(ms[name], 3) for name in PLACEMENTS},
         "early_again_ms": round(again, 3),
         "ratio": round(ms["cost"] / min(ms["early"], ms["late"]), 4),
-        "noise": round(again / ms["early"], 4),
+        "noise": round(again / ms["early"], 4) if runs["early"] == runs["cost"] else None,
         **{f"{name}_calls": last[name].calls for name in PLACEMENTS},
-        **{f"{name}_runs": len(by_placement[name].passes[0]) for name in PLACEMENTS},
+        **{f"{name}_runs": runs[name] for name in PLACEMENTS},
         "answers": last["cost"].answers,
     }

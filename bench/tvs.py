@@ -47,7 +47,15 @@ COLUMNS = (
     "cache_hits",
     "answers",
 )
-SHOWN = ("sectors", "evaluations", "worst_order_gap", "lazy_excess_ms", "lazy_gain", "cost_ratio")
+SHOWN = (
+    "sectors",
+    "evaluations",
+    "worst_order_gap",
+    "lazy_excess_ms",
+    "lazy_slower",
+    "lazy_gain",
+    "cost_ratio",
+)
 THRESHOLDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 QUICK_THRESHOLDS = (0.6,)
 VARIANTS = "ab"
@@ -251,7 +259,8 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
     `order_gaps` are by query, functions and threshold, under `cost` or with lazy variables and cache: the milliseconds
     between a and b, and the slower one's time over the faster one's. `lazy_gains` are by query, functions and cache the
-    milliseconds without lazy variables over those with them.
+    milliseconds without lazy variables over those with them; `lazy_slower` of them are slower by more than 2 % and by
+    more than 1 ms.
     """
     gaps, gains = _order_gaps(rows), _lazy_gains(rows)
     # Within 15 % or 2 ms: how far beyond, by the milder of the two.
@@ -262,6 +271,7 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "order_matters": sum(gap["ratio"] > 1.15 and gap["ms"] > 2.0 for gap in gaps),
         "lazy_excess_ms": max((gain["excess_ms"] for gain in gains), default=None),
         "lazy_excess": max((1 / gain["ratio"] for gain in gains), default=None),
+        "lazy_slower": sum(1 / gain["ratio"] > 1.02 and gain["excess_ms"] > 1.0 for gain in gains),
         "lazy_gain": max(dear_gains, default=None),
         "cost_ratio": _cost_ratio(rows),
         "order_gaps": gaps,

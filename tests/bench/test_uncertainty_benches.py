@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from bench import placement, tvs
 from bench.data.linked_events import LinkedEvents, followed
 from bench.data.tunnel import Tunnel
 from bench.data.tunnel_files import write_static
-from bench.placement_cells import CellEffort, CellRace
+from bench.placement_cells import CellEffort, CellRace, Runner
+from bench.placement_cells import row as cell_row
 from bench.placement_drift import DriftEffort, DriftRace, drift_row
 from bench.report import BenchError
 from bench.uncertain_engine import (
@@ -171,6 +173,38 @@ def test_summary_of_the_tunnel() -> None:
     assert summary["cost_ratio"] == 1.25
 
 
+def test_lazy_variables_are_slower_beyond_both_limits() -> None:
+    pairs = {
+        "q4a": (9.0, 8.0),  # 12 %, but 1 ms
+        "q4b": (101.5, 100.0),  # 1.5 ms, but 1.5 %
+        "q5a": (102.5, 100.0),
+        "q5b": (5.0, 50.0),
+    }
+    rows = [
+        tvs_row(query, ms, lazy=lazy, cache=True)
+        for query, times in pairs.items()
+        for lazy, ms in zip((True, False), times, strict=True)
+    ]
+    assert tvs.summarise(rows)["lazy_slower"] == 1
+    assert tvs.summarise(rows[:4])["lazy_slower"] == 0
+
+
+@pytest.mark.parametrize(("early", "noise"), [(20, 1.5), (3, None)])
+def test_few_runs_of_a_hopeless_placement_are_no_noise(early: int, noise: float | None) -> None:
+    content: Any = SimpleNamespace(events=LinkedEvents(5, 1.0))
+
+    def runner(where: str, *passes: list[float]) -> Runner:
+        contender: Any = SimpleNamespace(setting=Setting(placement=where))
+        first, second = ([Evaluation(1, ms, "1-a", 1, 0, 0) for ms in run] for run in passes)
+        watched: Any = None
+        return Runner(contender, "cell", content, watched, [], (first, second))
+
+    others = [runner(where, [30.0] * 20, [30.0] * 20) for where in ("late", "cost")]
+    runners = [runner("early", [200.0] * early, [300.0] * early), *others]
+    found = cell_row("native", 1.0, 0.5, runners)
+    assert (found["noise"], found["early_runs"], found["ratio"]) == (noise, early, 1.0)
+
+
 def test_summary_of_placement() -> None:
     def row(selectivity: float, early: float, late: float, cost: float) -> dict[str, Any]:
         times = {"early_ms": early, "late_ms": late, "cost_ms": cost}
@@ -184,6 +218,9 @@ def test_summary_of_placement() -> None:
         }
 
     rows = [row(0.0, 20.0, 40.0, 21.0), row(0.5, 40.0, 40.0, 40.0), row(1.0, 50.0, 40.0, 44.0)]
+    hopeless = {**row(0.2, 500.0, 40.0, 40.0), "noise": None}
+    assert placement.summarise([hopeless], [])["noise"] is None
+    assert placement.summarise([*rows, hopeless], [])["noise"] == 1.01
     drift = [
         drift_row(functions, dict(zip(PLACEMENTS, times, strict=True)), 2)
         for functions, times in zip(
