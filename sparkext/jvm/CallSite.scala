@@ -40,6 +40,7 @@ final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) 
       caller.reset()
     }
     counting.clear()
+    if (!callers.isEmpty) callers.keySet.removeIf(!_.isAlive)
     counts(2) = math.round(nanos)
     counts(5) = math.round(counts(3) * row.nanos)
     counts

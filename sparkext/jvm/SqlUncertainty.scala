@@ -1,7 +1,5 @@
 package org.apache.spark.sql.cqels
 
-import java.util.concurrent.ConcurrentHashMap
-
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
@@ -12,17 +10,17 @@ import org.apache.spark.unsafe.types.UTF8String
 object SqlUncertainty {
   import UncertaintyFunctions.finite
 
-  private val read = new ConcurrentHashMap[UTF8String, AnyRef]()
+  private final val MostRead = 1 << 17
+  // A row's string lives in memory that the next row overwrites.
+  private val read = new RecentValues[UTF8String](MostRead, _.clone())
   private val NoDistribution = new Object
-  private final val MostRead = 1 << 16
 
   def distribution(text: UTF8String): Distribution = {
     val known = read.get(text)
     if (known != null) known match { case d: Distribution => d; case _ => null }
     else {
       val found = Distribution.parse(text.toString)
-      // A row's string lives in memory that the next row overwrites.
-      if (read.size < MostRead) read.put(text.clone(), if (found == null) NoDistribution else found)
+      read.put(text, if (found == null) NoDistribution else found)
       found
     }
   }

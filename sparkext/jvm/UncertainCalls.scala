@@ -1,5 +1,6 @@
 package org.apache.spark.sql.cqels
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -10,12 +11,12 @@ import java.util.concurrent.atomic.AtomicInteger
  *  evaluation may call at once.
  */
 final class UncertainCalls(private[cqels] val room: Long) {
-  private val read = new ConcurrentHashMap[java.lang.Long, AnyRef]()
-  private val results = new ConcurrentHashMap[AnyRef, AnyRef]()
+  private val read = new RecentValues[java.lang.Long](UncertainCalls.MostRead)
   private val functions = new java.util.concurrent.CopyOnWriteArrayList[RegisteredFunction]()
-  private val sites = new ConcurrentHashMap[Int, CallSite]()
+  // Queries and their plans hold sites; of those that are gone nothing is left here.
+  private val sites = new ConcurrentHashMap[Int, WeakReference[CallSite]]()
   private val numbers = new AtomicInteger
-  @volatile private var size = 0
+  @volatile private var results = new KeptResults(0)
   @volatile private var lasting = false
   @volatile private[cqels] var burden = 0L
   @volatile private[cqels] var prices = new CallPrices(CallPrice.Computed)
@@ -27,25 +28,44 @@ final class UncertainCalls(private[cqels] val room: Long) {
    *  much dearer, for experiments.
    */
   def configure(size: Int, acrossEvaluations: Boolean, extraNanos: Long, all: Boolean): Unit = {
-    this.size = size
     lasting = acrossEvaluations
     burden = extraNanos
     prices = new CallPrices(if (size == 0) CallPrice.Computed else if (all) CallPrice.LookedUp else -1)
-    results.clear()
+    results = new KeptResults(size)
   }
 
   /** A new evaluation begins: what the last one knew goes. */
   def begin(): Unit = {
     // Ids of literals that left the dictionary may come back as those of others.
-    if (!read.isEmpty) read.clear()
-    if (!lasting && !results.isEmpty) results.clear()
+    read.clear()
+    results.begin(lasting)
     epoch += 1
     prices.begin(epoch)
   }
 
   /** The number of a new place in a query that calls. */
-  def newSite(): Int = { val site = new CallSite(this, numbers.incrementAndGet()); sites.put(site.number, site); site.number }
-  def site(number: Int): CallSite = sites.get(number)
+  def newSite(): Int = numbers.incrementAndGet()
+
+  /** The site of a number, the same one as long as a query or a plan has it. */
+  def site(number: Int): CallSite = synchronized {
+    val held = sites.get(number)
+    val known = if (held == null) null else held.get
+    if (known != null) known
+    else {
+      forgetSites()
+      val made = new CallSite(this, number)
+      sites.put(number, new WeakReference(made))
+      made
+    }
+  }
+
+  private def forgetSites(): Unit = sites.values.removeIf(_.get == null)
+
+  /** How many sites some query or plan has. */
+  def siteCount: Int = synchronized { forgetSites(); sites.size }
+
+  /** How many results are kept. */
+  def resultCount: Int = results.count
 
   /** All prices as a JSON array, see `CallPrice.json`. */
   def pricesJson: String = prices.json
@@ -59,7 +79,7 @@ final class UncertainCalls(private[cqels] val room: Long) {
     if (known != null) known match { case d: Distribution => d; case _ => null }
     else {
       val found = UncertainCalls.parse(room, id)
-      if (read.size < UncertainCalls.MostRead) read.put(id, if (found == null) UncertainCalls.None else found)
+      read.put(id, if (found == null) UncertainCalls.None else found)
       found
     }
   }
@@ -73,42 +93,64 @@ final class UncertainCalls(private[cqels] val room: Long) {
 
   /** The value of a call: from the cache, or made and put there. `timed`: look-ups are measured, this one since `begun`. */
   private[cqels] def look[T <: AnyRef](caller: SiteCaller, tally: Tally, key: AnyRef, timed: Boolean, begun: Long)(compute: => T): T = {
-    val known = results.get(key)
+    val kept = results
+    val known = kept.get(key)
     if (known != null) {
       if (timed) prices.hit.add(SampledNanos.since(begun))
       tally.spared += 1
       UncertainCalls.opened(known)
-    } else if (results.size >= size) caller.make(tally)(compute)
+    } else if (!kept.hasRoom) caller.make(tally)(compute)
     else {
-      // Of threads that call with the same arguments at a time, one computes and the others wait for it.
       var here = false
       var making = 0L
-      val kept = results.computeIfAbsent(key, (_: AnyRef) => {
+      val result = kept.of(key) {
         here = true
         val started = if (timed) System.nanoTime() else 0L
         val value = caller.make(tally)(compute)
         if (timed) making = System.nanoTime() - started
         if (value == null) UncertainCalls.None else value
-      })
+      }
       if (!here) tally.spared += 1
       else if (timed) prices.miss.add(SampledNanos.since(begun) - making)
-      UncertainCalls.opened(kept)
+      UncertainCalls.opened(result)
     }
   }
 }
 
-/** The arguments of one call; distributions are equal when their literals are. */
+/** A function and the arguments of one call. Equal calls have equal values: where the value is a distribution, which may be
+ *  written with the texts of the arguments, these are equal, too.
+ */
 private[cqels] final class Call(val function: Int, val a: Distribution, val b: Distribution, val c: Distribution) {
   private val hash = ((function * 31 + a.hashCode) * 31 + (if (b == null) 0 else b.hashCode)) * 31 + (if (c == null) 0 else c.hashCode)
   override def hashCode: Int = hash
   override def equals(other: Any): Boolean = other match {
-    case o: Call => function == o.function && a == o.a && b == o.b && c == o.c
+    case o: Call =>
+      function == o.function && a == o.a && b == o.b && c == o.c &&
+        (!UncertaintyFunctions.givesDistribution(function) || Call.alike(a, o.a) && Call.alike(b, o.b))
     case _ => false
   }
 }
 
+private object Call {
+  // What numbers and C(x) share, whose text follows from their value.
+  private val OneValue = new PointDistribution(0.0).weights
+
+  /** Whether equal distributions are written alike: points may come from literals of several families, as C(5) and N(5, 0). */
+  private def alike(a: Distribution, b: Distribution): Boolean = (a eq b) || (a match {
+    case x: PointDistribution => b match {
+      case y: PointDistribution if (x.weights eq OneValue) && (y.weights eq OneValue) => true
+      case y => x.literal == y.literal
+    }
+    case x: DistributionSum => b match {
+      case y: DistributionSum => alike(x.first, y.first) && alike(x.second, y.second)
+      case _ => false
+    }
+    case _ => true
+  })
+}
+
 object UncertainCalls {
-  private final val MostRead = 1 << 16
+  private final val MostRead = 1 << 17
   private val None = new Object
   private def opened[T <: AnyRef](kept: AnyRef): T = if (kept eq None) null.asInstanceOf[T] else kept.asInstanceOf[T]
 

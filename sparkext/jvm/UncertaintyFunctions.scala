@@ -25,6 +25,9 @@ object UncertaintyFunctions {
   /** The local name of a function. */
   private[cqels] def name(function: Int): String = Names(function)
 
+  /** Whether a function's value is a distribution, not a number. */
+  private[cqels] def givesDistribution(function: Int): Boolean = function == Add || function == Subtract
+
   // -- values in and out of terms -------------------------------------------------------------------------------
 
   def distribution(site: SiteCaller, id: Long): Distribution = site.distribution(id)
@@ -73,8 +76,8 @@ object UncertaintyFunctions {
     if (p.isNaN || p < 0 || p > 1) null
     else finite(if (p == 0.0) x.lower else if (p == 1.0) x.upper else x.quantile(p))
 
-  /** A number, or null: no value of a function is infinite or NaN. */
-  private[cqels] def finite(value: Double): java.lang.Double = if (value.isNaN || value.isInfinite) null else value
+  /** A number, or null: no value of a function is infinite or NaN. Zero has one sign: equal distributions may have parameters 0 and -0. */
+  private[cqels] def finite(value: Double): java.lang.Double = if (value.isNaN || value.isInfinite) null else value + 0.0
 
   // -- as Spark functions ---------------------------------------------------------------------------------------
 

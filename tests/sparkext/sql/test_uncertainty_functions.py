@@ -89,3 +89,17 @@ def test_what_numbers_cannot_say_is_null(spark: SparkSession) -> None:
 def test_wrong_arguments(spark: SparkSession, call: str, message: str) -> None:
     with pytest.raises(IllegalArgumentException, match=message):
         spark.sql(f"SELECT {call}")
+
+
+def test_literals_are_read_once_however_many_there_were(spark: SparkSession) -> None:
+    jvm = spark._jvm
+    functions = jvm.org.apache.spark.sql.cqels.SqlUncertainty
+    many = (
+        spark.range(150_000).selectExpr("max(rspu_mean(concat('N(', id, ', 1)'))) AS most").first()
+    )
+    assert many is not None and many.most == 149_999.0
+    text = jvm.org.apache.spark.unsafe.types.UTF8String.fromString("N(-1, 1)")
+    first, second = (
+        jvm.java.lang.System.identityHashCode(functions.distribution(text)) for _ in range(2)
+    )
+    assert first == second

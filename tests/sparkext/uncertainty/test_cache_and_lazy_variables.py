@@ -88,6 +88,58 @@ def test_the_cache_is_bounded(spark: SparkSession) -> None:
     assert made.progress.cache_hits <= 2
 
 
+def test_old_values_make_room_for_new_ones(spark: SparkSession) -> None:
+    """Each reading but the first is in two windows; its calls are made for one of them, whatever there was before."""
+    settings = {"functionCache__size": "8", "functionCache__calls": "all"}
+    lasting = {"functionCache__acrossEvaluations": "true", "driverExecution__threads": "1"}
+    number = 15
+    given = [oxygen(f"o{n}", "L1", f"0.1{n:02}", 10 * n + 1, ERROR) for n in range(number)]
+    with engine_with(spark, **settings, **lasting) as engine:
+        told, made = run(engine, FILTERED, {"oxygen": given, "heat": []})
+        assert sum(map(len, told.values())) == 2 * number - 1
+        assert made.progress.calls + made.progress.cache_hits == 2 * (2 * number - 1)
+        # Some of what is still wanted may have made room, too.
+        assert 2 * number <= made.progress.calls <= 2.5 * number
+        assert engine.room.jvm.uncertainCalls().resultCount() <= 8
+
+
+ALIKE = [
+    ["C(5)", "N(5, 0)", "U(5, 5)", "T(5, 5, 5)", "P(5, 2)", "E(5)"],
+    ["E(0.1, 0.4, 0.4, 2)", "P(0.1, .25, .4, .5, 2, .25)", "P(2, 1, 0.1, 1, 0.4, 2)"],
+    ["N(0, 1)", "N(-0, 1)"],
+    ["U(0, 1)", "U(-0, 1)"],
+    ["B(2, 3)", "B(2, 3, 0, 1)"],
+    ["G(2, 1)", "G(2, 1, 0)"],
+    ["Sum(E(0, 1, 1, 3), N(0, 1))", "Sum(P(0, .25, 1, .5, 3, .25), N(0, 1))"],
+    ["Difference(E(1, 1), Exp(1))", "Difference(U(1, 1), Exp(1))"],
+]
+
+
+def test_equal_distributions_have_the_answers_of_their_own_texts(spark: SparkSession) -> None:
+    """With the cache the value of a call may come from another one; no function tells them apart but by the text."""
+    compare = ["greaterThan", "greaterThanOrEqual", "lessThan", "lessThanOrEqual"]
+    others = [f'"{other}"^^rspu:distribution' for other in ("Exp(1)", "E(1, 2, 4)")]
+    calls = ["mean(?x)", "variance(?x)", "quantile(?x, 0)", "quantile(?x, 0.3)"]
+    for other in others:
+        for name in ("add", "subtract", *compare):
+            calls += [f"{name}(?x, {other})", f"{name}({other}, ?x)"]
+        calls += [f"between(?x, {other}, 7)", f"between({other}, ?x, 7)"]
+    calls += ["add(?x, 0.5)", "mean(rspu:subtract(?x, -0.0))"]
+    values = " ".join(f'"{text}"^^rspu:distribution' for texts in ALIKE for text in texts)
+    shown = " ".join(f"?c{n}" for n in range(len(calls)))
+    binds = " ".join(f"BIND(rspu:{call} AS ?c{n})" for n, call in enumerate(calls))
+    text = f"{PREFIXES} SELECT ?x {shown} {{ VALUES ?x {{ {values} }} {binds} }}"
+    found = {}
+    for settings in ({"functionCache__enabled": "false"}, {"functionCache__calls": "all"}):
+        with engine_with(spark, driverExecution__threads="1", **settings) as engine:
+            query = engine.select(text)
+            rows = [tuple(map(local, row)) for row in query.answer().rows()]
+            spared = sum(site["total"]["cache_hits"] for site in query.calls.describe())
+        found[spared > 0] = {row[0]: dict(zip(calls, row[1:], strict=True)) for row in rows}
+    assert found[True] == found[False]
+    assert len(found[True]) == sum(map(len, ALIKE))
+
+
 BOUND = f"WINDOW :w1 {{ GRAPH ?g {{ {ANNOTATED} BIND({LOW} AS ?p) }} }}"
 
 
