@@ -1,6 +1,7 @@
 """Expression nodes of the query algebra: what FILTER, BIND, HAVING, ORDER BY and SELECT compute.
 
-Nodes are immutable values. `position` says where the text stood and takes no part in equality.
+Nodes are immutable values. `position` says where the text stood, `occurrence` tells equal ones of a
+pattern apart where they are counted; neither takes part in equality.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Expression:
     """Base of all expressions."""
 
     position: Position | None = field(default=None, compare=False, repr=False)
+    occurrence: int = field(default=0, compare=False, repr=False)
 
     @property
     def children(self) -> tuple[Expression, ...]:

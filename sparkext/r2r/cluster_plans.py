@@ -86,7 +86,8 @@ class ClusterPlanner:
         self._cluster = cluster
         self._needed = needed
         self._names = _unique(leaf_name(leaf) for leaf in cluster.leaves)
-        conditions, binds = cluster.conditions, cluster.binds
+        # A filter that stands twice lets through what it has let through.
+        conditions, binds = tuple(dict.fromkeys(cluster.conditions)), cluster.binds
         names = _unique([*map(condition_name, conditions), *map(bind_name, binds)])
         self._conditions = dict(zip(names, conditions, strict=False))
         self._binds = dict(zip(names[len(conditions) :], binds, strict=True))

@@ -31,6 +31,7 @@ from sparkext.r2r.expand_paths import expand_paths
 from sparkext.r2r.graph_variables import bind_graph_variables
 from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
 from sparkext.r2r.local_names import number_hidden
+from sparkext.r2r.occurrences import number_occurrences
 from sparkext.r2r.scoped_exists import scope_exists
 from sparkext.r2r.solution_functions import complete_calls
 from sparkext.r2r.solutions import Solutions
@@ -103,7 +104,7 @@ def _rewritten(
         pattern = push_filters(pattern, compiler.uncertain.comes_last)
     if compiler.uncertain.lazy:
         pattern = delay_binds(pattern, compiler.uncertain.cached)
-    return scope_exists(pattern, scope)
+    return number_occurrences(scope_exists(pattern, scope))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def compares_numbers(comparison: Comparison) -> bool:
     """Whether both sides are the doubles of uncertainty functions, or one is and the other a number in the query.
 
     Such a comparison is one of doubles in SPARQL, too: integers and decimals are promoted (SPARQL 1.1, section 17.3).
+    Spark takes NaN for the greatest double; the functions never give it, and where it is written, terms are compared.
     """
     sides = comparison.left, comparison.right
     numbers = [_gives_number(side) for side in sides]
@@ -45,29 +46,35 @@ def _gives_number(expression: Expression) -> bool:
 def _is_number(expression: Expression) -> bool:
     if not isinstance(expression, Constant) or not isinstance(expression.term, Literal):
         return False
-    return expression.term.datatype.value in _DOUBLE_BY_PROMOTION
+    term = expression.term
+    return term.datatype.value in _DOUBLE_BY_PROMOTION and term.lexical.strip() != "NaN"
 
 
 class CallSites:
     """The numbers of a query's filters, BINDs and other expressions that call uncertainty functions.
 
-    The same expression has the same number in all plans of the query; `number` gives a new one.
+    The same occurrence of an expression has the same number in all plans of the query; `number` gives a new one.
     """
 
     def __init__(self, number: Callable[[], int]) -> None:
         self._number = number
-        self._sites: dict[Expression, int] = {}
+        self._sites: dict[tuple[Expression, int], int] = {}
 
     def of(self, expression: Expression) -> int:
-        """The number of an expression."""
-        if expression not in self._sites:
-            self._sites[expression] = self._number()
-        return self._sites[expression]
+        """The number of an expression where it occurs."""
+        place = expression, expression.occurrence
+        if place not in self._sites:
+            self._sites[place] = self._number()
+        return self._sites[place]
+
+    def known(self, expression: Expression) -> int | None:
+        """The number of an expression where it occurs, None if it has not been given one."""
+        return self._sites.get((expression, expression.occurrence))
 
     @property
-    def all(self) -> dict[Expression, int]:
-        """Every expression that has been given a number."""
-        return dict(self._sites)
+    def all(self) -> list[tuple[Expression, int]]:
+        """Every expression that has been given a number, once for each of its occurrences."""
+        return [(expression, number) for (expression, _), number in list(self._sites.items())]
 
 
 class UncertaintyCalls:

@@ -58,7 +58,7 @@ class CallCounts:
 
     def tell(self, jvm_query: Any) -> None:
         """Have the JVM report the sites that it does not report yet."""
-        for site in self.sites.all.values():
+        for _, site in self.sites.all:
             if site not in self._told:
                 self._told.add(site)
                 jvm_query.addSite(site)
@@ -76,10 +76,11 @@ class CallCounts:
 
         All calls of one row are one there; a part of a row's calls counts in proportion.
         """
-        reported, known = _reported(outcome), self.sites.all
+        reported = _reported(outcome)
         found = {}
         for name, condition in priced.items():
-            counted = reported.get(known.get(condition, -1))
+            site = self.sites.known(condition)
+            counted = None if site is None else reported.get(site)
             if counted is not None and counted.rows_in:
                 parts = max(1, len(uncertainty_calls(condition)))
                 results = math.ceil(counted.calls / parts)
@@ -95,12 +96,12 @@ class CallCounts:
 
     def last(self, expression: Expression) -> CallCount | None:
         """What the last evaluation counted for a filter's condition or a BIND's expression."""
-        site = self.sites.all.get(expression)
+        site = self.sites.known(expression)
         return None if site is None else self._last.get(site)
 
     def total(self, expression: Expression) -> CallCount | None:
         """What all evaluations counted for a filter's condition or a BIND's expression."""
-        site = self.sites.all.get(expression)
+        site = self.sites.known(expression)
         return None if site is None else self._total.get(site)
 
     def describe(self) -> list[dict[str, Any]]:
@@ -116,7 +117,7 @@ class CallCounts:
                     else self._prices.at(site, uncertainty_calls(expression))
                 ),
             }
-            for expression, site in self.sites.all.items()
+            for expression, site in self.sites.all
         ]
 
 

@@ -113,6 +113,26 @@ def test_sums_as_terms(engine: Engine) -> None:
     assert {row[1] for row in rows} == {"rspu#distribution"}
 
 
+NAN = '"NaN"^^<http://www.w3.org/2001/XMLSchema#double>'
+
+
+def test_nan_is_neither_less_nor_greater(engine: Engine) -> None:
+    signs = ("<", "<=", ">", ">=", "=", "!=")
+    tests = [
+        test
+        for sign in signs
+        for test in (f"rspu:mean(?x) {sign} {NAN}", f"{NAN} {sign} rspu:mean(?x)")
+    ]
+    binds = " ".join(f"BIND(({test}) AS ?c{n})" for n, test in enumerate(tests))
+    shown = " ".join(f"?c{n}" for n in range(len(tests)))
+    values = f"VALUES ?x {{ {literal('N(1, 2)')} {literal('N(1)')} }}"
+    rows = select(engine, f"SELECT {shown} {{ {values} {binds} }}")
+    assert sorted(rows) == [("-",) * 12, ("false",) * 10 + ("true",) * 2]
+    for test in tests:
+        rows = select(engine, f"SELECT ?x {{ {values} FILTER({test}) }}")
+        assert rows == ([("N(1, 2)",)] if "!=" in test else []), test
+
+
 ERRORS = [
     f"rspu:add(0.2, {literal('N(0, 1)')})",
     f"rspu:subtract(1, {literal('N(0, 1)')})",
