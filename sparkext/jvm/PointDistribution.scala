@@ -22,6 +22,9 @@ final class PointDistribution private[cqels] (val values: Array[Double], private
   /** The probabilities of the values. */
   lazy val weights: Array[Double] = { val by = DistributionFamilies.total(total); masses.map(_ / by) }
 
+  /** Whether it is written as its one value is. */
+  private[cqels] def isNumber: Boolean = values.length == 1 && written == null
+
   private[cqels] override def family: Int = if (values.length == 1) 0 else 1
   override def mean: Double = {
     val mean = weigh(v => v, Double.NegativeInfinity, Double.PositiveInfinity)

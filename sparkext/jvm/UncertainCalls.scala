@@ -132,13 +132,10 @@ private[cqels] final class Call(val function: Int, val a: Distribution, val b: D
 }
 
 private object Call {
-  // What numbers and C(x) share, whose text follows from their value.
-  private val OneValue = new PointDistribution(0.0).weights
-
   /** Whether equal distributions are written alike: points may come from literals of several families, as C(5) and N(5, 0). */
   private def alike(a: Distribution, b: Distribution): Boolean = (a eq b) || (a match {
     case x: PointDistribution => b match {
-      case y: PointDistribution if (x.weights eq OneValue) && (y.weights eq OneValue) => true
+      case y: PointDistribution if x.isNumber && y.isNumber => true
       case y => x.literal == y.literal
     }
     case x: DistributionSum => b match {
