@@ -12,6 +12,22 @@ from tests.adaptive.test_plan_follower import catalogue as all_relations
 from tests.adaptive.test_plan_trials import EQUAL, Rehearsing
 
 
+def settled():
+    """A machine on which every plan takes what it should, where all was tried that should be."""
+    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    return machine
+
+
+def serve_elsewhere(follower, plan):
+    """The streams come into another state, where a plan is prepared and runs."""
+    follower.observe(content(3e3, 3e3, 3e3))
+    follower.prepared(plan, 0.005)
+    follower.switched(plan, 1.0)
+    follower.executed((), 0.01)
+
+
 def never_tried(machine):
     """A plan that should cost about as much as the one that runs, and was never tried."""
     follower, usual = machine.follower, machine.follower.current
@@ -24,15 +40,10 @@ def never_tried(machine):
 
 
 def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_later():
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+    machine = settled()
     follower = machine.follower
     tried, other = follower.kept, never_tried(machine)
-    follower.observe(content(3e3, 3e3, 3e3))
-    follower.prepared(other, 0.005)
-    follower.switched(other, 1.0)
-    follower.executed((), 0.01)
+    serve_elsewhere(follower, other)
     decision = follower.observe(EQUAL)
     assert decision.kind == "switch" and decision.plan in tried
     follower.switched(decision.plan, 2.0)
@@ -46,15 +57,10 @@ def test_a_plan_that_was_never_tried_in_a_settled_state_gives_way_and_is_tried_l
 
 def test_a_plan_that_runs_before_it_was_compared_gives_way_as_well():
     """It served elsewhere, was to be compared here, and then the streams left this state: it is not on trial."""
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+    machine = settled()
     follower = machine.follower
     other = never_tried(machine)
-    follower.observe(content(3e3, 3e3, 3e3))
-    follower.prepared(other, 0.005)
-    follower.switched(other, 1.0)
-    follower.executed((), 0.01)
+    serve_elsewhere(follower, other)
     decision = follower.observe(EQUAL)
     follower.switched(decision.plan, 2.0)
     for _ in range(80):
@@ -76,9 +82,7 @@ def test_a_plan_that_runs_before_it_was_compared_gives_way_as_well():
 @pytest.mark.parametrize("taken", [0.5, 2.0])
 def test_a_plan_that_was_never_tried_in_a_settled_state_takes_over_only_when_it_was_compared(taken):
     """The streams drift within the state: it should be cheaper now, and may take for ever."""
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+    machine = settled()
     follower, usual = machine.follower, machine.follower.current
     now = content(9.9e2, 5.8e2, 5.8e2)
     catalogue = Catalogue({"window": all_relations()["window"], **now})
@@ -113,15 +117,10 @@ def test_a_plan_that_was_never_tried_in_a_settled_state_takes_over_only_when_it_
 
 def test_a_rehearsal_that_is_cut_short_is_made_again_but_not_for_ever():
     """Where the streams never stay long enough, what should be cheaper is taken for that."""
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+    machine = settled()
     follower = machine.follower
     other = never_tried(machine)
-    follower.observe(content(3e3, 3e3, 3e3))
-    follower.prepared(other, 0.005)
-    follower.switched(other, 1.0)
-    follower.executed((), 0.01)
+    serve_elsewhere(follower, other)
     follower.switched(follower.observe(EQUAL).plan, 2.0)
     asked = 0
     for _ in range(160):
@@ -135,9 +134,7 @@ def test_a_rehearsal_that_is_cut_short_is_made_again_but_not_for_ever():
 
 
 def test_a_rehearsal_cut_short_in_one_state_is_no_trial_in_another():
-    machine = Rehearsing(lambda order: 1.0, trials=1, noise=(0.0,))
-    for _ in range(40):
-        machine.evaluate(EQUAL)
+    machine = settled()
     follower, usual = machine.follower, machine.follower.current
     now = content(9.9e2, 5.8e2, 5.8e2)
     catalogue = Catalogue({"window": all_relations()["window"], **now})
