@@ -51,7 +51,8 @@ def small_changes(plan: PlanNode) -> Iterator[Order]:
     """What a plan has before what, where the other way round is a small change: neighbours, and what could come second.
 
     Plans that differ so may cost the same, and yet not take the same time: look-ups before or after
-    a join that few rows pass, another relation that is streamed and divided among threads.
+    a join that few rows pass, another relation that is streamed and divided among threads. Of what is
+    built for the evaluation, each relation but the first could also come after the step that follows.
 
     >>> from adaptive.plan import Scan
     >>> plan = Scan("a")
@@ -60,13 +61,20 @@ def small_changes(plan: PlanNode) -> Iterator[Order]:
     >>> ["".join(*one) + " before " + "".join(*other) for one, other in
     ...  ((tuple([first]), tuple([then])) for first, then in small_changes(plan))]
     ['b before d', 'a before b', 'b before c', 'c before d']
+    >>> both = Join(Scan("a"), Join(Scan("b"), Scan("c"), ("x",), "index"), ("x",), "hash")
+    >>> next(small_changes(Join(both, Scan("d"), ("x",), "index")))
+    (frozenset({'c'}), frozenset({'d'}))
     """
-    steps: list[frozenset[str]] = []
+    sides: list[PlanNode] = []
     while isinstance(plan, Join):
-        steps.append(plan.right.relations)
+        sides.append(plan.right)
         plan = plan.left
-    steps.append(plan.relations)
-    steps.reverse()
+    sides = [plan, *reversed(sides)]
+    for built, following in pairwise(sides):
+        while isinstance(built, Join):
+            yield built.right.relations, following.relations
+            built = built.left
+    steps = [side.relations for side in sides]
     for late in steps[3:]:
         yield steps[1], late
     yield from pairwise(steps)
