@@ -71,7 +71,7 @@ class MeasuredPlans:
 
     def may_take_over(self, plan: PlanNode) -> bool:
         """Whether a prepared plan may run at once: in a settled state, it has to be compared before."""
-        if self._trials is None or not self._rehearses or not self._trials.settled:
+        if self._trials is None or not (self._rehearses and self.settled):
             return True
         return self._times.taken(plan, self._state) is not None or self._trials.tried(plan)
 

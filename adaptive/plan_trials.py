@@ -219,11 +219,10 @@ class PlanTrials:
 
     def _end(self, trials: _Trials, plan: PlanNode) -> None:
         trials.seen.add(plan)
-        if trials.asked == plan:
+        if plan in (trials.asked, *trials.rivals):
             trials.asked = None
         if plan in trials.rivals:
             trials.rivals.remove(plan)
-            trials.asked = None
             self.due |= trials is self._present
 
     @property

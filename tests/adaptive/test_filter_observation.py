@@ -36,17 +36,24 @@ def test_a_drift_is_followed_within_three_evaluations(rows, before, after):
     assert estimator.statistics.selectivity == pytest.approx(after, abs=0.06 + deviation)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.95])
-def test_noise_does_not_flap(share):
-    chance = random.Random(7)
+def seen_lately(rows, share, chance):
+    """What is taken to be so after each of 250 evaluations, when 50 have been."""
     estimator = FilterEstimator()
     seen = []
-    for turn in range(300):
-        estimator.observe(counts(200, share, chance))
-        if turn >= 50:
-            seen.append(estimator.statistics)
-    changes = sum(one != other for one, other in itertools.pairwise(seen))
-    assert changes <= 25
+    for _ in range(300):
+        estimator.observe(counts(rows, share, chance))
+        seen.append(estimator.statistics)
+    return seen[50:]
+
+
+def changes(seen):
+    return sum(one != other for one, other in itertools.pairwise(seen))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.95])
+def test_noise_does_not_flap(share):
+    seen = seen_lately(200, share, random.Random(7))
+    assert changes(seen) <= 25
     assert all(abs(s.selectivity - share) < 0.06 for s in seen)
     assert all(40.0 < s.call_us < 62.0 for s in seen)
 
@@ -65,14 +72,8 @@ def test_small_shares_are_followed_up_as_they_are_down(rows, low, high):
 
 @pytest.mark.parametrize("share", [0.0005, 0.002, 0.01])
 def test_a_few_rows_more_are_no_other_share(share):
-    chance = random.Random(3)
-    estimator = FilterEstimator()
-    seen = []
-    for turn in range(300):
-        estimator.observe(counts(2_000, share, chance))
-        if turn >= 50:
-            seen.append(estimator.statistics.selectivity)
-    assert sum(one != other for one, other in itertools.pairwise(seen)) <= 10
+    seen = [s.selectivity for s in seen_lately(2_000, share, random.Random(3))]
+    assert changes(seen) <= 10
     assert all(share / 4 < one < share * 3 for one in seen)
 
 
