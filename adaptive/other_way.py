@@ -18,7 +18,7 @@ def other_way(prices: OperatorPrices, sub_plans: SubPlans, early: int, late: int
     anew beside those of the table, which stay: an update of everything, where a search would meet each pair of parts
     by itself.
     """
-    everything = sub_plans.everything()
+    everything = sub_plans.everything
     own = prices.own_costs(everything.alternatives)
     masks = sub_plans.masks[everything.union]
     joined = everything.left != sub_plans.nothing

@@ -115,7 +115,7 @@ class PlacedTable:
         self._union = self._states.part[self._states.target]
         self._shares = self._sub_plans.shares[self._states.step]
         self._estimates.sync()
-        self._estimates.estimate(self._sub_plans.everything())
+        self._estimates.estimate(self._sub_plans.everything)
         self._forget()
         self._prices.sync(self.pricing)
         reach = self._states.everything()

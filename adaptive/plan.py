@@ -89,10 +89,22 @@ class Join:
     # A plan is looked up by its hash before every evaluation.
     @cached_property
     def _hash(self) -> int:
-        return hash((self.left, self.right, self.on, self.method, self.filters, self.build))
+        return hash(self._work)
 
     def __hash__(self) -> int:
         return self._hash
+
+    # And told from others at each decision: nearly always they are the same object, or differ in their hashes.
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Join):
+            return NotImplemented
+        return self._hash == other._hash and self._work == other._work
+
+    @property
+    def _work(self) -> tuple[object, ...]:
+        return (self.left, self.right, self.on, self.method, self.filters, self.build)
 
     @cached_property
     def relations(self) -> frozenset[str]:

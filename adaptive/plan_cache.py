@@ -162,7 +162,7 @@ class PlanCache:
             self.graph, self.costs, sub_plans, self._estimates, self._calls
         )
         self._estimates.sync()
-        reach = sub_plans.everything()
+        reach = sub_plans.everything
         self._estimates.estimate(reach)
         own = self.propagate_update_physical_cost(reach)
         changed = self.trigger_update_optimal_plan(reach, own)

@@ -30,6 +30,9 @@ from adaptive.switch_history import SwitchHistory
 from adaptive.switching import Regimes, SwitchPolicy
 from adaptive.wanted_plans import WantedPlans
 
+# Costs are computed anew after so many evaluations without news: what was counted before has faded a little.
+_FADED = 8
+
 # Where all was tried that should be, a plan that was not is taken to cost so many times the fastest, or more.
 _UNTRIED = 1.25
 
@@ -83,6 +86,7 @@ class PlanFollower:
             catalogue.set_filter(name, estimator.statistics)
         self._cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
         self._outdated = False
+        self._faded = 0
         self._filters = (
             FollowedFilters(self._cache, learned)
             if isinstance(self._cache, PlacedPlanCache)
@@ -171,8 +175,9 @@ class PlanFollower:
             self._recognise(statistics, matches)
         decision = self._decide_by_times(statistics, matches or {})
         if decision is None:
-            self._took(self._cache.apply(statistics, matches))
-            self._outdated = False
+            if statistics or matches or self._outdated or self._faded >= _FADED or self._filters:
+                self._took(self._cache.apply(statistics, matches))
+                self._outdated, self._faded = False, 0
             decision = self._decide()
         self._decided_in = self._catalogue.state
         self.optimizer_seconds += self._clock() - began
@@ -244,9 +249,11 @@ class PlanFollower:
         if counts := tuple(counts):
             told = beside_estimates(counts, self._current, self.cache, self._filters, filters)
             self._catalogue.fold(told)
+            self._faded = _FADED
         if self._filters is not None and filters:
             self._filters.observe(self._current, filters)
         self._catalogue.tick()
+        self._faded += 1
         self.optimizer_seconds += self._clock() - began
         self.evaluation_seconds += seconds
 

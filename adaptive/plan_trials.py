@@ -71,9 +71,9 @@ class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
     `changes` are small changes of the plan `base` that are still to be looked for (None: another relation is
-    streamed), `left` how many more may be, `seen` the plans that were tried. The one that is `asked` for had its
-    rehearsal `cut` short so often. After `again` more runs, `quiet` of which have been, the closest are compared once
-    more. What is `dear` served elsewhere, and was too dear here.
+    streamed), `left` how many more may be, now if that plan is the one that `serves` there; `seen` are the plans that
+    were tried. The one that is `asked` for had its rehearsal `cut` short so often. After `again` more runs, `quiet` of
+    which have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
     """
 
     usual: float
@@ -82,6 +82,7 @@ class _Trials:
     base: PlanNode
     changes: list[Order | None]
     seen: set[PlanNode]
+    serves: bool = True
     asked: PlanNode | None = None
     waited: int = 0
     cut: int = 0
@@ -142,6 +143,8 @@ class PlanTrials:
                 self.due = True
             return
         self._states.keep(number, trials)
+        if trials.left:
+            _vary_from(trials, plan, runs)
         if trials.rivals:
             rival = trials.rivals[0]
             if rival == plan and self._beside:
@@ -160,7 +163,7 @@ class PlanTrials:
                 )
         elif runs >= MEASURED_RUNS:
             if trials.left:
-                self.due = self._vary(trials, plan)
+                self.due = True
             elif self._beside:
                 self.due = self._compare_again(trials, plan, prepared.served)
 
@@ -182,7 +185,11 @@ class PlanTrials:
         return trials is not None and trials.again > 0
 
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
-        """The plan to run now, or to prepare for that, if one is to be tried in the present state."""
+        """The plan to run now, or to prepare for that, if one is to be tried in the present state.
+
+        Small changes of the plan that serves there are looked for only here, so that a decision that hears of one
+        rehearsal can ask for the next.
+        """
         trials = self._present
         if trials is None:
             return None
@@ -191,6 +198,8 @@ class PlanTrials:
         while trials.rivals and trials.rivals[0] in failed:
             trials.rivals.pop(0)
             trials.asked = None
+        if not trials.rivals and trials.left and trials.changes and trials.serves:
+            self._vary(trials)
         return trials.rivals[0] if trials.rivals else None
 
     def tried(self, plan: PlanNode) -> bool:
@@ -282,17 +291,12 @@ class PlanTrials:
         dearest = _MAY_BE_WRONG * cache.cost
         return [plan for plan in others if cache.cost_of(plan) <= dearest][:_MOST_SERVED]
 
-    def _vary(self, trials: _Trials, plan: PlanNode) -> bool:
-        """Look for one more small change of the running plan, if there are some left to be tried."""
-        cache = self._cache
+    def _vary(self, trials: _Trials) -> None:
+        """Look for one more small change of the plan that serves."""
+        cache, plan = self._cache, trials.base
         assert isinstance(cache, PlanCache)
-        if trials.base != plan:  # what is faster than the plans before it is where to go on
-            trials.base, trials.changes = plan, _changes(plan)
-        if not trials.changes:
-            trials.left = 0
-            return False
-        trials.left -= 1  # looking for it takes time, too, whatever comes of it
         change = trials.changes.pop(0)
+        trials.left -= 1  # looking for it takes time, too, whatever comes of it
         rivals: list[PlanNode | None]
         if change is None:
             rivals = [flipped(plan, cache.graph), last_streamed(plan) if cache.bushy else None]
@@ -305,7 +309,6 @@ class PlanTrials:
             trials.rivals.append(rival)
             trials.seen.add(rival)
             trials.asked = None
-        return bool(trials.rivals)
 
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
         """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
@@ -330,6 +333,15 @@ class PlanTrials:
         trials.asked, trials.quiet = None, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
+
+
+def _vary_from(trials: _Trials, plan: PlanNode, runs: int) -> None:
+    """Go on from a plan that serves: what is faster than the plans before it."""
+    trials.serves = runs >= MEASURED_RUNS
+    if trials.serves and trials.base != plan:
+        trials.base, trials.changes = plan, _changes(plan)
+    if trials.serves and not trials.changes:
+        trials.left = 0
 
 
 def _otherwise(cache: PlanCache, plan: PlanNode) -> PlanNode | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -144,6 +145,7 @@ class SubPlans:
         self._reaches[key] = reach  # the least recently used one stands first
         return reach
 
+    @cached_property
     def everything(self) -> Reach:
         """All parts and alternatives."""
         return self._reach(np.ones(len(self.parts), dtype=np.bool_))

@@ -27,7 +27,6 @@ from sparkext.runtime.cluster_watch import ClusterWatch
 from sparkext.runtime.explanation import lay_over, operator_tree
 from sparkext.runtime.join_orders import (
     CompiledPlans,
-    CountedJoins,
     JoinOrders,
     Orders,
     PlansInUse,
@@ -207,7 +206,8 @@ class Adaptation:
 
     def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
         if use.places is None:
-            use.places = self._find_places(json.loads(plans.operators()))
+            self.find_places(self._plans)
+            assert use.places is not None
         rows = json.loads(plans.rowCounts())
         found: dict[int, list[OperatorCounts]] = {}
         for (cluster, relations), (plan, operator) in use.places.items():
@@ -217,17 +217,20 @@ class Adaptation:
                 found.setdefault(cluster, []).append(counts)
         return found
 
-    def _find_places(self, listing: Sequence[dict[str, Any]]) -> CountedJoins:
-        """Where the rows of each counted part of a followed cluster are counted: plan and operator number."""
-        roots = [operator_tree(plan["operators"]) for plan in listing]
+    def find_places(self, plans: CompiledPlans) -> None:
+        """Have plans that have run know where the rows of each part of a followed cluster are counted.
+
+        That may be done in any thread.
+        """
+        roots = [operator_tree(plan["operators"]) for plan in json.loads(plans.jvm.operators())]
         places = {}
         for cluster in self.clusters:
-            plan = self._plans.orders[cluster.place]
+            plan = plans.orders[cluster.place]
             laid = lay_over(plan, roots)
             for node in _counted(plan):
                 if (at := laid.get(node_id(node.relations))) is not None:
                     places[cluster.place, node.relations] = (at[0], at[1].place)
-        return places
+        plans.use.places = places
 
     def _with(self, place: int, plan: PlanNode) -> Orders:
         orders = list(self._plans.orders if self._wanted is None else self._wanted)

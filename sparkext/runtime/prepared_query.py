@@ -204,6 +204,8 @@ class PreparedQuery:
 
         try:
             ratio = rehearse(run, plans, running, usual)
+            if ratio not in (None, math.inf) and plans.use.places is None:
+                adaptation.find_places(plans)  # here nobody waits for it
         finally:
             with self._engine.lock:
                 for ran in (plans, running):

@@ -171,6 +171,32 @@ def test_what_is_rehearsed_need_not_be_tried_in_an_evaluation():
     assert len(machine.asked) - asked <= 3 * 8, "only what is close, after 8, 16, 32 ... runs"
 
 
+def test_a_decision_that_hears_of_one_rehearsal_asks_for_the_next():
+    machine = Rehearsing(lambda order: 1.0, trials=12, noise=(0.0,))
+    asked = []
+    for _ in range(30):
+        before = len(machine.asked)
+        machine.evaluate(EQUAL)
+        asked.append(len(machine.asked) - before)
+    assert sum(asked) > 6
+    first = asked.index(1)
+    assert asked[first : first + 6] == [1] * 6
+
+
+def test_costs_are_not_computed_anew_while_nothing_but_trials_is_to_be_decided():
+    machine = Rehearsing(lambda order: 1.0, trials=12, noise=(0.0,))
+    for _ in range(8):
+        machine.evaluate(EQUAL)
+    machine.follower._cache.catalogue.corrections.learn(frozenset({"window", "left"}), 9.0)
+    updates, asked = machine.follower.updates, len(machine.asked)
+    for _ in range(5):  # what was learned fades by more than a tenth in each
+        machine.evaluate({})
+    assert (machine.follower.updates, len(machine.asked)) == (updates, asked + 5)
+    for _ in range(5):
+        machine.evaluate({})
+    assert machine.follower.updates > updates
+
+
 def test_a_comparison_that_was_disturbed_is_mended_by_later_ones():
     disturbed = iter([1.1, 1.1])
     machine = Rehearsing(
@@ -317,16 +343,20 @@ def test_costs_that_were_not_looked_at_are_those_of_now_when_somebody_asks():
     for _ in range(120):
         machine.evaluate(EQUAL)
     follower, before = machine.follower, machine.follower.updates
-    for number in range(6):
+    number = 0
+    while number < 6 or follower.up_to_date:  # costs are looked at now and then all the same
+        number += 1
         follower.observe(content(9.9e2 + number, 1e3, 9.8e2))
+    assert number < 9
     looked = follower.updates - before
-    fresh = Catalogue({"window": all_relations()["window"], **content(9.9e2 + 5, 1e3, 9.8e2)})
+    now = content(9.9e2 + number, 1e3, 9.8e2)
+    fresh = Catalogue({"window": all_relations()["window"], **now})
     expected = PlanCache(GRAPH, fresh, prejoin=PrejoinPolicy(enabled=False))
     assert follower.cache.cost_of(follower.current) == expected.cost_of(follower.current)
     assert looked <= 1
     assert follower.updates == before + looked + 1
     small = content(9.9e2, 6e2, 9.8e2)  # the same state still, but right is the smallest now
-    decisions = [follower.observe(small) for _ in range(9)]
+    decisions = [follower.observe(small) for _ in range(16)]
     assert {decision.reason for decision in decisions} != {"measured to be the fastest"}
 
 

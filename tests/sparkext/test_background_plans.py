@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,32 @@ def test_a_rehearsal_counts_for_the_plans_and_the_states_that_it_was_made_with(
     assert told
     assert (0.5 in told) == (running and present)
     assert set(told) <= {0.5, None}
+    engine.close()
+
+
+def test_where_rows_are_counted_is_known_before_rehearsed_plans_serve(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="places"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    before = query.plans.orders
+    rehearsed: dict[Orders, bool] = {}
+    rehearse = adaptation.orders._rehearse
+
+    def noted(plans: CompiledPlans) -> Rehearsed | None:
+        found = rehearse(plans)
+        if found is not None and found.times_as_long < math.inf:
+            rehearsed[plans.orders] = bool(plans.use.places)
+        return found
+
+    adaptation.orders._rehearse = noted
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+    others = [known for orders, known in rehearsed.items() if orders != before]
+    assert others and all(others)
     engine.close()
 
 
