@@ -7,7 +7,6 @@ import logging
 import time as clock
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from adaptive import (
@@ -15,7 +14,6 @@ from adaptive import (
     FilterCounts,
     Join,
     OperatorCounts,
-    PlanFollower,
     PlanNode,
     Scan,
     Switch,
@@ -23,8 +21,8 @@ from adaptive import (
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
-from sparkext.runtime.cluster_watch import ClusterWatch
 from sparkext.runtime.explanation import lay_over, operator_tree
+from sparkext.runtime.followed_clusters import FollowedCluster
 from sparkext.runtime.join_orders import (
     CompiledPlans,
     JoinOrders,
@@ -41,19 +39,6 @@ SURPRISE = 1.5
 TOO_DEAR = 3.0
 # A plan that could be better is looked at again after 1, 2, 4 ... evaluations, at most so many.
 MOST_PATIENCE = 16
-
-
-@dataclass(frozen=True)
-class FollowedCluster:
-    """A join cluster whose order may change; `place` is its number among the query's clusters.
-
-    `priced` are the conditions that are placed by cost, by the names of their filters.
-    """
-
-    place: int
-    follower: PlanFollower
-    watch: ClusterWatch
-    priced: Mapping[str, Expression] = field(default_factory=dict)
 
 
 class Adaptation:

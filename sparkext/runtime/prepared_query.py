@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import time as clock
 from collections import deque
@@ -15,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import FilterEstimator, PlanFollower, Switch
-from sparkext.errors import StoppedQueryError
+from adaptive import Switch
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
 from sparkext.r2r.datasets import Dataset
 from sparkext.runtime import answers_file
-from sparkext.runtime.adaptation import Adaptation, FollowedCluster
+from sparkext.runtime.adaptation import Adaptation
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.call_counts import CallCounts
-from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
+from sparkext.runtime.cluster_watch import WatchedContents
 from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
+from sparkext.runtime.followed_clusters import followed_clusters, watch_static
 from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders, Rehearsed
 from sparkext.runtime.query_compiler import QueryCompiler
 from sparkext.runtime.rehearsal import rehearse
@@ -38,8 +37,6 @@ from sparkext.s2r.watermark import NEVER
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from static_data.row_edits import TableKey
-
-logger = logging.getLogger(__name__)
 
 # Seconds between two runs of a rehearsal.
 _PAUSE = 0.001
@@ -138,36 +135,10 @@ class PreparedQuery:
         contents = WatchedContents(
             self._patterns.content, lambda leaf: engine.relations.table(self._dataset, leaf)
         )
-        clusters = []
-        for place, choice in enumerate(self._plans.choices):
-            if choice.search is None:
-                continue
-            measures = engine.room.statistics(
-                settings.statistics_sample_rows,
-                settings.statistics_exact_values,
-                settings.statistics_drift,
-            )
-            watch = ClusterWatch(choice.search, contents, measures)
-            if not watch.worthwhile:
-                continue
-            follower = PlanFollower(
-                choice.search.graph,
-                choice.search.catalogue,
-                engine.costs,
-                engine.prejoin_policy,
-                engine.switch_policy,
-                settings.plan_cache_size,
-                choice.plan,
-                placement=engine.uncertain.filters,
-                learned={
-                    name: self._compiler.learned.setdefault((place, condition), FilterEstimator())
-                    for name, condition in choice.search.priced.items()
-                },
-                rehearses=True,
-            )
-            clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
-            self._jvm.addStatistics(measures)
-            engine.background.submit(_watch_static, watch, self.name)
+        clusters = followed_clusters(engine, self._plans.choices, contents, self._compiler.learned)
+        for cluster in clusters:
+            self._jvm.addStatistics(cluster.watch.measures)
+            engine.background.submit(watch_static, cluster.watch, self.name)
         if not clusters:
             return None
         orders = JoinOrders(
@@ -437,13 +408,3 @@ class PreparedQuery:
         self._jvm.close()
         self._leave_versions()
         self._patterns.close()
-
-
-def _watch_static(watch: ClusterWatch, name: str) -> None:
-    """Have static neighbours sampled; without them, decisions rest on the catalogue alone."""
-    try:
-        watch.watch_static()
-    except StoppedQueryError:
-        logger.debug("%s: stopped before it was sampled", name)
-    except Exception:
-        logger.exception("%s: static relations cannot be sampled", name)
