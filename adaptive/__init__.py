@@ -6,7 +6,8 @@ Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every
 
 A plan that follows a stream is the work of `plan_follower`: `plan_cache` keeps the table of that
 search right while statistics change (numbered in `sub_plans`, estimated in `row_estimates`, priced
-in `operator_prices`), and `switching` says when another plan is worth the change.
+in `operator_prices`), `plan_choice` says which plan is to run, by costs and by what was measured
+(`measured_plans`), and `switching` when another plan is worth the change.
 
 Filters and binds that cost something are placed among the joins: `placement` for a given tree,
 priced by `placement_costs`; `placed_plan_cache` chooses tree and placement together, by what

@@ -96,14 +96,14 @@ class PlanTrials:
 
     `costs_now` gives the plan cache under the statistics of now; it is asked where costs decide alone.
 
-    A state of the streams has its trials once: the cheapest plan that goes another way where the
-    cheapest of all is dearest, and those that make the last join in another way, up to `policy.trials`
-    together; or, where expensive filters are placed by cost, the cheapest order with them where H3 and
-    H4 have them, and the plan that H4 would have by itself.
-    They are tried only where finding a faster one would soon pay. With `beside`, trials are no
-    evaluations but comparisons with the running plan: then those that served in other states, and those
-    that differ little from it, are tried as well, and what takes about as long is compared again, at
-    growing intervals.
+    A state of the streams has its trials once: the cheapest plan, the cheapest one that goes another way
+    where that is dearest, and those that make the last join in another way: the first three of these
+    that should cost about as much, or `policy.trials` if that is less; or, where expensive filters are
+    placed by cost, the cheapest order with them where H3 and H4 have them, and the plan that H4 would
+    have by itself. They are tried only where finding a faster one would soon pay. With `beside`, trials
+    are no evaluations but comparisons with the running plan: then those that served in other states, and
+    those that differ little from it (looked for as often as is left of `policy.trials`), are tried as
+    well, and what takes about as long is compared again, at growing intervals.
     """
 
     def __init__(

@@ -26,9 +26,9 @@ class SwitchPolicy:
     most `horizon`; `first_regime` is the guess before anything was seen, and `memory` the weight of
     each new regime in the running mean. A saving of less than `margin` of the running plan's cost
     counts as noise. `switch_cost` is changing to a plan that is prepared already, `prepare_cost`
-    preparing one until that was measured. In each state of the streams up to `trials` other plans
-    that should cost about as much are tried, and a measured difference of less than `measured_margin`
-    counts as noise.
+    preparing one until that was measured. In each state of the streams other plans that should cost
+    about as much are looked for `trials` times, to be tried, and a measured difference of less than
+    `measured_margin` counts as noise.
 
     >>> policy = SwitchPolicy(prepare_cost=1_000.0, switch_cost=10.0, background=1.0)
     >>> policy.decide(500.0, 300.0, prepared=False, lasting=8.0).kind    # 8 * 200 > 1,010

@@ -37,7 +37,7 @@ def _parser(benches: dict[str, ModuleType]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         one.add_argument(
-            "--quick", action="store_true", help="under a minute: a small world, few evaluations"
+            "--quick", action="store_true", help="a small world, few evaluations: about a minute"
         )
         one.add_argument("--json", type=Path, metavar="FILE", help="also write the result here")
         module.add_arguments(one)

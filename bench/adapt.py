@@ -7,7 +7,7 @@ itself (as elements are pushed: statistics and decision included, moving windows
 orders, run through the same prepared plans. `hindsight` is the fastest order of each batch.
 
 Fixed orders are the 50 best by estimated cost, in turn of each phase and of all phases together
-(of those that are estimated to be equal in all phases, one), and those that the engine takes. All
+(those that are estimated to be equal to another one in all phases come last), and those that the engine takes. All
 are warmed up in each phase of the stream; those that are then 1.25 times as slow as the fastest in
 every phase, and 1.3 times over all phases, are measured no further. Each order runs once in each
 batch, after the engine's evaluation; those near the fastest, and what the engine ran, run several

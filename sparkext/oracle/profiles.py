@@ -40,8 +40,11 @@ from sparkext.oracle.window_definitions import (
 class Profile:
     """What a profile fixes.
 
-        `merged`: all windows' content is in the default graph, and none can be read by its name. `only_times`: outside
-    XX"""
+    `merged`: all windows' content is in the default graph, and none can be read by its name. `only_times`: outside
+    GRAPH, a window shows only its elements' time triples. `last_closed`: windows are [open, close), and the one that
+    closed last is seen. `arrivals`: queries are evaluated as elements arrive. `operator`: the only streaming operator
+    there is. `hidden_start`: queries do not say t0.
+    """
 
     name: str
     merged: bool = False
