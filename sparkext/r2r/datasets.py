@@ -63,8 +63,23 @@ class Dataset:
         self._named = tuple(self._graph_id(iri) for iri in clause.named)
         self._named_iris = tuple(dict.fromkeys(clause.named))
         self.reads: set[StaticRead] = set()
+        self._held: dict[object, object] | None = {}
         self._noted: list[set[StaticRead]] = [self.reads]
         self._listed: tuple[Iri, ...] | None = None
+
+    def hold(self, key: object, relation: object) -> None:
+        """Have a static relation stay, known by what it holds, as long as the query does."""
+        if self._held is not None:
+            self._held[key] = relation
+
+    def let_go(self) -> None:
+        """Hold none of those before any longer."""
+        if self._held is not None:
+            self._held.clear()
+
+    def close(self) -> None:
+        """The query has ended: from now on nothing is held, whoever still asks."""
+        self._held = None
 
     @property
     def identity(self) -> object:

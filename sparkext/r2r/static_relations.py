@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from adaptive.recent import Recent
 from sparkext.r2r.datasets import Dataset, TableKey
 from sparkext.r2r.leaves import StaticLeaf
 from sparkext.r2r.static_reads import StaticRead
@@ -24,28 +27,40 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Relations that no query holds any more are kept for the next one that asks: the last ones asked for, so many at most,
+# and in this share of the JVM's memory.
+IDLE_RELATIONS = 256
+_IDLE_SHARE = 0.1
+
+# Numbers that tell of static data are kept so many.
+_MEASURES = 10_000
+
 
 @dataclass(frozen=True)
 class _Held:
-    """A relation and what it was made from; `table` where it is the rows of one pattern."""
+    """A relation and what it was made from; `table` where it is the rows of one pattern, `bytes` as it was made."""
 
     content: Any
     reads: frozenset[StaticRead]
-    table: TableKey | None = None
+    table: TableKey | None
+    bytes: int
 
 
 class StaticRelations:
     """Contents by what they hold, not by what a query calls them: equal patterns share rows and indexes.
 
-    With `sharing` off, every request makes its own. `made` counts those that were made from the store, `edited` those
-    that followed a change row by row.
+    A relation stays as long as the `Dataset` of a query holds it, or it is among the last that were asked for. With
+    `sharing` off, every request makes its own. `made` counts those that were made from the store, `edited` those that
+    followed a change row by row.
     """
 
     def __init__(self, room: EngineRoom, sharing: bool = True) -> None:
         self._room = room
         self._sharing = sharing
-        self._contents: dict[object, _Held] = {}
-        self._measures: dict[object, int] = {}
+        self._contents: weakref.WeakValueDictionary[object, _Held] = weakref.WeakValueDictionary()
+        self._recent: OrderedDict[object, _Held] = OrderedDict()
+        self._idle_bytes = int(_IDLE_SHARE * room.memory_bytes())
+        self._measures = Recent[object, int](_MEASURES)
         self._making = threading.RLock()  # plans are prepared in the background, too
         self.made = 0
         self.edited = 0
@@ -61,7 +76,9 @@ class StaticRelations:
                 f"{name} {leaf.pattern.predicate.n3()}", dataset.rows(key, names)
             )
 
-        return self._content(("table", key), make, lambda: frozenset(dataset.reads_of(leaf)), key)
+        return self._content(
+            dataset, ("table", key), make, lambda: frozenset(dataset.reads_of(leaf)), key
+        )
 
     def kept(self, dataset: Dataset, key: object, name: str, make: Callable[[], DataFrame]) -> Any:
         """The rows of a static join or group, with their multiplicities counted.
@@ -77,35 +94,50 @@ class StaticRelations:
             with progress_bar(self._room.spark, f"pre-join {name}", None):
                 return self._room.static_content(name, counted, counted=True)
 
-        return self._content(("kept", key), count, lambda: frozenset(reads))
+        return self._content(dataset, ("kept", key), count, lambda: frozenset(reads))
 
     def _content(
         self,
+        dataset: Dataset,
         key: object,
         make: Callable[[], Any],
         reads: Callable[[], frozenset[StaticRead]],
         table: TableKey | None = None,
     ) -> Any:
         with self._making:
-            if key in self._contents:
-                return self._contents[key].content
-            content = make()
-            self.made += 1
-            logger.info("static relation %s: %d rows", content.name(), content.rowCount())
-            if self._sharing:
-                self._contents[key] = _Held(content, reads(), table)
-            return content
+            held = self._contents.get(key)
+            if held is None:
+                content = make()
+                self.made += 1
+                logger.info("static relation %s: %d rows", content.name(), content.rowCount())
+                if not self._sharing:
+                    return content
+                held = _Held(content, reads(), table, int(content.memoryBytes()))
+            dataset.hold(key, held)
+            self._keep(key, held)
+            return held.content
+
+    def _keep(self, key: object, held: _Held) -> None:
+        """Have a relation be the last that was asked for; those before it that are too many may go."""
+        self._contents[key] = held
+        self._recent[key] = held
+        self._recent.move_to_end(key)
+        total = sum(other.bytes for other in self._recent.values())
+        while len(self._recent) > IDLE_RELATIONS or (
+            total > self._idle_bytes and len(self._recent) > 1
+        ):
+            _, gone = self._recent.popitem(last=False)
+            total -= gone.bytes
 
     def measured(self, key: object, measure: Callable[[], int]) -> int:
         """A number that tells of the static data, found once and kept until they change."""
         with self._making:
-            if key not in self._measures:
-                self._measures[key] = measure()
-            return self._measures[key]
+            known = self._measures.get(key)
+            return self._measures.keep(key, measure() if known is None else known)
 
     def memory_bytes(self) -> int:
         """Bytes of all relations and their indexes."""
-        return sum(int(held.content.memoryBytes()) for held in self._contents.values())
+        return sum(int(held.content.memoryBytes()) for held in list(self._contents.values()))
 
     def __len__(self) -> int:
         return len(self._contents)
@@ -123,9 +155,10 @@ class StaticRelations:
                 edits = None if held.table is None else _edits_of(held.table, change)
                 if edits is None:
                     del self._contents[key]
+                    self._recent.pop(key, None)
                 elif edits:
                     content = self._room.edited(held.content, edits)
-                    self._contents[key] = _Held(content, held.reads, held.table)
+                    self._keep(key, _Held(content, held.reads, held.table, held.bytes))
                     self.edited += 1
 
 

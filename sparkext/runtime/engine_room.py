@@ -72,6 +72,11 @@ class EngineRoom:
         """The content of a pattern over static data, to which windows can be merged."""
         return self.jvm.mergedContent(name, static, bag)
 
+    def memory_bytes(self) -> int:
+        """The bytes that the JVM may use."""
+        assert self.spark._jvm is not None
+        return int(self.spark._jvm.java.lang.Runtime.getRuntime().maxMemory())
+
     def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
         return self.jvm.staticContent(name, frame._jdf, counted)

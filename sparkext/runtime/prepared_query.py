@@ -224,6 +224,7 @@ class PreparedQuery:
     def _compile_anew(self) -> tuple[CompiledPlans, Merged]:
         """Plans for the static data of now, and what the plans before them merge with windows."""
         merged = self._patterns.set_merged_aside()
+        self._dataset.let_go()  # what the plans hold stays with them
         try:
             return self.compile(()), merged
         except Exception:
@@ -406,5 +407,6 @@ class PreparedQuery:
         """Give back what the query holds."""
         self._closed = True
         self._jvm.close()
+        self._dataset.close()
         self._leave_versions()
         self._patterns.close()
