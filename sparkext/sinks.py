@@ -1,4 +1,4 @@
-"""Ready-made subscribers: answers into a JSON Lines file, or collected into one table."""
+"""Ready-made subscribers: answers into a JSON Lines file, a folder of Parquet files, or one table."""
 
 from __future__ import annotations
 
@@ -55,6 +55,29 @@ class JsonLinesSink:
         self.close()
 
 
+class ParquetSink:
+    """Writes a Parquet file for each evaluation that has answers; ``query.subscribe(ParquetSink("answers"))``.
+
+    Files are called after the instant and appear in `folder` whole, so that ``spark.readStream`` can follow it. Their
+    columns are those of `TableSink.to_arrow`. An instant that is evaluated again replaces its file.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, answers: Answers) -> None:
+        """Write the answers of one evaluation."""
+        from pyarrow import parquet
+
+        if answers.empty:
+            return
+        name = f"instant-{answers.time:016d}.parquet"
+        unfinished = self._folder / f".{name}"  # Spark leaves out names that begin with a dot
+        parquet.write_table(_dated(answers), unfinished)
+        unfinished.replace(self._folder / name)
+
+
 class TableSink:
     """Keeps the answers of all evaluations; ``query.subscribe(sink)``, then `to_arrow`.
 
@@ -70,25 +93,32 @@ class TableSink:
 
     def to_arrow(self) -> pa.Table:
         """All answers so far: the instant in `time` (UTC), then a column of N-Triples texts for
-        each variable.
+        each variable, or `boolean` for ASK.
 
         A variable called ``time`` is in the column ``?time``. There is no column but `time` before
         the first evaluation.
         """
         import pyarrow as pa
 
-        moment = pa.timestamp("ms", tz="UTC")
-        tables = []
-        for answers in self._evaluations:
-            times = pa.array([answers.time] * len(answers), pa.int64()).cast(moment)
-            names = [f"?{v}" if v == "time" else v for v in answers.variables]
-            columns = dict(zip(names, answers.table.columns, strict=True))
-            tables.append(pa.table({"time": times, **columns}))
+        tables = [_dated(answers) for answers in self._evaluations]
         if not tables:
-            return pa.table({"time": pa.array([], moment)})
+            return pa.table({"time": pa.array([], pa.timestamp("ms", tz="UTC"))})
         # In one piece: PySpark's createDataFrame drops the rows that follow an empty chunk.
         return pa.concat_tables(tables).combine_chunks()
 
     def to_dataframe(self, spark: SparkSession) -> DataFrame:
         """The same as a Spark DataFrame."""
         return spark.createDataFrame(self.to_arrow())
+
+
+def _dated(answers: Answers) -> pa.Table:
+    """The answers of one evaluation with its instant."""
+    import pyarrow as pa
+
+    asked = answers.form == "ASK"
+    rows = 1 if asked else len(answers)
+    times = pa.array([answers.time] * rows, pa.int64()).cast(pa.timestamp("ms", tz="UTC"))
+    if asked:
+        return pa.table({"time": times, "boolean": [answers.boolean]})
+    names = [f"?{v}" if v == "time" else v for v in answers.variables]
+    return pa.table({"time": times, **dict(zip(names, answers.table.columns, strict=True))})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import time as clock
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkext.errors import CqelsError
 from sparkext.language.query import Query
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.prepared_query import PreparedQuery
@@ -15,8 +17,11 @@ from sparkext.runtime.report_choice import ReportWish, policy_of
 from sparkext.runtime.window_registry import QueryWindow
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.watermark import complete_up_to
+from sparkext.sinks import ParquetSink
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from sparkext.engine import Engine
 
 logger = logging.getLogger(__name__)
@@ -99,6 +104,22 @@ class RegisteredQuery(PreparedQuery):
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
+
+    def write_stream(self, folder: str | Path) -> Callable[[], None]:
+        """Have each evaluation's answers written into a folder of Parquet files; returns a function that ends this.
+
+        `spark.readStream` can follow the folder: see `sparkext.sinks.ParquetSink`.
+        """
+        return self.subscribe(ParquetSink(folder))
+
+    def to_dataframe(self, typed: bool = False) -> DataFrame:
+        """The answers of the last evaluation as a Spark DataFrame, see `Answers.to_dataframe`.
+
+        Raises CqelsError before the first evaluation.
+        """
+        if self.last_answers is None:
+            raise CqelsError(f"{self.name} has not been evaluated yet")
+        return self.last_answers.to_dataframe(self._engine.spark, typed)
 
     def stop(self) -> None:
         """End the query; its windows go when no other query uses them."""

@@ -25,10 +25,16 @@ if TYPE_CHECKING:
 Returns = Literal["double", "term"]
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]*")
-_NUMBERS: dict[str, Callable[[str], object]] = {
-    XSD + "integer": int,
-    XSD + "decimal": float,
-    XSD + "double": lambda text: float(text.replace("INF", "inf")),
+_INTEGERS = (
+    *("integer", "long", "int", "short", "byte"),
+    *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
+    *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
+)
+_VALUES: dict[str, Callable[[str], object]] = {
+    **{XSD + name: int for name in _INTEGERS},
+    **{
+        XSD + name: float for name in ("decimal", "double", "float")
+    },  # "INF" is one for Python, too
     XSD + "string": str,
     XSD + "boolean": lambda text: text in ("true", "1"),
 }
@@ -117,8 +123,12 @@ def python_value(term: Term) -> object:
 
     >>> python_value(parse_term('"0.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'))
     0.5
+    >>> python_value(parse_term('"-INF"^^<http://www.w3.org/2001/XMLSchema#float>'))
+    -inf
+    >>> python_value(parse_term('"7"^^<http://www.w3.org/2001/XMLSchema#unsignedByte>'))
+    7
     """
-    if isinstance(term, RdfLiteral) and (read := _NUMBERS.get(term.datatype.value)) is not None:
+    if isinstance(term, RdfLiteral) and (read := _VALUES.get(term.datatype.value)) is not None:
         try:
             return read(term.lexical)
         except ValueError:
