@@ -159,7 +159,8 @@ class Adaptation:
         self._budget.earn(seconds)
         use = self._plans.use
         # Plans that come back have been counted before: not the switch, their own runs decide.
-        counted = use.ran(all(cluster.follower.up_to_date for cluster in self.clusters))
+        up_to_date = all(cluster.follower.up_to_date for cluster in self.clusters)
+        counted = use.ran(up_to_date, self.states)
         counts = self._counts(plans, use) if counted else {}
         for cluster in self.clusters:
             found = counts.get(cluster.place, [])

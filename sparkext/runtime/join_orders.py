@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from adaptive import PlanNode
+from adaptive.recent import Recent
 from sparkext.history_plot import orders_of
 from sparkext.r2r.cluster_plans import ClusterChoice
 from sparkext.r2r.query_plans import QueryFrames
@@ -39,9 +40,12 @@ CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
 """Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
 
 
-# Rows are read at the first runs of plans, then at every so many of their runs.
+# Rows are read at the first runs of plans in each state of the streams, then at every so many of their runs.
 FIRST_COUNTED = 3
 COUNTED_EVERY = 8
+
+# States in which it is known how often plans ran.
+_STATES = 32
 
 
 @dataclass
@@ -52,21 +56,25 @@ class PlansInUse:
     uncounted: int = 0
     """Runs since rows were read."""
     places: CountedJoins | None = None
+    _runs_in: Recent[tuple[int, ...], int] = field(default_factory=lambda: Recent(_STATES))
 
-    def ran(self, up_to_date: bool) -> bool:
-        """One more run: whether its rows are to be read.
+    def ran(self, up_to_date: bool, states: tuple[int, ...] = ()) -> bool:
+        """One more run, in these states of the streams: whether its rows are to be read.
 
         They are compared with what is expected; where that is not `up_to_date` and would have to be computed for it,
-        they wait twice as long.
+        they wait twice as long. What they correct belongs to the states.
 
         >>> use = PlansInUse()
         >>> [run for run in range(1, 41) if use.ran(up_to_date=run < 20)]
         [1, 2, 3, 11, 19, 35]
+        >>> [run for run in range(1, 9) if use.ran(True, (run % 2,))]
+        [1, 2, 3, 4, 5, 6]
         """
         self.runs += 1
         self.uncounted += 1
+        there = self._runs_in.keep(states, self._runs_in.get(states, 0) + 1)
         longest = COUNTED_EVERY if up_to_date else 2 * COUNTED_EVERY
-        if self.runs > FIRST_COUNTED and self.uncounted < longest:
+        if there > FIRST_COUNTED and self.uncounted < longest:
             return False
         self.uncounted = 0
         return True
