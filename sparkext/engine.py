@@ -34,7 +34,7 @@ from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream
+from sparkext.runtime.streams import Stream, milliseconds
 from sparkext.runtime.user_functions import Returns, UserFunctions
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.runtime.window_specs import WindowRules
@@ -261,12 +261,13 @@ class Engine:
         except KeyError:
             raise UnknownStreamError(iri, list(self.streams)) from None
 
-    def advance_to(self, time: int) -> None:
+    def advance_to(self, time: int | datetime) -> None:
         """Promise for every stream that no element of this time or an earlier one is to come."""
+        moment = milliseconds(time)
         with self.lock:
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
-                    stream.watermark.advance_to(time)
+                    stream.watermark.advance_to(moment)
             self.evaluate_due()
 
     def finish(self) -> None:
