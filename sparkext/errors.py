@@ -153,6 +153,24 @@ class InputFileError(CqelsError):
         super().__init__(f"{file}{place}: {message}")
 
 
+def first_line(error: BaseException) -> str:
+    r"""The first line of what an error says, empty when it says nothing.
+
+    Of an error from Java that is its class and message, without the stack trace; of one of Python's
+    that came through Java, what Python says.
+
+    >>> first_line(ValueError("\n  no such room\nfound: r1, r2"))
+    'no such room'
+    """
+    java = getattr(error, "java_exception", None)
+    text = str(error if java is None else java)
+    _, traceback, rest = text.rpartition("Traceback (most recent call last):\n")
+    lines = rest.splitlines()
+    if traceback:  # the frames are indented, what was raised is not
+        lines = [line for line in lines if not line.startswith(" ")]
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
 def _one_of(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 

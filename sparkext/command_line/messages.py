@@ -6,7 +6,7 @@ import re
 
 from py4j.protocol import Py4JJavaError
 
-from sparkext.errors import CqelsError, InputFileError
+from sparkext.errors import CqelsError, InputFileError, first_line
 from static_data.errors import MalformedRdfError, StaticDataError
 
 _PLACE = re.compile(r"line \d+, column \d+: ")
@@ -24,11 +24,8 @@ def message_of(error: BaseException) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    kind, text = type(error).__name__, str(error)
-    if isinstance(error, Py4JJavaError):
-        kind, text = "Spark failed", str(error.java_exception)
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
-    return f"{kind}: {first} (with --debug: all of it)"
+    kind = "Spark failed" if isinstance(error, Py4JJavaError) else type(error).__name__
+    return f"{kind}: {first_line(error) or 'no message'} (with --debug: all of it)"
 
 
 def in_query_file(file: str, error: CqelsError, position: tuple[int, int] | None) -> InputFileError:

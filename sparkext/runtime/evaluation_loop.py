@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkext.errors import EvaluationError
+from sparkext.errors import EvaluationError, first_line
 from sparkext.s2r.watermark import NEVER, milliseconds_now
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sparkext.runtime.streams import Stream
 
 logger = logging.getLogger(__name__)
+
+_SHOWN_FAILURES = 3
 
 
 class EvaluationLoop:
@@ -60,7 +62,7 @@ class EvaluationLoop:
     def evaluate_due(self) -> None:
         """Evaluate every query at every instant that is due, in order of time.
 
-        Raises EvaluationError when some failed, after all others have been evaluated.
+        Raises EvaluationError when some failed, after all others have been evaluated; it tells of the first ones.
         """
         self._news = True
         if self._evaluating:
@@ -75,7 +77,7 @@ class EvaluationLoop:
             self._now = None
         if self._failures:
             failures, self._failures = self._failures, []
-            raise EvaluationError("; ".join(failures))
+            raise EvaluationError(_summary(failures))
 
     def _evaluate_in_order(self) -> None:
         """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
@@ -118,7 +120,8 @@ class EvaluationLoop:
             # The other queries and instants come first; whoever pushed hears of it afterwards.
             query.progress.failures += 1
             logger.exception("%s failed at %d ms", query.name, instant)
-            self._failures.append(f"{query.name} at {instant} ms: {error}")
+            said = first_line(error) or type(error).__name__
+            self._failures.append(f"{query.name} at {instant} ms: {said}")
 
     def _let_panes_go(self) -> None:
         for iri, stream in self._streams.items():
@@ -136,3 +139,16 @@ class EvaluationLoop:
             if lines:
                 stream.log.advanceAll("\n".join(f"{k}|{lo}|{hi}" for k, (lo, hi) in lines.items()))
             stream.log.dropExpired(complete)
+
+
+def _summary(failures: Sequence[str]) -> str:
+    """The first failures and how many others there were; the log has all of them.
+
+    >>> _summary(["q at 1 ms: / by zero"])
+    'q at 1 ms: / by zero'
+    >>> _summary([f"q at {time} ms: / by zero" for time in range(1, 8)])
+    'q at 1 ms: / by zero; q at 2 ms: / by zero; q at 3 ms: / by zero; and 4 other failures'
+    """
+    others = len(failures) - _SHOWN_FAILURES
+    more = [f"and {others} other failure{'s' * (others > 1)}"] if others > 0 else []
+    return "; ".join([*failures[:_SHOWN_FAILURES], *more])

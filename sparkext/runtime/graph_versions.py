@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sparkext.errors import first_line
 from sparkext.runtime.streams import Triple, milliseconds, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
 from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
@@ -78,7 +79,8 @@ class GraphVersions:
                 self._apply(change, time)
             except Exception as error:
                 logger.exception("%s failed at %d ms", change, time)
-                failures.append(f"{change} at {time} ms: {error}")
+                said = first_line(error) or type(error).__name__
+                failures.append(f"{change} at {time} ms: {said}")
 
     def apply_complete(self, failures: list[str]) -> None:
         """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
