@@ -19,7 +19,12 @@ from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
 from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
-from sparkext.errors import CqelsError, DuplicateNameError, UnknownStreamError
+from sparkext.errors import (
+    CqelsError,
+    DuplicateNameError,
+    UnknownQueryError,
+    UnknownStreamError,
+)
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.static_relations import StaticRelations
@@ -320,7 +325,8 @@ class Engine:
         with self.lock:
             registered_as = query.registration.name if query.registration else None
             given = name or (registered_as.value if registered_as else None)
-            chosen = given or f"query-{len(self._queries) + 1}"
+            number = next(self._registrations)
+            chosen = given or self._free_name(number + 1)
             if chosen in self._queries:
                 raise DuplicateNameError(f"a query named {chosen} is already registered")
             makes = stream_made_by(query)
@@ -333,12 +339,16 @@ class Engine:
                 for window in windows.values():
                     self.windows.close(window, self.streams)
                 raise
-            registered.number = next(self._registrations)
+            registered.number = number
             self._queries[chosen] = registered
             if makes is not None:
                 self.streams[makes] = Stream(self, makes, StreamWatermark())
                 self.derived.add(makes, registered)
         return registered
+
+    def _free_name(self, number: int) -> str:
+        names = (f"query-{n}" for n in itertools.count(number))
+        return next(name for name in names if name not in self._queries)
 
     def _check_output(self, iri: str, query: Query) -> None:
         self.derived.check(iri, query)
@@ -362,8 +372,10 @@ class Engine:
         return dict(self._queries)
 
     def stop_query(self, name: str) -> None:
-        """End a query."""
+        """End a query; raises UnknownQueryError."""
         with self.lock:
+            if name not in self._queries:
+                raise UnknownQueryError(name, list(self._queries))
             query = self._queries.pop(name)
             query.active = False
             self.derived.remove(query)

@@ -58,6 +58,16 @@ class UnknownStreamError(CqelsError):
         super().__init__(f"unknown stream <{iri}>{_registered(self.known)}")
 
 
+class UnknownQueryError(CqelsError):
+    """A name that no registered query has, or has no more."""
+
+    def __init__(self, name: str, known: Sequence[str] = ()) -> None:
+        self.name = name
+        self.known = tuple(known)
+        known_too = f"; known: {', '.join(self.known)}" if self.known else ""
+        super().__init__(f"no query named {name} is registered{known_too}")
+
+
 class RecursiveQueryError(CqelsError):
     """A query that reads, directly or through other queries, the stream that it makes."""
 

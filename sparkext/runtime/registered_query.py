@@ -32,8 +32,8 @@ Subscriber = Callable[[Answers], object]
 class RegisteredQuery(PreparedQuery):
     """A continuous query of an engine; made by `Engine.register_query`.
 
-    `name` is the IRI it is registered under, or query-1, query-2 ...; `progress` counts evaluations,
-    answers, time and lag; `policy` says when it is evaluated.
+    `name` is the IRI it is registered under, or query-n for the n-th of the engine; `progress` counts
+    evaluations, answers, time and lag; `policy` says when it is evaluated.
     """
 
     def __init__(
@@ -122,8 +122,10 @@ class RegisteredQuery(PreparedQuery):
         return self.last_answers.to_dataframe(self._engine.spark, typed)
 
     def stop(self) -> None:
-        """End the query; its windows go when no other query uses them."""
-        self._engine.stop_query(self.name)
+        """End the query; its windows go when no other query uses them. A second time it does nothing."""
+        with self._engine.lock:
+            if self.active:  # else another query may have the name by now
+                self._engine.stop_query(self.name)
 
     def __repr__(self) -> str:
         return f"RegisteredQuery({self.name!r}, {self.progress})"
