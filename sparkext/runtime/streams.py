@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _KEPT_REASONS = 100
+_LINE_ENDS = re.compile(r"[\r\n]+")  # str.splitlines also cuts at characters that literals may hold
 
 TermLike = str | Iri | BlankNode | Literal | QuotedTriple | int | float | bool
 Triple = tuple[TermLike, TermLike, TermLike]
@@ -130,7 +131,14 @@ class Stream:
             self.sources.pop().stop()
 
     def _append(self, elements: Sequence[StreamElement]) -> PushReport:
-        in_order = sorted(elements, key=lambda element: element.time_ms)
+        sound = []
+        for element in elements:
+            flaw = _flaw(element)
+            if flaw is None:
+                sound.append(element)
+            else:
+                self._set_aside(f"element at {element.time_ms} ms: {flaw}")
+        in_order = sorted(sound, key=lambda element: element.time_ms)
         # A sorted batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._engine.evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         late = sum(element.time_ms <= floor for element in in_order)
@@ -141,15 +149,17 @@ class Stream:
         outcome = json.loads(self.log.append(block_of(in_order)))
         refused = {number for number, _, _ in outcome["rejected"]}
         for number, place, message in outcome["rejected"]:
-            reason = f"element at {in_order[number].time_ms} ms, column {place}: {message}"
-            self.set_aside.append(reason)
-            logger.warning("stream <%s>: set aside %s", self.iri, reason)
+            self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
         taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         self.accepted_count += len(taken)
-        self.malformed_count += len(refused)
         self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
-        return PushReport(len(taken), len(refused), late)
+        return PushReport(len(taken), len(elements) - len(sound) + len(refused), late)
+
+    def _set_aside(self, reason: str) -> None:
+        self.malformed_count += 1
+        self.set_aside.append(reason)
+        logger.warning("stream <%s>: set aside %s", self.iri, reason)
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
@@ -184,8 +194,16 @@ def block_of(elements: Iterable[StreamElement]) -> str:
         parts.append(
             f"@{element.time_ms} {element.graph or '-'} {len(element.triples)} {len(times) + len(about)}"
         )
-        parts.extend(line.replace("\n", " ") for line in (*element.triples, *times, *about))
+        parts.extend(line.rstrip("\r\n") for line in (*element.triples, *times, *about))
     return "\n".join(parts)
+
+
+def _flaw(element: StreamElement) -> str | None:
+    """Why an element cannot be part of a block, None if it can be; whether its lines are RDF is not asked."""
+    for line in (*element.triples, element.time_triple or "", *element.about):
+        if "\n" in line and "\n" in line.rstrip("\r\n"):
+            return f"a line break in {line!r}"
+    return None
 
 
 def milliseconds(time: int | datetime | None) -> int:
@@ -209,7 +227,7 @@ def milliseconds(time: int | datetime | None) -> int:
 def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
     """Triples as lines of N-Triples; raises StreamElementError for what is none."""
     if isinstance(triples, str):
-        return [line for line in triples.splitlines() if line.strip()]
+        return [line for line in _LINE_ENDS.split(triples) if line.strip(" \t")]
     if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
         triples = [triples]
     lines = []
@@ -228,11 +246,18 @@ _PYTHON_VALUES: tuple[tuple[type, Callable[[Any], str], str], ...] = (
 )
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE_OR_BREAK = re.compile(r"\\.|[\r\n]", re.DOTALL)
+_BREAKS = {"\n": "\\n", "\r": "\\r"}
+
+
 def term_text(term: TermLike) -> str:
-    """A term in N-Triples syntax.
+    r"""A term in N-Triples syntax; a text that is so already, but for raw line breaks in strings, gets these escaped.
 
     >>> term_text("http://e/x"), term_text(3), term_text('"a"@en')
     ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
+    >>> print(term_text('"a\nb"'))
+    "a\nb"
     """
     if is_rdflib(term):
         try:
@@ -240,10 +265,18 @@ def term_text(term: TermLike) -> str:
         except TypeError as error:
             raise StreamElementError(str(error)) from None
     if isinstance(term, str):
-        return f"<{term}>" if _ABSOLUTE.fullmatch(term) and not term.startswith("_:") else term
+        term = term.strip("\r\n")
+        if _ABSOLUTE.fullmatch(term) and not term.startswith("_:"):
+            return f"<{term}>"
+        return _STRING.sub(_with_breaks_escaped, term) if _LINE_ENDS.search(term) else term
     for kind, text, datatype in _PYTHON_VALUES:
         if isinstance(term, kind):
             return f'"{text(term)}"^^<{_XSD}{datatype}>'
     if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
         return term.n3()
     raise StreamElementError(f"not an RDF term: {term!r}")
+
+
+def _with_breaks_escaped(string: re.Match[str]) -> str:
+    # A break after a backslash stays, so that its element is set aside: what is meant nobody can tell.
+    return _ESCAPE_OR_BREAK.sub(lambda found: _BREAKS.get(found[0], found[0]), string[0])

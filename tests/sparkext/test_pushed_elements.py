@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.errors import StreamElementError
+from sparkext.recorded_streams import StreamElement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,3 +53,73 @@ def test_an_engine_is_advanced_to_what_its_streams_are(engine: Engine) -> None:
     engine.advance_to(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     assert [answers.time for answers in heard] == [1000]
     assert engine.push(S, TRIPLE, time=1000).late == 1  # type: ignore[attr-defined]
+
+
+def objects(heard: list[Answers]) -> list[list[str | None]]:
+    return [sorted(row["o"] for row in answers) for answers in heard]
+
+
+def test_lines_end_where_n_triples_says(engine: Engine) -> None:
+    """Other characters at which Python cuts lines are legal in literals."""
+    heard = listen(engine)
+    held = '"a\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029b"'
+    lines = (f"<{E}a> <{E}p> {o} ." for o in (held, '"1"', '"2"', '"3"'))
+    text = "{}\r\n{}\r{}\n \t\n{}\n".format(*lines)
+    assert engine.push(S, text, time=1).accepted == 1  # type: ignore[attr-defined]
+    engine.finish()
+    assert objects(heard) == [['"1"', '"2"', '"3"', held]]
+
+
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ('"a\nb"', r'"a\nb"'),
+        ('"a\r\nb\\n\\\\"@en', r'"a\r\nb\n\\"@en'),
+        (f'"\n"^^<{E}d>', rf'"\n"^^<{E}d>'),
+        (f'<< <{E}a> <{E}p> "\n\\"\n" >>', rf'<< <{E}a> <{E}p> "\n\"\n" >>'),
+        ('"a"\n', '"a"'),
+        (f"{E}o\r\n", f"<{E}o>"),
+    ],
+)
+def test_a_line_break_in_a_literal_stays_one(engine: Engine, term: str, found: str) -> None:
+    heard = listen(engine)
+    assert engine.push(S, (f"{E}a", f"{E}p", term), time=1).accepted == 1  # type: ignore[attr-defined]
+    engine.finish()
+    assert objects(heard) == [[found]]
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        '"a\\\nb"',  # an escaped line break, or a backslash and a line break
+        '"a"\n@en',
+        "a\nb",
+        f"<{E}a\nb>",
+        f"<{E}o>\n<{E}o>",
+        '"a\nb',
+    ],
+)
+def test_a_line_break_elsewhere_costs_its_element(engine: Engine, term: str) -> None:
+    heard = listen(engine)
+    stream = engine.stream(S)
+    both = [(f"{E}a", f"{E}p", 1), (f"{E}a", f"{E}p", term)]
+    assert stream.push(both, time=1).malformed == 1
+    assert stream.push(TRIPLE, time=2).accepted == 1
+    assert (stream.accepted_count, stream.malformed_count) == (1, 1)
+    (reason,) = stream.set_aside
+    assert "element at 1 ms: a line break in " in reason
+    engine.finish()
+    assert objects(heard) == [[f"<{E}o>"]]
+
+
+def test_elements_of_a_batch_whose_lines_are_none_are_set_aside(engine: Engine) -> None:
+    heard = listen(engine)
+    stream = engine.stream(S)
+    lines = [f"<{E}a> <{E}p> {o} ." for o in ('"1"', '"2\n3"', '"4"')]
+    elements = [StreamElement(5, None, (lines[0] + "\n",)), StreamElement(5, None, (lines[1],))]
+    elements.append(StreamElement(5, f"<{E}g>", (lines[2],), None, (lines[1],)))
+    report = stream.push_elements(elements)
+    assert (report.accepted, report.malformed, report.late) == (1, 2, 0)
+    assert len(stream.set_aside) == stream.malformed_count == 2
+    engine.finish()
+    assert objects(heard) == [['"1"']]
