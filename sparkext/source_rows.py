@@ -11,13 +11,12 @@ import pyarrow as pa
 from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, canonical_term
 from sparkext.recorded_streams.reader import read_document
+from sparkext.s2r.event_time import GREATEST_TIME
 from static_data.rdf_formats import RdfFormat
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|\\^`]*")
 # Strings, IRIs and comments: braces in them open no graph.
 _OPAQUE = re.compile(r"\"(?:[^\"\\]|\\.)*\"|<[^<>\s]*>|#[^\n]*", re.DOTALL)
-# As for recorded elements: room is left for the arithmetic of windows.
-_GREATEST_TIME = (1 << 53) - 1
 _FORMATS = {"nquads": RdfFormat.N_QUADS, "trig": RdfFormat.TRIG}
 
 
@@ -63,7 +62,7 @@ def elements_of_rows(table: pa.Table) -> BatchElements:
             "no time"
             if time is None
             else "time out of range"
-            if abs(time) > _GREATEST_TIME
+            if abs(time) > GREATEST_TIME
             else None
         )
         if unplaced is not None or time is None:

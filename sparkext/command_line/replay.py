@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from sparkext.recorded_streams import RecordedStream, StreamElement, merge_streams
+from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.setting_types import show_duration
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def replay(
             after_each()
     else:
         for time, at_once in groupby(merge_streams(elements), key=lambda placed: placed[1].time_ms):
-            engine.advance_to(time - 1)
+            if time > -GREATEST_TIME:  # else there is nothing before it
+                engine.advance_to(time - 1)
             for iri, placed in groupby(at_once, key=lambda placed: placed[0]):
                 engine.stream(iri).push_elements([element for _, element in placed])
             after_each()

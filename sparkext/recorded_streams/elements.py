@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sparkext.s2r.event_time import parse_date_time
+from sparkext.s2r.event_time import GREATEST_TIME, parse_date_time
 
 PROV_GENERATED_AT_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 SOSA_RESULT_TIME = "http://www.w3.org/ns/sosa/resultTime"
@@ -48,9 +48,6 @@ _INTEGERS = frozenset(
 )
 _TYPED = re.compile(r'"([^"\\]*)"\^\^<([^>]*)>')
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-# Beyond this, times and window bounds would not fit the engine's 64-bit arithmetic with room to
-# spare.
-_GREATEST_TIME = (1 << 53) - 1
 _LABEL_OR_OPAQUE = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
 
 
@@ -298,6 +295,6 @@ def time_of(value: str) -> int:
         time = int(lexical)
     else:
         raise ValueError(f"its time {value} is neither an xsd:dateTime nor an integer")
-    if abs(time) > _GREATEST_TIME:
+    if abs(time) > GREATEST_TIME:
         raise ValueError(f"its time {value} is out of range")
     return time

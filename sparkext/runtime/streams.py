@@ -9,11 +9,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
+from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
@@ -27,10 +29,12 @@ logger = logging.getLogger(__name__)
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _KEPT_REASONS = 100
+_SPACE = re.compile(r"\s", re.ASCII)
 _LINE_ENDS = re.compile(r"[\r\n]+")  # str.splitlines also cuts at characters that literals may hold
 
 TermLike = str | Iri | BlankNode | Literal | QuotedTriple | int | float | bool
 Triple = tuple[TermLike, TermLike, TermLike]
+_WholeNumber = int | Integral  # numpy's are Integral
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,9 @@ def _flaw(element: StreamElement) -> str | None:
     for line in (*element.triples, element.time_triple or "", *element.about):
         if "\n" in line and "\n" in line.rstrip("\r\n"):
             return f"a line break in {line!r}"
-    return None
+    if element.graph is not None and _SPACE.search(element.graph):
+        return f"{element.graph!r} is no graph name"
+    return _time_flaw(element.time_ms)
 
 
 def milliseconds(time: int | datetime | None) -> int:
@@ -211,17 +217,26 @@ def milliseconds(time: int | datetime | None) -> int:
 
     >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
     1000
+
+    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME.
     """
     if time is None:
         return int(datetime.now(UTC).timestamp() * 1000)
     if isinstance(time, datetime):
         aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
         return round(aware.timestamp() * 1000)
-    if isinstance(time, bool) or not isinstance(time, int):
-        raise StreamElementError(
-            f"a time is a whole number of milliseconds or a datetime, not {time!r}"
-        )
-    return time
+    flaw = _time_flaw(time)
+    if flaw is not None:
+        raise StreamElementError(flaw)
+    return int(time)
+
+
+def _time_flaw(time: object) -> str | None:
+    if isinstance(time, bool) or not isinstance(time, _WholeNumber):
+        return f"a time is a whole number of milliseconds or a datetime, not {time!r}"
+    if abs(int(time)) > GREATEST_TIME:
+        return f"{time} is no number of milliseconds since the epoch: out of range"
+    return None
 
 
 def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+# Of a stream's element or instant, either side of the epoch; beyond it, window bounds would not fit the engine's
+# 64-bit arithmetic with room to spare.
+GREATEST_TIME = (1 << 53) - 1
+
 _DATE_TIME = re.compile(
     r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))-([0-9]{2})-([0-9]{2})"
     r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from sparkext.command_line.replay import replay
 from sparkext.errors import StreamElementError
-from sparkext.recorded_streams import StreamElement
+from sparkext.recorded_streams import RecordedStream, StreamElement
+from sparkext.s2r.event_time import GREATEST_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,3 +126,50 @@ def test_elements_of_a_batch_whose_lines_are_none_are_set_aside(engine: Engine) 
     assert len(stream.set_aside) == stream.malformed_count == 2
     engine.finish()
     assert objects(heard) == [['"1"']]
+
+
+def dated(time: object) -> StreamElement:
+    return StreamElement(time, None, (f"<{E}a> <{E}p> <{E}o> .",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("time", [1_769_853_600_000_000_000, GREATEST_TIME + 1, -(1 << 53)])
+def test_a_time_beyond_the_greatest_is_refused(engine: Engine, time: int) -> None:
+    heard = listen(engine)
+    stream = engine.stream(S)
+    for refused in (lambda: stream.push(TRIPLE, time), lambda: stream.advance_to(time)):
+        with pytest.raises(StreamElementError, match=f"{time} is no number of milliseconds"):
+            refused()
+    assert (stream.accepted_count, stream.malformed_count, stream.late_count) == (0, 0, 0)
+    assert stream.push(TRIPLE, time=5).accepted == 1
+    engine.finish()
+    assert [answers.time for answers in heard] == [5]
+
+
+def test_elements_of_a_batch_without_a_proper_time_are_set_aside(engine: Engine) -> None:
+    heard = listen(engine)
+    stream = engine.stream(S)
+    times: list[object] = [1, 10**18, 2, -(10**18), 2.5, True]
+    report = stream.push_elements([*map(dated, times), dated(np.int64(3))])
+    assert (report.accepted, report.malformed, report.late) == (3, 4, 0)
+    assert stream.malformed_count == len(stream.set_aside) == 4
+    assert f"element at {10**18} ms: {10**18} is no number of milliseconds" in stream.set_aside[0]
+    assert "a whole number of milliseconds or a datetime, not 2.5" in stream.set_aside[2]
+    engine.finish()
+    assert [answers.time for answers in heard] == [1, 2, 3]
+
+
+def test_an_element_of_a_batch_with_a_graph_name_that_is_none_is_set_aside(engine: Engine) -> None:
+    stream = engine.stream(S)
+    elements = [StreamElement(1, f"<{E}{name}>", ()) for name in ("g h", "g\nh", "g\u2028h", "g")]
+    report = stream.push_elements(elements)
+    assert (report.accepted, report.malformed) == (2, 2)
+    assert stream.set_aside[0] == f"element at 1 ms: '<{E}g h>' is no graph name"
+
+
+def test_recorded_elements_of_the_first_and_the_last_time_there_is(engine: Engine) -> None:
+    """The replay says before each time that nothing older comes, where there is anything older."""
+    times = [-GREATEST_TIME, GREATEST_TIME]
+    heard = listen(engine)
+    replay(engine, {S: RecordedStream([dated(time) for time in times])})
+    assert [answers.time for answers in heard] == times
+    assert engine.stream(S).malformed_count == 0
