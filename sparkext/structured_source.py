@@ -2,7 +2,8 @@
 
 Each micro-batch is brought to the driver as Arrow, made into elements and pushed; the evaluations
 that become due run before the batch counts as done. What is malformed is set aside and counted on
-the stream; any other error ends the StreamingQuery, which then holds it.
+the stream. An evaluation that fails is logged, and counted on its query: others read the same
+stream. Any other error ends the StreamingQuery, which then holds it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sparkext.errors import CqelsError
+from sparkext.errors import CqelsError, EvaluationError
 from sparkext.source_rows import BatchElements, elements_of_documents, elements_of_rows
 
 if TYPE_CHECKING:
@@ -87,7 +88,11 @@ class _Feed:
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return
         found = self._elements(batch)
-        stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
+        try:
+            stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
+        except EvaluationError as error:
+            # The elements are in; the failing query counts it, and must not take the stream from the others.
+            logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
 
     def _elements(self, batch: DataFrame) -> BatchElements:
         if self._format == "columns":

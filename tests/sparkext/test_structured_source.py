@@ -175,6 +175,40 @@ def test_an_error_in_the_source_ends_the_streaming_query(
     assert stream.accepted_count == 1
 
 
+def test_an_evaluation_that_fails_does_not_end_the_source(
+    spark: SparkSession, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(value: object) -> object:
+        raise ValueError(f"no sensor reads {value}")
+
+    folder = tmp_path / "rows"
+    source = rows_source(
+        spark, folder, "subject STRING, predicate STRING, object STRING, time LONG"
+    )
+    stream = engine.register_stream(STREAM)
+    engine.register_function("http://example.org/broken", broken)
+    failing = QUERY.replace(":q AS", ":failing AS").replace(
+        "{ WINDOW", "{ FILTER(:broken(?where)) WINDOW"
+    )
+    failed = engine.register_query(failing)
+    answers = collected(engine)
+    query = stream.read(source)
+    for batch in range(1, 4):
+        drop(folder, f"{batch}.json", [row("http://e/a", f'"{batch}"', batch * 1000)])
+        query.processAllAvailable()
+    assert query.isActive
+    query.stop()
+    # The last time is not complete: the first two have been evaluated.
+    assert [(time, len(rows)) for time, rows in answers] == [(1000, 1), (2000, 2)]
+    assert failed.progress.failures == 2
+    told = [
+        entry.getMessage() for entry in caplog.records if entry.name.endswith(".structured_source")
+    ]
+    assert [text.split(" at ")[0] for text in told] == [
+        f"stream <{STREAM}>, batch {batch}: http://example.org/failing" for batch in (1, 2)
+    ]
+
+
 @pytest.mark.parametrize(
     ("schema", "format", "message"),
     [
