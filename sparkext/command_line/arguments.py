@@ -170,6 +170,8 @@ def parse_arguments(argv: Sequence[str]) -> Namespace:
     if arguments.command is None:
         return arguments
     files: list[str] = arguments.data if arguments.command == "sparql" else arguments.static
+    if arguments.command != "check" and arguments.work_dir is None:
+        _check_master(parser, arguments)
     if arguments.query is None:
         # `--static FILE QUERY.rspql` gives the option both: the ending tells which is the query.
         queries = [file for file in files if PurePath(file).suffix.lower() in _QUERY_ENDINGS]
@@ -178,6 +180,14 @@ def parse_arguments(argv: Sequence[str]) -> Namespace:
         arguments.query = queries[0]
         files.remove(queries[0])
     return arguments
+
+
+def _check_master(parser: ArgumentParser, arguments: Namespace) -> None:
+    if not arguments.master.startswith("local"):
+        parser.error(
+            f"{arguments.command}: --master {arguments.master} needs --work-dir DIR, a folder that all"
+            " executors reach"
+        )
 
 
 def _command(
@@ -254,6 +264,12 @@ def _settings_argument(parser: ArgumentParser) -> None:
 def _spark_arguments(parser: ArgumentParser) -> None:
     _settings_argument(parser)
     parser.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
+    parser.add_argument(
+        "--work-dir",
+        metavar="DIR",
+        help="folder or URI that all executors reach, for static tables while the command runs; a master"
+        " that is not local needs it",
+    )
     parser.add_argument(
         "--driver-memory",
         metavar="SIZE",

@@ -20,7 +20,7 @@ from sparkext.command_line.query_file import (
     locate_graph,
     read_query,
 )
-from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError, UnknownGraphError
 from sparkext.language.query import Query
@@ -140,18 +140,15 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     with ThreadPoolExecutor(1) as readers:
         reading = readers.submit(_read_recordings, used, arguments)
         _raise_early(reading)
-        with spark_session(arguments, settings) as spark:
-            from sparkext.engine import Engine
-
-            engine = Engine(spark)
-            try:
-                static.load(engine)
-                for iri in named_in_query:
-                    engine.register_stream(iri)
-                registered = _register(engine, arguments.query, query)
-                yield Prepared(engine, registered, reading.result())
-            finally:
-                engine.close()
+        with (
+            spark_session(arguments, settings) as spark,
+            opened_engine(spark, arguments.work_dir) as engine,
+        ):
+            static.load(engine)
+            for iri in named_in_query:
+                engine.register_stream(iri)
+            registered = _register(engine, arguments.query, query)
+            yield Prepared(engine, registered, reading.result())
 
 
 def _register(engine: Engine, file: str, query: Query) -> RegisteredQuery:

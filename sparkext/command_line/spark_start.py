@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import uuid
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from sparkext.errors import ConfigurationError, SessionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from sparkext.engine import Engine
 
 _SEMANTICS = f"{PREFIX}semantics"
 _THROWN = re.compile(r"Exception in thread \"\w+\" [\w.]+: ")
@@ -72,6 +75,26 @@ def spark_session(arguments: Namespace, settings: Mapping[str, str]) -> Iterator
         yield session
     finally:
         session.stop()
+
+
+@contextmanager
+def opened_engine(spark: SparkSession, work_dir: str | None) -> Iterator[Engine]:
+    """An engine that keeps its static tables in a new folder within `work_dir`; both are gone on leaving.
+
+    Without one they are in a temporary folder of this machine.
+    """
+    from sparkext.engine import Engine
+    from static_data.folders import Folder
+
+    # Commands that run at the same time may be given one folder.
+    own = None if work_dir is None else Folder(spark, work_dir).child(f"cqels-{uuid.uuid4().hex}")
+    engine = Engine(spark, work_dir=None if own is None else own.path)
+    try:
+        yield engine
+    finally:
+        engine.close()
+        if own is not None:
+            own.delete()
 
 
 def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:

@@ -9,7 +9,7 @@ from sparkext.command_line.inputs import StaticFiles, grouped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.query_file import check_graphs, locate_graph, read_query
-from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownGraphError
 
@@ -32,19 +32,16 @@ def execute(arguments: Namespace) -> None:
     data.check()
     if not data.may_name_others:
         check_graphs(arguments.query, query, data.named)
-    with spark_session(arguments, settings) as spark:
-        from sparkext.engine import Engine
-
-        engine = Engine(spark)
+    with (
+        spark_session(arguments, settings) as spark,
+        opened_engine(spark, arguments.work_dir) as engine,
+    ):
+        data.load(engine)
         try:
-            data.load(engine)
-            try:
-                answers = engine.select(query).answer()
-            except UnknownGraphError as error:
-                raise locate_graph(arguments.query, query, error) from error
-            text = answers.to_text(results)
-            with opened_output(arguments.out) as file:
-                file.write(text)
-                file.flush()
-        finally:
-            engine.close()
+            answers = engine.select(query).answer()
+        except UnknownGraphError as error:
+            raise locate_graph(arguments.query, query, error) from error
+        text = answers.to_text(results)
+        with opened_output(arguments.out) as file:
+            file.write(text)
+            file.flush()

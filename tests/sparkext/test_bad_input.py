@@ -165,6 +165,8 @@ def test_a_wrong_argument_is_found_without_spark(
         (["run", "query.rspql", "--set", "spark.cqels.enabled"], "is not KEY=VALUE"),
         (["run", "query.rspql", "--stat", "people.ttl"], "unrecognized arguments"),
         (["sparql", "q.rq", "--results", "html"], "invalid choice: 'html'"),
+        (["run", "q.rspql", "--master", "spark://h:7077"], "spark://h:7077 needs --work-dir DIR"),
+        (["sparql", "q.rq", "--master", "yarn"], "sparql: --master yarn needs --work-dir DIR"),
         (["fly"], "invalid choice: 'fly'"),
         ([], "usage: cqels"),
     ],
@@ -196,17 +198,15 @@ def test_a_query_is_for_its_command(world: World, without_spark: Command) -> Non
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "message"),
+    ("options", "message"),
     [
-        ("--driver-memory", "1k", "on local[*]: Too small maximum heap"),
-        ("--master", "nowhere", "on nowhere: Master must either be"),
+        ("--driver-memory 1k", "on local[*]: Too small maximum heap"),
+        ("--master nowhere --work-dir work", "on nowhere: Master must either be"),
     ],
 )
-def test_spark_that_cannot_start_says_why(
-    world: World, option: str, value: str, message: str
-) -> None:
+def test_spark_that_cannot_start_says_why(world: World, options: str, message: str) -> None:
     world.write("query.rspql", QUERY)
-    arguments = [sys.executable, "-m", "sparkext.cli", *run_arguments(), option, value]
+    arguments = [sys.executable, "-m", "sparkext.cli", *run_arguments(), *options.split()]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=300)
     assert done.stderr.startswith(f"cqels: Spark cannot be started {message}"), done.stderr

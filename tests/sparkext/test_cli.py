@@ -215,6 +215,30 @@ def test_static_data_saved_before_are_opened(
     assert (done.status, done.out) == (0, cqels(*arguments).out)
 
 
+def test_static_tables_are_kept_in_the_work_folder_while_a_command_runs(
+    cqels: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sparkext.engine import Engine
+
+    held: list[Path] = []
+
+    class Watched(Engine):
+        def close(self) -> None:
+            held.extend(world.folder.glob("work/*/load-*"))
+            super().close()
+
+    monkeypatch.setattr("sparkext.engine.Engine", Watched)
+    arguments = world.run_arguments()
+    query = world.write("q.rq", f"{PREFIXES} SELECT ?n {{ ?p foaf:name ?n }}")
+    options = ["--work-dir", world.path("work"), "--set", "spark.cqels.load.driverMaxBytes=0"]
+    for command in (arguments, ["sparql", query, "--data", world.path("people.ttl")]):
+        held.clear()
+        done = cqels(*command, *options)
+        assert (done.status, done.out) == (0, cqels(*command).out)
+        assert held
+        assert list((world.folder / "work").iterdir()) == []
+
+
 def test_explain_shows_the_plan_before_and_after_the_replay(cqels: Command, world: World) -> None:
     arguments = ["explain", *world.run_arguments()[1:]]
     plans = json.loads(cqels(*arguments, "--json").out)
