@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from sparkext.command_line.arguments import StaticChange
 from sparkext.command_line.query_file import (
     check_graphs,
+    check_profile,
     check_windows,
-    locate_graph,
+    in_file,
     read_query,
 )
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
-from sparkext.errors import InputFileError, UnknownGraphError
-from sparkext.language.query import Query
+from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from static_data.errors import MissingFileError
 from static_data.rdf_formats import RdfFormat, format_of
@@ -115,11 +115,13 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     Without `streams_needed`, a query may also be prepared with no recording at all.
     """
     settings = checked_settings(arguments.settings, arguments.semantics)
-    query = read_query(arguments.query, Settings.from_mapping(settings))
+    typed = Settings.from_mapping(settings)
+    query = read_query(arguments.query, typed)
     files = grouped(arguments.stream)
     named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
     known = files if files or streams_needed else named_in_query
     check_windows(arguments.query, query, known)
+    check_profile(arguments.query, query, typed)
     static = StaticFiles(
         arguments.static,
         grouped(arguments.static_graph),
@@ -147,15 +149,9 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             static.load(engine)
             for iri in named_in_query:
                 engine.register_stream(iri)
-            registered = _register(engine, arguments.query, query)
+            with in_file(arguments.query, query):
+                registered = engine.register_query(query)
             yield Prepared(engine, registered, reading.result())
-
-
-def _register(engine: Engine, file: str, query: Query) -> RegisteredQuery:
-    try:
-        return engine.register_query(query)
-    except UnknownGraphError as error:
-        raise locate_graph(file, query, error) from error
 
 
 def _read_recordings(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkext.command_line.messages import in_query_file
 from sparkext.config import Settings
 from sparkext.errors import (
+    ConfigurationError,
     CqelsError,
+    EvaluationError,
     InputFileError,
     QuerySyntaxError,
+    SessionError,
     UnknownGraphError,
     UnknownStreamError,
     UnknownWindowError,
@@ -21,6 +25,8 @@ from sparkext.errors import (
 from sparkext.language import check_supported, parse_query
 from sparkext.language.algebra import Graph, Node
 from sparkext.rewriting.lift_filters import apply_filter_scope
+from sparkext.runtime.profile_rules import under_profile
+from sparkext.s2r.profiles import profile_named
 from static_data.rdf_version import RdfVersion
 from static_data.terms import Iri
 
@@ -54,6 +60,25 @@ def read_query(file: str, settings: Settings, *, supported_only: bool = True) ->
         place = f"{file}:{warning.line}:{warning.column}"
         sys.stderr.write(f"cqels: {place}: warning: {warning.message}\n")
     return query
+
+
+def check_profile(file: str, query: Query, settings: Settings) -> None:
+    """Refuse a query with what the profile of the settings does not have."""
+    with in_file(file, query):
+        under_profile(query, profile_named(settings.semantics))
+
+
+@contextmanager
+def in_file(file: str, query: Query) -> Iterator[None]:
+    """Within, errors about the query become InputFileErrors, with their place where they have one."""
+    try:
+        yield
+    except UnknownGraphError as error:
+        raise locate_graph(file, query, error) from error
+    except (InputFileError, ConfigurationError, SessionError, EvaluationError):
+        raise
+    except CqelsError as error:
+        raise in_query_file(file, error, None) from error
 
 
 def check_windows(file: str, query: Query, streams: Collection[str]) -> None:

@@ -8,10 +8,10 @@ from sparkext.answers import AnswerFormatError, ResultFormat
 from sparkext.command_line.inputs import StaticFiles, grouped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.output import check_output, opened_output
-from sparkext.command_line.query_file import check_graphs, locate_graph, read_query
+from sparkext.command_line.query_file import check_graphs, in_file, read_query
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
-from sparkext.errors import CqelsError, UnknownGraphError
+from sparkext.errors import CqelsError
 
 
 def execute(arguments: Namespace) -> None:
@@ -37,10 +37,8 @@ def execute(arguments: Namespace) -> None:
         opened_engine(spark, arguments.work_dir) as engine,
     ):
         data.load(engine)
-        try:
+        with in_file(arguments.query, query):
             answers = engine.select(query).answer()
-        except UnknownGraphError as error:
-            raise locate_graph(arguments.query, query, error) from error
         text = answers.to_text(results)
         with opened_output(arguments.out) as file:
             file.write(text)

@@ -117,6 +117,36 @@ def test_the_known_streams_and_graphs_are_named(world: World, without_spark: Com
     check(without_spark, run_arguments(), f"query.rspql:9:3: {message}")
 
 
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize(
+    ("semantics", "before", "after", "place_and_message"),
+    [
+        (
+            "csparql",
+            "[RANGE PT30S]",
+            "[RANGE PT30S STEP PT10S STARTING AT 0]",
+            "6:1: STARTING AT cannot be used: profile csparql hides t0",
+        ),
+        ("csparql", "", "", "8:3: WINDOW with <http://example.org/w30> cannot be used: profile"),
+        ("cqels", "", "", "5:1: RSTREAM cannot be used: profile cqels has only ISTREAM"),
+    ],
+)
+def test_what_the_profile_does_not_have_is_found_without_spark(
+    world: World,
+    without_spark: Command,
+    command: str,
+    semantics: str,
+    before: str,
+    after: str,
+    place_and_message: str,
+) -> None:
+    world.write("query.rspql", QUERY.replace(before, after))
+    done = without_spark(command, *run_arguments(semantics=semantics)[1:])
+    assert done.err.startswith(f"cqels: query.rspql:{place_and_message}"), done.err
+    assert done.err.count("\n") == 1
+    assert (done.status, done.out) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -242,6 +272,24 @@ def test_an_unknown_graph_among_files_that_may_hold_it(world: World, with_spark:
     world.write("people.trig", (world.folder / "people.ttl").read_text(encoding="utf-8"))
     message = f"query.rspql:9:3: unknown graph <http://example.org/g>; known: <{ROOMS}>"
     check(with_spark, run_arguments(static="people.trig"), message)
+
+
+def test_what_only_the_engine_refuses_is_named_with_its_file(
+    world: World, with_spark: Command
+) -> None:
+    refused = "ORDER BY of SELECT DISTINCT can only use projected variables"
+    query = QUERY.replace("SELECT ?name ?locName", "SELECT DISTINCT ?name")
+    world.write("query.rspql", f"{query}ORDER BY ?loc\n")
+    check(with_spark, run_arguments(), f"query.rspql:12:10: {refused}")
+    check(with_spark, ["explain", *run_arguments()[1:]], f"query.rspql:12:10: {refused}")
+    world.write("q.rq", f"{PREFIXES}SELECT DISTINCT ?n {{ ?p foaf:name ?n }} ORDER BY ?p")
+    check(with_spark, ["sparql", "q.rq", "--data", "people.ttl"], f"q.rq:4:49: {refused}")
+    own = QUERY.replace(
+        ":q1 AS SELECT ?name ?locName", f"<{STREAM}> AS CONSTRUCT {{ ?loc :of ?name }}"
+    )
+    world.write("query.rspql", own)
+    message = f"the query that makes the stream <{STREAM}> would read it"
+    check(with_spark, run_arguments(), f"query.rspql: {message}")
 
 
 def test_malformed_elements_are_set_aside_and_the_rest_is_answered(
