@@ -1,8 +1,8 @@
 """A TriG document cut into its top-level statements, so that a malformed one can be left out.
 
-The cutting knows strings, IRIs, comments, names and braces, no more; what is inside a statement is
-the parser's business. It never fails: a string that does not end ends with its line, and a graph
-block that never closes ends before the next one begins.
+The cutting knows strings, IRIs, comments, names, braces and annotations, no more; what is inside a
+statement is the parser's business. It never fails: a string that does not end ends with its line,
+and a graph block that never closes ends before the next one begins.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _TOKEN = re.compile(
   | (?P<string>\"{3}(?:\"{0,2}(?:[^\"\\]|\\.))*\"{3} | '{3}(?:'{0,2}(?:[^'\\]|\\.))*'{3}
         | "(?:[^"\\\r\n]|\\.)*"? | '(?:[^'\\\r\n]|\\.)*'?)
   | (?P<iri><(?:[^\x00-\x20<>"{}|^`\\]|\\[uU][0-9A-Fa-f]+)*>)
+  | (?P<annotation>\{\| | \|\})
   | (?P<open>\{) | (?P<close>\}) | (?P<dot>\.)
-  | (?P<word>(?:[^\s<>"'{}()\[\];,.\#\\] | \\. | \.+(?=[^\s<>"'{}()\[\];,.\#\\]))+)
+  | (?P<word>(?:[^\s<>"'{}()\[\];,.\#\\|] | \\. | \.+(?=[^\s<>"'{}()\[\];,.\#\\|]))+)
   | (?P<other>.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -53,6 +54,8 @@ def split_blocks(document: str) -> Iterator[Block]:
 
     >>> [block.name for block in split_blocks('BASE <http://e/> :g { :a :b "}" } :g :at 5 .')]
     ['', ':g', ':g']
+    >>> [block.text for block in split_blocks(':g { :a :b :c {| :d 1|} . :x :y :z } :h { }')]
+    [':g { :a :b :c {| :d 1|} . :x :y :z }', ':h { }']
     """
     cut = _Cutter(document)
     for match in _TOKEN.finditer(document):
