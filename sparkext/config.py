@@ -296,7 +296,7 @@ class Settings:
         "rdf",
         choice("star", "1.2"),
         "star",
-        "What `<< s p o >>` means, in queries and in files: the quoted triple itself (RDF-star), or a node"
+        "What `<< s p o >>` means, in queries, files and streams: the quoted triple itself (RDF-star), or a node"
         " that reifies it (RDF 1.2).",
     )
     semantics: str = _key(

@@ -13,6 +13,7 @@ from sparkext.recorded_streams.nquads_lines import MalformedLineError, canonical
 from sparkext.recorded_streams.reader import read_document
 from sparkext.s2r.event_time import GREATEST_TIME
 from static_data.rdf_formats import RdfFormat
+from static_data.rdf_version import RdfVersion
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|\\^`]*")
 # Strings, IRIs and comments: braces in them open no graph.
@@ -36,10 +37,11 @@ class _Group:
     flaw: str | None = None
 
 
-def elements_of_rows(table: pa.Table) -> BatchElements:
+def elements_of_rows(table: pa.Table, version: RdfVersion = RdfVersion.STAR) -> BatchElements:
     """Elements of the columns subject, predicate, object, time and perhaps graph.
 
-    A row that is no triple with a time costs the element that it belongs to.
+    A row that is no triple with a time costs the element that it belongs to. `version` tells how quoted triples are
+    read.
 
     >>> table = pa.table({"subject": ["http://e/s"] * 2, "predicate": ["http://e/p"] * 2,
     ...                   "object": ['"1"', "oops"], "time": [5, 5]})
@@ -49,10 +51,11 @@ def elements_of_rows(table: pa.Table) -> BatchElements:
     >>> found.set_aside
     ["object 'oops' is not an RDF term in N-Triples syntax"]
     """
-    subjects = _terms(table, "subject")
-    predicates = _terms(table, "predicate")
-    objects = _terms(table, "object")
-    graphs = _terms(table, "graph") if "graph" in table.column_names else [_NO_TERM] * len(table)
+    subjects, predicates, objects = (
+        _terms(table, column, version) for column in ("subject", "predicate", "object")
+    )
+    named = "graph" in table.column_names
+    graphs = _terms(table, "graph", version) if named else [_NO_TERM] * len(table)
     times = _milliseconds(table.column("time"))
     groups: dict[tuple[str | None, int, int], _Group] = {}
     found = BatchElements()
@@ -85,9 +88,14 @@ def elements_of_rows(table: pa.Table) -> BatchElements:
 
 
 def elements_of_documents(
-    documents: Iterable[str | bytes | None], format: str | None = None
+    documents: Iterable[str | bytes | None],
+    format: str | None = None,
+    version: RdfVersion = RdfVersion.STAR,
 ) -> BatchElements:
-    """Elements of whole documents; `format` is ``nquads`` or ``trig``, None to tell by the content."""
+    """Elements of whole documents; `format` is ``nquads`` or ``trig``, None to tell by the content.
+
+    `version` tells how quoted triples are read.
+    """
     found = BatchElements()
     for document in documents:
         if document is None:
@@ -97,7 +105,7 @@ def elements_of_documents(
             document.encode("utf-8", "surrogateescape") if isinstance(document, str) else document
         )
         kind = document_format(content) if format is None else _FORMATS[format]
-        elements, set_aside = read_document(content, kind, "document")
+        elements, set_aside = read_document(content, kind, "document", version=version)
         found.elements += elements
         found.set_aside += map(str, set_aside)
     return found
@@ -134,22 +142,24 @@ _ALLOWED = {
 }
 
 
-def _terms(table: pa.Table, column: str) -> Sequence[_Cell]:
+def _terms(table: pa.Table, column: str, version: RdfVersion) -> Sequence[_Cell]:
     """The cells of a column; each distinct text is looked at once."""
     missing = _NO_TERM if column == "graph" else _Cell(None, f"no {column}")
     encoded = table.column(column).cast(pa.string()).combine_chunks().dictionary_encode()
-    known = [_cell(column, text) for text in encoded.dictionary.to_pylist()]
+    known = [_cell(column, text, version) for text in encoded.dictionary.to_pylist()]
     return [missing if i is None else known[i] for i in encoded.indices.to_pylist()]
 
 
-def _cell(column: str, text: str) -> _Cell:
+def _cell(column: str, text: str, version: RdfVersion) -> _Cell:
     if column != "object" and _ABSOLUTE_IRI.fullmatch(text) and not text.startswith("_:"):
         return _Cell(f"<{text}>")
     try:
-        term = canonical_term(text)
+        term = canonical_term(text, version)
     except MalformedLineError:
         return _Cell(None, f"{column} {text!r} is not an RDF term in N-Triples syntax")
-    if _ALLOWED[column].match(term) is None:
+    # RDF 1.2 has triple terms as objects only.
+    misplaced = version is RdfVersion.RDF_1_2 and column != "object" and term.startswith("<<")
+    if misplaced or _ALLOWED[column].match(term) is None:
         return _Cell(None, f"{term} cannot be a {column}")
     return _Cell(term)
 

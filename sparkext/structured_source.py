@@ -97,9 +97,10 @@ class _Feed:
     def _elements(self, batch: DataFrame) -> BatchElements:
         if self._format == "columns":
             names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
-            return elements_of_rows(batch.select(*names).toArrow())
+            return elements_of_rows(batch.select(*names).toArrow(), self._stream.rdf)
         documents = batch.select("value").toArrow().column("value").to_pylist()
-        return elements_of_documents(documents, None if self._format == "auto" else self._format)
+        kind = None if self._format == "auto" else self._format
+        return elements_of_documents(documents, kind, self._stream.rdf)
 
 
 def _checked_format(frame: DataFrame, format: str) -> str:

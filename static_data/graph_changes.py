@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
+from static_data.rdf_version import RdfVersion
 from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.source_files import find_files
 from static_data.statements import read_statements
@@ -57,24 +58,28 @@ def read_change(
     graph: str | None,
     source: str | Path | Sequence[str | Path],
     name: str = "triples",
+    version: RdfVersion = RdfVersion.STAR,
 ) -> GraphChange:
     """Read and check what a change is made of: N-Triples text, or one or several files.
 
-    A text begins as N-Triples do, with `<`, `_:` or `#`, or is empty. Raises MalformedRdfError,
-    UnsupportedFormatError, MissingFileError, and StaticDataError for triples with blank nodes that are to be removed:
-    they would name no node of the graph.
+    A text begins as N-Triples do, with `<`, `_:` or `#`, or is empty. `version` tells how quoted triples are read.
+    Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, and StaticDataError for triples with blank nodes
+    that are to be removed: they would name no node of the graph.
     """
     if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
-        text = source
+        text, strict = source, version is RdfVersion.RDF_1_2
     else:
         files = find_files(spark, source)
         paths = [file.local_path for file in files]
         small = sum(file.size for file in files) <= _READ_HERE and all(paths)
         if not small and kind is not ChangeKind.REMOVE:
             return GraphChange(kind, graph, files=tuple(file.name for file in files))
-        text = "".join(read_statements(spark, path) for path in paths if path is not None)
+        text = "".join(
+            read_statements(spark, path, version=version) for path in paths if path is not None
+        )
+        strict = False  # canonical by now, which is RDF-star's form
         name = ", ".join(file.name for file in files)
-    reader = extension(spark).CanonicalLines(False, False)
+    reader = extension(spark).CanonicalLines(False, strict)
     canonical = str(reader.read(text))
     problem = reader.problem()
     if problem is not None:

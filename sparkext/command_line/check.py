@@ -23,6 +23,7 @@ from sparkext.oracle import (
 from sparkext.oracle.verdict import InstantDifference, Verdict
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from sparkext.s2r.event_time import format_date_time
+from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
@@ -40,14 +41,19 @@ def execute(arguments: Namespace) -> int:
     check_windows(arguments.query, query, list(files))
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
-    static = read_static_graphs(arguments.static, named)
+    version = RdfVersion(settings.rdf)
+    static = read_static_graphs(arguments.static, named, version=version)
     changes = [
-        GraphReplacement(c.time, c.graph, read_static_graphs([c.file], scope=f"c{place}").default)
-        for place, c in enumerate(arguments.static_change)
+        GraphReplacement(
+            change.time,
+            change.graph,
+            read_static_graphs([change.file], scope=f"c{place}", version=version).default,
+        )
+        for place, change in enumerate(arguments.static_change)
     ]
     changed = [change.graph for change in changes if change.graph is not None]
     check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
-    recordings = _recordings(files, query, arguments)
+    recordings = _recordings(files, query, arguments, version)
     streams = {iri: recording.elements for iri, recording in recordings.items()}
     bags = getattr(settings, "duplicates", "set") == "bag"
     try:
@@ -78,12 +84,12 @@ def _settings(arguments: Namespace) -> tuple[str, Settings]:
 
 
 def _recordings(
-    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace
+    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace, version: RdfVersion
 ) -> dict[str, RecordedStream]:
     used = dict.fromkeys(window.stream.value for window in query.windows)
     properties = (*TIME_PROPERTIES, *arguments.time_property)
     recordings = {
-        iri: read_recorded_stream(files[iri], properties, scope=f"r{place}")
+        iri: read_recorded_stream(files[iri], properties, scope=f"r{place}", version=version)
         for place, iri in enumerate(used)
     }
     for iri, recording in recordings.items():

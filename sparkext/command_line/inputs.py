@@ -27,6 +27,7 @@ from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from static_data.errors import MissingFileError
 from static_data.rdf_formats import RdfFormat, format_of
+from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -140,7 +141,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
     with ThreadPoolExecutor(1) as readers:
-        reading = readers.submit(_read_recordings, used, arguments)
+        reading = readers.submit(_read_recordings, used, arguments, RdfVersion(typed.rdf))
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
@@ -155,12 +156,16 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
 
 
 def _read_recordings(
-    files: Mapping[str, Sequence[str]], arguments: Namespace
+    files: Mapping[str, Sequence[str]], arguments: Namespace, version: RdfVersion
 ) -> dict[str, RecordedStream]:
     properties = (*TIME_PROPERTIES, *arguments.time_property)
     return {
         iri: read_recorded_stream(
-            named, properties, in_time_order=not arguments.arrival_order, scope=f"r{place}"
+            named,
+            properties,
+            in_time_order=not arguments.arrival_order,
+            scope=f"r{place}",
+            version=version,
         )
         for place, (iri, named) in enumerate(files.items())
     }

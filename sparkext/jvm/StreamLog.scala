@@ -30,9 +30,10 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Takes a block of elements: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
    *  default graph (its time triples), one N-Triples line each. All or nothing per element.
    *
-   *  Returns JSON: `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
+   *  With `rdf12`, quoted triples are written as RDF 1.2 has them. Returns JSON:
+   *  `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
    */
-  def append(block: String): String = synchronized {
+  def append(block: String, rdf12: Boolean): String = synchronized {
     val lines = new LineCursor(block)
     val rejected = new StringBuilder
     var accepted = 0
@@ -40,7 +41,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     while (lines.advance()) {
       val header = ElementHeader.parse(lines.current)
       try {
-        add(header, lines)
+        add(header, lines, rdf12)
         accepted += 1
       } catch {
         case e: MalformedLine =>
@@ -53,10 +54,12 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     s"""{"accepted":$accepted,"rejected":[$rejected]}"""
   }
 
-  private def add(header: ElementHeader, lines: LineCursor): Unit = {
+  def append(block: String): String = append(block, false)
+
+  private def add(header: ElementHeader, lines: LineCursor, rdf12: Boolean): Unit = {
     lines.beginElement()
     val scope = dictionary.takeElementScope()
-    val reader = new NQuadsReader(scope)
+    val reader = new NQuadsReader(scope, true, rdf12)
     val texts = new Array[String](3 * header.size)
     var n = 0
     var i = 0

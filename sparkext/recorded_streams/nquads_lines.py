@@ -2,12 +2,14 @@
 
 Nearly all lines of a recorded stream need one regular expression (no escapes, no language tags, no
 quoted triples); the others go through a strict reader of the grammar of RDF 1.1 N-Quads with
-RDF-star's `<< s p o >>` and RDF 1.2's `<<( s p o )>>`.
+RDF-star's `<< s p o >>` and RDF 1.2's `<<( s p o )>>`, or the latter alone, as objects only.
 """
 
 from __future__ import annotations
 
 import re
+
+from static_data.rdf_version import RdfVersion
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -58,10 +60,10 @@ class MalformedLineError(ValueError):
         super().__init__(f"column {column}: {message}")
 
 
-def parse_line(line: str) -> Statement | None:
+def parse_line(line: str, version: RdfVersion = RdfVersion.STAR) -> Statement | None:
     r"""The statement of a line without its line end; None for a blank line or a comment.
 
-    Raises MalformedLineError.
+    RDF 1.2 has quoted triples as `<<( s p o )>>` and as objects only. Raises MalformedLineError.
 
     >>> parse_line('<http://e/s> <http://e/p> "a\\u0062"@EN <http://e/g> . # why')
     ('<http://e/s>', '<http://e/p>', '"ab"@en', '<http://e/g>')
@@ -72,26 +74,27 @@ def parse_line(line: str) -> Statement | None:
         return match.groups()  # type: ignore[return-value]
     if _NOTHING.fullmatch(line):
         return None
-    return _Reader(line).statement()
+    return _Reader(line, version).statement()
 
 
-def canonical_term(text: str) -> str:
-    r"""The canonical text of one term in N-Triples syntax.
+def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR) -> str:
+    r"""The canonical text of one term in N-Triples syntax, as in the place of an object.
 
     Raises MalformedLineError, also for text beside the term.
 
     >>> canonical_term('"a\\u0062"@EN')
     '"ab"@en'
     """
-    return _Reader(text).term()
+    return _Reader(text, version).term()
 
 
 class _Reader:
     """A cursor over one line."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, version: RdfVersion) -> None:
         self.line = line
         self.at = 0
+        self.strict = version is RdfVersion.RDF_1_2
 
     def term(self) -> str:
         self._begin()
@@ -117,14 +120,22 @@ class _Reader:
         self._skip_space()
 
     def _triple(self) -> tuple[str, str, str]:
-        subject = self._quoted() or self._node("an IRI, a blank node or a quoted triple")
+        subject = self._subject()
         predicate = self._iri()
         object_ = self._quoted() or self._literal() or self._node("an RDF term")
         return subject, predicate, object_
 
+    def _subject(self) -> str:
+        if self.strict:
+            return self._node("an IRI or a blank node")
+        return self._quoted() or self._node("an IRI, a blank node or a quoted triple")
+
     def _quoted(self) -> str | None:
         if not self.line.startswith("<<", self.at):
             return None
+        if self.strict and not self.line.startswith("<<(", self.at):
+            self.at += 2
+            raise self._expected("'(' after '<<'")
         closing = ")>>" if self.line.startswith("<<(", self.at) else ">>"
         self.at += len(closing)
         self._skip_space()

@@ -31,6 +31,7 @@ from sparkext.recorded_streams.trig_blocks import Block, BlockKind, split_blocks
 from static_data.errors import MalformedRdfError
 from static_data.rdf_formats import Compression, FileFormat, RdfFormat
 from static_data.rdf_reader import lines_of
+from static_data.rdf_version import RdfVersion
 
 _TRIG = ("trig", "trigs", "trigstar")
 _NQUADS = ("nq", "nqs", "nquads", "nqstar")
@@ -62,12 +63,13 @@ def read_recorded_stream(
     *,
     in_time_order: bool = True,
     scope: str = "",
+    version: RdfVersion = RdfVersion.STAR,
 ) -> RecordedStream:
     """Read the files of one stream.
 
     `time_properties` are the IRIs of the predicates that give an element its time. `scope`, letters
-    and digits, keeps the blank nodes of several streams apart. Raises InputFileError for a file
-    that is missing, packed wrongly or of another format.
+    and digits, keeps the blank nodes of several streams apart. `version` tells how quoted triples are
+    read. Raises InputFileError for a file that is missing, packed wrongly or of another format.
     """
     stream = RecordedStream()
     used_names: set[str] = set()
@@ -77,7 +79,7 @@ def read_recorded_stream(
         )
         kind, content = _load(Path(file))
         with _no_garbage_collection():
-            _read(content, kind, Path(file).absolute().as_uri(), assembler)
+            _read(content, kind, Path(file).absolute().as_uri(), assembler, version)
             elements, set_aside = assembler.finish()
         stream.elements += elements
         stream.set_aside += set_aside
@@ -92,13 +94,14 @@ def read_document(
     kind: RdfFormat,
     name: str,
     time_properties: Collection[str] = TIME_PROPERTIES,
+    version: RdfVersion = RdfVersion.STAR,
 ) -> tuple[list[StreamElement], list[SetAside]]:
     """The elements of one document of N-Quads(-star) or TriG(-star), and what was set aside.
 
-    `name` stands for the document in the reasons.
+    `name` stands for the document in the reasons, `version` tells how quoted triples are read.
     """
     assembler = ElementAssembler(name, time_properties)
-    _read(content, kind, "urn:document", assembler)
+    _read(content, kind, "urn:document", assembler, version)
     return assembler.finish()
 
 
@@ -155,14 +158,16 @@ def _load(path: Path) -> tuple[RdfFormat, bytes]:
     return kind, content.removeprefix(b"\xef\xbb\xbf")
 
 
-def _read(content: bytes, kind: RdfFormat, base: str, assembler: ElementAssembler) -> None:
+def _read(
+    content: bytes, kind: RdfFormat, base: str, assembler: ElementAssembler, version: RdfVersion
+) -> None:
     if kind is RdfFormat.N_QUADS:
-        _read_nquads(content, assembler)
+        _read_nquads(content, assembler, version)
     else:
-        _read_trig(content, base, assembler)
+        _read_trig(content, base, assembler, version)
 
 
-def _read_nquads(content: bytes, assembler: ElementAssembler) -> None:
+def _read_nquads(content: bytes, assembler: ElementAssembler, version: RdfVersion) -> None:
     # Bytes that are not UTF-8 become lone surrogates, which the reader of lines refuses.
     text = content.decode("utf-8", "surrogateescape")
     if "\r" in text:
@@ -173,7 +178,7 @@ def _read_nquads(content: bytes, assembler: ElementAssembler) -> None:
     quad = assembler.quad
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            statement = parse_line(line)
+            statement = parse_line(line, version)
         except MalformedLineError as error:
             reason = f"column {error.column}: {error.message}"
             malformed.append((number, line, reason, assembler.open_graph))
@@ -199,22 +204,23 @@ def _owner(line: str, assembler: ElementAssembler) -> str | None:
     return None
 
 
-def _read_trig(content: bytes, base: str, assembler: ElementAssembler) -> None:
+def _read_trig(content: bytes, base: str, assembler: ElementAssembler, version: RdfVersion) -> None:
     try:
-        lines = list(_trig_lines(content, base, assembler.file))
+        lines = list(_trig_lines(content, base, assembler.file, version))
     except MalformedRdfError:
-        _read_trig_in_pieces(content.decode("utf-8", "surrogateescape"), base, assembler)
+        text = content.decode("utf-8", "surrogateescape")
+        _read_trig_in_pieces(text, _Pieces(base, assembler, version))
         return
     _take(lines, assembler)
 
 
-def _trig_lines(content: bytes, base: str, file: str) -> Iterator[str]:
+def _trig_lines(content: bytes, base: str, file: str, version: RdfVersion) -> Iterator[str]:
     kind = FileFormat(RdfFormat.TRIG, Compression.NONE)
-    return lines_of(file, kind, base, lambda: io.BytesIO(content))
+    return lines_of(file, kind, base, lambda: io.BytesIO(content), version)
 
 
 def _take(lines: Iterable[str], assembler: ElementAssembler, line: int | None = None) -> None:
-    for text in lines:
+    for text in lines:  # in canonical form, which is RDF-star's
         statement = parse_line(text)
         if statement is not None:
             assembler.quad(*statement, line)
@@ -224,9 +230,10 @@ class _Pieces:
     """Parses runs of statements, halving a run that fails until the malformed statement stands
     alone."""
 
-    def __init__(self, base: str, assembler: ElementAssembler) -> None:
+    def __init__(self, base: str, assembler: ElementAssembler, version: RdfVersion) -> None:
         self.base = base
         self.assembler = assembler
+        self.version = version
         self.prologue = ""
         self.parsed = 0
 
@@ -274,11 +281,10 @@ class _Pieces:
 
     def _lines(self, document: str) -> list[str]:
         content = document.encode("utf-8", "surrogateescape")
-        return list(_trig_lines(content, self.base, self.assembler.file))
+        return list(_trig_lines(content, self.base, self.assembler.file, self.version))
 
 
-def _read_trig_in_pieces(text: str, base: str, assembler: ElementAssembler) -> None:
-    pieces = _Pieces(base, assembler)
+def _read_trig_in_pieces(text: str, pieces: _Pieces) -> None:
     waiting: list[Block] = []
     for block in split_blocks(text):
         if block.kind is BlockKind.DIRECTIVE or len(waiting) == _PIECE:

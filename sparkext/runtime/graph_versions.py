@@ -14,6 +14,7 @@ from sparkext.errors import first_line
 from sparkext.runtime.streams import Triple, milliseconds, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
 from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
+from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -46,7 +47,9 @@ class GraphVersions:
     ) -> None:
         """Take in a change: made at once without a time, or when its time is past already."""
         engine = self._engine
-        change = read_change(engine.spark, kind, graph, _as_source(source))
+        change = read_change(
+            engine.spark, kind, graph, _as_source(source, engine.rdf), version=engine.rdf
+        )
         if at is None:
             self._apply(change, NEVER)
             return
@@ -104,7 +107,7 @@ class GraphVersions:
         logger.info("%s%s", change, "" if changed else ": nothing is different")
 
 
-def _as_source(source: Any) -> Any:
+def _as_source(source: Any, version: RdfVersion) -> Any:
     if isinstance(source, str | Path):
         return source
     if hasattr(source, "serialize"):  # an rdflib Graph
@@ -114,4 +117,4 @@ def _as_source(source: Any) -> Any:
         return items
     if items and all(isinstance(item, str) for item in items) and not isinstance(items, tuple):
         return items
-    return "\n" + "\n".join(triple_lines(items))
+    return "\n" + "\n".join(triple_lines(items, version))

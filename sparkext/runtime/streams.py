@@ -17,6 +17,7 @@ from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import StreamWatermark
+from static_data.rdf_version import RdfVersion
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Stream:
 
     def __init__(self, engine: Engine, iri: str, watermark: StreamWatermark) -> None:
         self.iri = iri
+        self.rdf = engine.rdf
         self.watermark = watermark
         self.log: Any = engine.room.stream(iri)
         if engine.settings.duplicates == "bag":
@@ -75,10 +77,10 @@ class Stream:
     ) -> PushReport:
         """Push one element: a set of triples with a time, in milliseconds since the epoch or as a datetime.
 
-        `triples` is one triple, several, or N-Triples(-star) text. Terms are `Iri`, `Literal` ..., Python numbers and
-        booleans, rdflib's terms (an rdflib graph is several triples), or text in N-Triples syntax; a text that is an
-        absolute IRI needs no brackets. `graph` is the IRI that
-        names the element. Evaluations that become due are run before this returns. A malformed element is set aside and
+        `triples` is one triple, several, or N-Triples text, quoted triples as `spark.cqels.rdf` has them. Terms are
+        `Iri`, `Literal` ..., Python numbers and booleans, rdflib's terms (an rdflib graph is several triples), or text
+        in N-Triples syntax; a text that is an absolute IRI needs no brackets. `graph` is the IRI that names the
+        element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
         if self.iri in self._engine.derived:
@@ -88,16 +90,19 @@ class Stream:
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
         moment = milliseconds(time)
-        lines = triple_lines(triples)
+        lines = triple_lines(triples, self.rdf)
         element = StreamElement(
             moment, None if graph is None else f"<{graph}>", tuple(lines), None, ()
         )
-        return self.push_elements([element])
+        return self._push([element], self.rdf is RdfVersion.RDF_1_2)
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in."""
+        return self._push(elements)
+
+    def _push(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
         with self._engine.lock:
-            report = self._append(elements)
+            report = self._append(elements, strict)
             self._engine.evaluate_due()
         return report
 
@@ -134,7 +139,8 @@ class Stream:
         while self.sources:
             self.sources.pop().stop()
 
-    def _append(self, elements: Sequence[StreamElement]) -> PushReport:
+    def _append(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
+        """Take elements in; with `strict` their texts are as somebody wrote them for RDF 1.2, else canonical."""
         sound = []
         for element in elements:
             flaw = _flaw(element)
@@ -150,7 +156,7 @@ class Stream:
             self.late_count += late
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
         too_late, in_order = in_order[:late], in_order[late:]
-        outcome = json.loads(self.log.append(block_of(in_order)))
+        outcome = json.loads(self.log.append(block_of(in_order), strict))
         refused = {number for number, _, _ in outcome["rejected"]}
         for number, place, message in outcome["rejected"]:
             self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
@@ -239,8 +245,13 @@ def _time_flaw(time: object) -> str | None:
     return None
 
 
-def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
-    """Triples as lines of N-Triples; raises StreamElementError for what is none."""
+def triple_lines(
+    triples: str | Triple | Iterable[Triple], version: RdfVersion = RdfVersion.STAR
+) -> list[str]:
+    """Triples as lines of N-Triples; raises StreamElementError for what is none.
+
+    Quoted triples are written as `version` has them; what is text stays as it is.
+    """
     if isinstance(triples, str):
         return [line for line in _LINE_ENDS.split(triples) if line.strip(" \t")]
     if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
@@ -249,7 +260,7 @@ def triple_lines(triples: str | Triple | Iterable[Triple]) -> list[str]:
     for triple in triples:
         if not isinstance(triple, tuple) or len(triple) != 3:
             raise StreamElementError(f"a triple is (subject, predicate, object), not {triple!r}")
-        lines.append(" ".join(term_text(term) for term in triple) + " .")
+        lines.append(" ".join(term_text(term, version) for term in triple) + " .")
     return lines
 
 
@@ -266,7 +277,7 @@ _ESCAPE_OR_BREAK = re.compile(r"\\.|[\r\n]", re.DOTALL)
 _BREAKS = {"\n": "\\n", "\r": "\\r"}
 
 
-def term_text(term: TermLike) -> str:
+def term_text(term: TermLike, version: RdfVersion = RdfVersion.STAR) -> str:
     r"""A term in N-Triples syntax; a text that is so already, but for raw line breaks in strings, gets these escaped.
 
     >>> term_text("http://e/x"), term_text(3), term_text('"a"@en')
@@ -287,6 +298,9 @@ def term_text(term: TermLike) -> str:
     for kind, text, datatype in _PYTHON_VALUES:
         if isinstance(term, kind):
             return f'"{text(term)}"^^<{_XSD}{datatype}>'
+    if isinstance(term, QuotedTriple) and version is RdfVersion.RDF_1_2:
+        subject, object_ = term_text(term.subject, version), term_text(term.object, version)
+        return f"<<( {subject} {term.predicate.n3()} {object_} )>>"
     if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
         return term.n3()
     raise StreamElementError(f"not an RDF term: {term!r}")
