@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "spark.cqels."
+# Numbers of things that the JVM counts in 32 bits.
+_MOST = (1 << 31) - 1
 T = TypeVar("T")
 
 
@@ -93,7 +95,7 @@ class Settings:
     )
     plan_cache_size: int = _key(
         "planCache.size",
-        whole_number(1),
+        whole_number(1, _MOST),
         16,
         "How many join orders of a query stay prepared; those that never ran go first, then the least recently"
         " used one.",
@@ -184,7 +186,7 @@ class Settings:
     )
     function_cache_size: int = _key(
         "functionCache.size",
-        whole_number(1),
+        whole_number(1, _MOST),
         100_000,
         "The most calls whose values are kept.",
     )
@@ -203,13 +205,13 @@ class Settings:
     )
     statistics_sample_rows: int = _key(
         "statistics.sampleRows",
-        whole_number(1),
+        whole_number(1, _MOST),
         100,
         "How many rows of a window are looked up in a static relation to estimate their join.",
     )
     statistics_exact_values: int = _key(
         "statistics.exactValues",
-        whole_number(0),
+        whole_number(0, 1_000_000),
         1024,
         "Up to so many different values of a column, a window counts each exactly; beyond, by"
         " sketches of fixed size.",
@@ -260,7 +262,7 @@ class Settings:
     )
     driver_execution_threads: int = _key(
         "driverExecution.threads",
-        whole_number(0),
+        whole_number(0, 1024),
         0,
         "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
         " at a time. A small evaluation stays on one.",

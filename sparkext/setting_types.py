@@ -27,18 +27,15 @@ def _read_boolean(text: str) -> bool:
 
 
 def whole_number(low: int, high: int | None = None) -> ValueType:
-    """Whole numbers from `low` on, up to `high` if there is one."""
-    wanted = f"must be a whole number of at least {low}"
-    if high is not None:
-        wanted = f"must be a whole number from {low} to {high}"
+    """Whole numbers from `low` on, up to `high` or else as far as 64 bits go."""
+    name = f"whole number, at least {low}" if high is None else f"whole number from {low} to {high}"
+    wanted = f"must be a {name} and below 2^63" if high is None else f"must be a {name}"
+    greatest = (1 << 63) - 1 if high is None else high
 
     def read(text: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]+", text):
+        if not re.fullmatch(r"[+-]?[0-9]{1,19}", text) or not low <= int(text) <= greatest:
             raise ValueError(wanted)
-        value = int(text)
-        if value < low or (high is not None and value > high):
-            raise ValueError(wanted)
-        return value
+        return int(text)
 
     return ValueType("whole number", read)
 
@@ -55,6 +52,8 @@ def _read_share(text: str) -> float:
     return float(text)
 
 
+# As for the times of elements: room is left for the arithmetic of windows.
+_GREATEST_MS = (1 << 53) - 1
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
 
@@ -69,11 +68,17 @@ def read_duration(text: str) -> int:
     if iso and any(iso.groups()) and not text.endswith("T"):
         days, hours, minutes, seconds, fraction = iso.groups(default="0")
         whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
-        return whole * 1_000 + int(fraction.ljust(3, "0"))
+        return _in_range(whole * 1_000 + int(fraction.ljust(3, "0")))
     short = re.fullmatch(r"(\d+)\s*(ms|s|min|h|d)?", text)
     if short is None:
         raise ValueError("must be a duration, such as PT30S, 30s, 5min or 250 (milliseconds)")
-    return int(short.group(1)) * _UNITS[short.group(2) or "ms"]
+    return _in_range(int(short.group(1)) * _UNITS[short.group(2) or "ms"])
+
+
+def _in_range(milliseconds: int) -> int:
+    if abs(milliseconds) > _GREATEST_MS:
+        raise ValueError("must be less than 2^53 milliseconds")
+    return milliseconds
 
 
 def show_duration(milliseconds: int) -> str:
@@ -109,7 +114,7 @@ def read_instant(text: str) -> int:
     (1000, -5)
     """
     if re.fullmatch(r"[+-]?[0-9]+", text):
-        return int(text)
+        return _in_range(int(text))
     try:
         return parse_date_time(text)
     except ValueError:

@@ -23,6 +23,8 @@ _DATETIME: Final = re.compile(
     r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?", re.ASCII
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# As for the times of elements: room is left for the arithmetic of windows.
+_GREATEST_MS: Final = (1 << 53) - 1
 
 
 class DurationError(ValueError):
@@ -75,7 +77,7 @@ def parse_instant_ms(text: str) -> int:
     """
     stripped = text.strip()
     if re.fullmatch(r"[+-]?\d+", stripped, re.ASCII):
-        return int(stripped)
+        return _whole(Decimal(stripped), text)
     match = _DATETIME.fullmatch(stripped)
     if match is None:
         raise DurationError(f"{text!r} is not an instant (write an xsd:dateTime or milliseconds)")
@@ -98,6 +100,8 @@ def parse_instant_ms(text: str) -> int:
 
 
 def _whole(milliseconds: Decimal, text: str) -> int:
+    if abs(milliseconds) > _GREATEST_MS:
+        raise DurationError(f"{text!r} is out of range: milliseconds are counted up to 2^53")
     if milliseconds != int(milliseconds):
         raise DurationError(f"{text!r} is not a whole number of milliseconds")
     return int(milliseconds)

@@ -30,6 +30,9 @@ from sparkext.language.translate_patterns import PatternTranslation, conjunction
 from sparkext.language.translate_terms import ParseNode, fail, kind_of, position_of, trees, variable
 from static_data.rdf_version import RdfVersion
 
+# The engine numbers rows in 32 bits, so that no answer has more.
+_MOST_ROWS = (1 << 31) - 1
+
 
 @dataclass(frozen=True)
 class SelectItem:
@@ -217,7 +220,13 @@ class SelectTranslation(PatternTranslation):
         first = min(position_of(clause) for clause in (limit, offset) if clause is not None)
         return Slice(
             pattern,
-            0 if offset is None else int(str(offset.children[0])),
-            None if limit is None else int(str(limit.children[0])),
+            0 if offset is None else _row_count(offset.children[0]),
+            None if limit is None else _row_count(limit.children[0]),
             position=first,
         )
+
+
+def _row_count(token: ParseNode) -> int:
+    """The number after LIMIT or OFFSET; beyond what an answer can have, all such numbers mean the same."""
+    digits = str(token).lstrip("0") or "0"
+    return _MOST_ROWS if len(digits) > len(str(_MOST_ROWS)) else min(int(digits), _MOST_ROWS)

@@ -27,6 +27,9 @@ from sparkext.language.translate_terms import (
 )
 from static_data.terms import XSD, Iri
 
+# Windows number their elements in 32 bits.
+_MOST_ELEMENTS = (1 << 31) - 1
+
 
 def translate_registration(terms: TermTranslation, tree: Tree[Token]) -> Registration:
     """Translate a REGISTER clause."""
@@ -220,10 +223,12 @@ def _range(
 
 
 def _positive_count(token: ParseNode) -> int:
-    number = int(str(token))
-    if number == 0:
+    digits = str(token).lstrip("0")
+    if not digits:
         fail(token, "a window holds at least one element")
-    return number
+    if len(digits) > len(str(_MOST_ELEMENTS)) or int(digits) > _MOST_ELEMENTS:
+        fail(token, f"a window holds at most {_MOST_ELEMENTS:,} elements, and steps by no more")
+    return int(digits)
 
 
 def _text(terms: TermTranslation, tree: ParseNode, datatypes: tuple[str, ...]) -> str:

@@ -91,6 +91,14 @@ def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value
         ("spark.cqels.semantics", "cql", "rspql"),
         ("spark.cqels.startingAt", "soon", "xsd:dateTime"),
         ("spark.cqels.dictionary.hashBits", "59", "from 1 to 58"),
+        ("spark.cqels.planCache.size", "2147483648", "from 1 to 2147483647"),
+        ("spark.cqels.functionCache.size", "2147483648", "from 1 to 2147483647"),
+        ("spark.cqels.statistics.sampleRows", "2147483648", "from 1 to 2147483647"),
+        ("spark.cqels.statistics.exactValues", "1000001", "from 0 to 1000000"),
+        ("spark.cqels.driverExecution.threads", "1025", "from 0 to 1024"),
+        ("spark.cqels.sql.maxStaticRows", "9223372036854775808", "below 2^63"),
+        ("spark.cqels.sql.planTimeout", "9007199254740992", "less than 2^53 milliseconds"),
+        ("spark.cqels.startingAt", "-9007199254740992", "less than 2^53 milliseconds"),
     ],
 )
 def test_a_wrong_value_names_the_key_and_what_is_wanted(name: str, text: str, wanted: str) -> None:

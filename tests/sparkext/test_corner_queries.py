@@ -117,6 +117,10 @@ CORNERS = {
     "graphs around a group": f"""* {{ {AT} OPTIONAL {{ GRAPH ?g {{
         {{ SELECT ?y (COUNT(?q) AS ?n) {{ ?q :p ?y }} GROUP BY ?y }} }} }} }}""",
     "graphs in graphs": f"* {{ {AT} GRAPH ?g {{ GRAPH ?h {{ ?x :p ?z }} }} }}",
+    "a limit beyond all rows": f"* {{ {AT} }} LIMIT 9999999999",
+    "an offset beyond all rows": f"* {{ {AT} }} LIMIT 99999999999999999999 OFFSET 9999999999",
+    "a limit beyond all rows of a sub-select": f"* {{ {AT} {{ SELECT ?x {{ ?x :p ?z }} LIMIT 99999999999 }} }}",
+    "an offset beyond all rows of a sub-select": f"* {{ {AT} {{ SELECT ?x {{ ?x :p ?z }} OFFSET 9999999999 }} }}",
 }
 
 

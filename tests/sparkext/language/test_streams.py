@@ -196,6 +196,25 @@ def test_unknown_window_has_its_place_and_the_known_names() -> None:
         ("SELECT * FROM NAMED WINDOW :w ON :s [RANGE 0 s] {}", "longer than nothing", 1, 44),
         ("SELECT * FROM NAMED WINDOW :w ON :s [RANGE P1M] {}", "have no fixed length", 1, 44),
         ("SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 0] {}", "at least one element", 1, 47),
+        (
+            "SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 2147483648] {}",
+            "at most 2,147,483,647",
+            1,
+            47,
+        ),
+        (
+            "SELECT * FROM NAMED WINDOW :w ON :s [ELEMENTS 5 STEP 99999999999999999999] {}",
+            "by no more",
+            1,
+            54,
+        ),
+        ("SELECT * FROM NAMED WINDOW :w ON :s [RANGE P999999999D] {}", "out of range", 1, 44),
+        (
+            "SELECT * FROM NAMED WINDOW :w ON :s [INTERVAL 5 9007199254740992] {}",
+            "out of range",
+            1,
+            49,
+        ),
         ("SELECT * FROM NAMED WINDOW :w ON :s [INTERVAL 5 4] {}", "cannot end before", 1, 38),
         ("SELECT * FROM NAMED WINDOW :w ON :s [NOW-5 TO NOW-5] {}", "cannot end before", 1, 38),
         (
