@@ -37,7 +37,7 @@ def whole_number(low: int, high: int | None = None) -> ValueType:
             raise ValueError(wanted)
         return int(text)
 
-    return ValueType("whole number", read)
+    return ValueType(name, read)
 
 
 def _read_factor(text: str) -> float:
@@ -122,7 +122,7 @@ def read_instant(text: str) -> int:
 
 
 BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
-FACTOR = ValueType("number", _read_factor, lambda value: f"{value:g}")
-SHARE = ValueType("number", _read_share, lambda value: f"{value:g}")
+FACTOR = ValueType("number above 0", _read_factor, lambda value: f"{value:g}")
+SHARE = ValueType("number from 0 to 1", _read_share, lambda value: f"{value:g}")
 INSTANT = ValueType("instant", read_instant)
 DURATION = ValueType("duration", read_duration, show_duration)

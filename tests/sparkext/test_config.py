@@ -50,6 +50,14 @@ def test_every_key_is_well_formed() -> None:
         assert re.fullmatch(r"\d+\.\d+\.\d+", key.since)
 
 
+def test_types_of_numbers_name_their_range() -> None:
+    shown = {key.type.name for key in keys() if "number" in key.type.name}
+    assert "whole number, at least 1" in shown
+    assert "number from 0 to 1" in shown
+    for name in shown:
+        assert re.search(r"\d", name), name
+
+
 def test_internal_keys_are_read_but_not_listed() -> None:
     internal = [key.name for key in keys() if key.internal]
     assert internal
