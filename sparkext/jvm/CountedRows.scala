@@ -7,10 +7,11 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types.{BooleanType, DataType, ObjectType}
 
 /** A call site as functions are given it; it travels as data, so that plans of other queries share the compiled code. */
-case class SiteParameter(holder: SiteHolder) extends LeafExpression {
+case class SiteParameter(holder: SiteHolder) extends LeafExpression with NeedsTexts {
   override def nullable: Boolean = false
   override def foldable: Boolean = false
   override def dataType: DataType = ObjectType(classOf[SiteCaller])
+  override def textNeed: Option[TextNeed] = SiteHolder.Need
   override def eval(input: InternalRow): Any = holder.here
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     ev.copy(code = code"final ${SiteHolder.Caller} ${ev.value} = ${holder.callerIn(ctx)};", isNull = FalseLiteral)
@@ -44,6 +45,7 @@ final class SiteHolder(val room: Long, val number: Int) extends Serializable {
 
 private object SiteHolder {
   final val Caller: String = classOf[SiteCaller].getName
+  val Need: Option[TextNeed] = Some(TextNeed("rspu", always = true))
 }
 
 /** Passes on the value of a filter or BIND, and counts the rows and those that pass (true; for other types: not null).
@@ -51,11 +53,12 @@ private object SiteHolder {
  *  Spark takes it for non-deterministic, so the operator stays where the plan puts it: no rule pushes it through a join,
  *  makes a second one of it for the join's other side, or computes it twice.
  */
-case class CountedRows(child: Expression, holder: SiteHolder) extends UnaryExpression {
+case class CountedRows(child: Expression, holder: SiteHolder) extends UnaryExpression with NeedsTexts {
   override lazy val deterministic: Boolean = false
   override def nullable: Boolean = child.nullable
   override def dataType: DataType = child.dataType
   override def prettyName: String = "cqels_counted"
+  override def textNeed: Option[TextNeed] = SiteHolder.Need
 
   private def isTest = dataType == BooleanType
 

@@ -32,6 +32,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   /** Calls of uncertainty functions: their cache, their sites. */
   val uncertainCalls: UncertainCalls = UncertainCalls.register(number)
 
+  /** Whether tasks run in other processes, without this one's dictionary. */
+  def executorsApart: Boolean = !session.sparkContext.isLocal
+
   /** Has expressions follow SPARQL 1.2 where it says otherwise than SPARQL 1.1. */
   def readRdf12(): Unit = TermValues.readRdf12(number)
 

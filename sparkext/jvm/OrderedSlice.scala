@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.LongType
  */
 case class OrderedSlice(
     keys: Seq[Attribute], descending: Seq[Boolean], ties: Seq[Attribute], offset: Long, limit: Long, room: Long, child: LogicalPlan)
-    extends UnaryNode {
+    extends UnaryNode with NeedsTexts {
   override def output: Seq[Attribute] = child.output
+  override def textNeed: Option[TextNeed] = if (keys.isEmpty) None else Some(TextNeed("ORDER BY", always = false))
   override protected def withNewChildInternal(newChild: LogicalPlan): OrderedSlice = copy(child = newChild)
 }
 

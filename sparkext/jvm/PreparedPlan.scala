@@ -23,6 +23,12 @@ trait ExecutablePlan {
   def warm(): Unit
   /** Why this plan cannot run on the driver, or null. */
   def driverRefusal: String
+  protected def logical: LogicalPlan
+  private lazy val need: Option[TextNeed] = TextNeeds.of(logical)
+  /** The function for which this plan needs texts of terms, whatever its rows are, or null. */
+  def needsTexts: String = need.filter(_.always).map(_.function).orNull
+  /** The function for which this plan needs texts of terms whose values are not in their ids, at least, or null. */
+  def mayNeedTexts: String = need.map(_.function).orNull
   def runOnDriver(): LongTable
   def runAsJob(slices: Int): LongTable
   /** The last run's operators, root first. */
@@ -38,6 +44,7 @@ trait ExecutablePlan {
 
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */
 final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePlan {
+  override protected def logical: LogicalPlan = data.queryExecution.analyzed
   private var last: SparkPlan = data.queryExecution.executedPlan
   private var nanos = 0L
 
@@ -65,7 +72,7 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
  *  On the driver the plan's RDD is kept and iterated again; as a job the plan is bound anew (its live leaves are
  *  replaced) from the same template. Not thread-safe: one evaluation at a time.
  */
-final class PreparedPlan private (session: SparkSession, logical: LogicalPlan, val label: String, threads: Int, sliceNanos: Long,
+final class PreparedPlan private (session: SparkSession, protected val logical: LogicalPlan, val label: String, threads: Int, sliceNanos: Long,
     interpreted: Boolean) extends ExecutablePlan {
   private val width = logical.output.size
   require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")

@@ -15,6 +15,12 @@ final class QueryPlans(main: ExecutablePlan) {
   /** Why these plans cannot run on the driver, or null. */
   def driverRefusal: String = all.map(_.driverRefusal).find(_ != null).orNull
 
+  /** The function for which these plans need texts of terms, which executors of a cluster do not have, or null. */
+  def needsTexts: String = all.map(_.needsTexts).find(_ != null).orNull
+
+  /** The same, also for functions that need them for some terms only: not for most numbers, say. */
+  def mayNeedTexts: String = all.map(_.mayNeedTexts).find(_ != null).orNull
+
   /** The rows of the main plan now; `slices` = 0: on the driver, otherwise as a Spark job with so many slices. */
   def run(slices: Int): LongTable = {
     stages.foreach { case (content, plan) => content.replace(run(plan, slices)) }

@@ -124,6 +124,17 @@ object TermFunctions {
     case _ => false
   }
 
+  /** Whether a call is one of a function over terms. */
+  private[cqels] def isOwn(call: StaticInvoke): Boolean = makers(call.staticObject)
+
+  /** What a function over terms is called in queries, or nearly so. */
+  private[cqels] def nameOf(call: StaticInvoke): String =
+    names.getOrElse(call.staticObject.getName + "." + call.functionName, call.functionName)
+
+  private lazy val names: Map[String, String] = all.map { case (_, described, _) =>
+    described.getClassName -> described.getName.stripPrefix("cqels_").stripSuffix("_constant")
+  }.toMap
+
   private val makers: Set[Class[_]] = Set(TermValues, StringFunctions, RegexFunctions, NumericFunctions, DateFunctions, Hashes,
     TermConstructors, TripleFunctions, Casts, Aggregates, UncertaintyFunctions, UserFunctions).map(_.getClass)
   private val inlineOnly = Set("integer", "booleanTerm", "choose", "plus")
@@ -137,12 +148,12 @@ object TermFunctions {
     call("cqels_" + name, owner, method, BooleanType, nullable = true, Seq.fill(terms + 1)(LongType): _*)
 
   private def fresh(name: String, owner: AnyRef, method: String): Description =
-    (FunctionIdentifier("cqels_" + name), info("cqels_" + name, method), arguments =>
+    (FunctionIdentifier("cqels_" + name), info("cqels_" + name, method, owner), arguments =>
       StaticInvoke(owner.getClass, LongType, method, arguments, Seq(LongType), propagateNull = true, returnNullable = true,
         isDeterministic = false))
 
   private[cqels] def call(name: String, owner: AnyRef, method: String, result: DataType, nullable: Boolean, inputs: DataType*): Description =
-    (FunctionIdentifier(name), info(name, method), arguments => {
+    (FunctionIdentifier(name), info(name, method, owner), arguments => {
       if (arguments.size != inputs.size) throw new IllegalArgumentException(s"$name takes ${inputs.size} arguments, not ${arguments.size}")
       StaticInvoke(owner.getClass, result, method, arguments, inputs, propagateNull = true, returnNullable = nullable)
     })
@@ -153,7 +164,8 @@ object TermFunctions {
       case other => throw new IllegalArgumentException(s"$name takes 2 arguments, not ${other.size}")
     })
 
-  private[cqels] def info(name: String, method: String): ExpressionInfo = new ExpressionInfo(TermValues.getClass.getName + "." + method, name)
+  private[cqels] def info(name: String, method: String, owner: AnyRef = TermValues): ExpressionInfo =
+    new ExpressionInfo(owner.getClass.getName + "." + method, name)
 }
 
 /** A constant term of a query. Its id travels as data: as a literal it would be inlined, and each constant compiled anew. */
@@ -175,12 +187,14 @@ final class TermHolder(val id: Long) extends Serializable {
 }
 
 /** MIN and MAX over terms in SPARQL's order, kept in one 64-bit buffer; unbound values are passed over. */
-case class TermExtreme(child: Expression, room: Expression, greatest: Boolean) extends DeclarativeAggregate with BinaryLike[Expression] {
+case class TermExtreme(child: Expression, room: Expression, greatest: Boolean)
+    extends DeclarativeAggregate with BinaryLike[Expression] with NeedsTexts {
   override def left: Expression = child
   override def right: Expression = room
   override def nullable: Boolean = true
   override def dataType: DataType = LongType
   override def prettyName: String = if (greatest) "cqels_max" else "cqels_min"
+  override def textNeed: Option[TextNeed] = Some(TextNeed(if (greatest) "max" else "min", always = false))
 
   private lazy val kept = AttributeReference("kept", LongType, nullable = true)()
 

@@ -38,6 +38,7 @@ class EngineRoom:
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
         self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
         self.number = int(self.jvm.number())
+        self.executors_apart = bool(self.jvm.executorsApart())
 
     def close(self) -> None:
         """Give back what the JVM holds for this engine."""

@@ -17,6 +17,7 @@ from sparkext.history_plot import orders_of
 from sparkext.r2r.cluster_plans import ClusterChoice
 from sparkext.r2r.query_plans import QueryFrames
 from sparkext.runtime.delta_plans import DeltaPlans
+from sparkext.runtime.execution_place import Place
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +85,8 @@ class PlansInUse:
 class CompiledPlans:
     """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took.
 
-    `slices` is 0 for plans that run on the driver, else the number of slices of a Spark job. With `delta` plans,
-    instants are evaluated by these; else it says why not.
+    `place` says where they run; with `delta` plans, instants are evaluated by these, on the driver; else it says why
+    not.
     """
 
     orders: Orders
@@ -93,7 +94,7 @@ class CompiledPlans:
     choices: tuple[ClusterChoice, ...]
     jvm: Any
     seconds: float
-    slices: int
+    place: Place
     delta: DeltaPlans | str = ""
     use: PlansInUse = field(default_factory=PlansInUse, compare=False)
 
@@ -101,6 +102,11 @@ class CompiledPlans:
     def shown(self) -> tuple[str, ...]:
         """The orders in one line each."""
         return orders_of(self.orders)
+
+    @property
+    def slices(self) -> int:
+        """0 for plans that run on the driver, else the number of slices of a Spark job."""
+        return self.place.slices
 
 
 class JoinOrders:

@@ -72,7 +72,11 @@ class PreparedQuery:
         self._closed = False
         self._past: tuple[Switch, ...] = ()
         self._timeline: deque[Evaluated] = deque(maxlen=_REMEMBERED)
-        self._plans = self.compile(())
+        try:
+            self._plans = self.compile(())
+        except Exception:
+            self._patterns.close()
+            raise
         self._shown_orders = self._plans.shown
         self._plans_told = True
         self._jvm = self._open()
@@ -391,11 +395,9 @@ class PreparedQuery:
             return "stock Spark (spark.cqels.enabled=false)"
         if self.delta is not None:
             return "driver"
-        slices = self._plans.slices
-        if not slices:
-            return "driver"
-        refusal = self._plans.jvm.driverRefusal()
-        return f"Spark job of {slices} slices" + (f" ({refusal})" if refusal else "")
+        place = self._plans.place
+        where = f"Spark job of {place.slices} slices" if place.slices else "driver"
+        return where + (f" ({place.why})" if place.why else "")
 
     @property
     def evaluation(self) -> str:

@@ -21,6 +21,13 @@ from sparkext.r2r.solutions import column_name
 from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
+from sparkext.runtime.execution_place import (
+    Place,
+    TextNeeds,
+    check_texts,
+    choose_place,
+    driver_refusal,
+)
 from sparkext.runtime.join_orders import CompiledPlans, Orders
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
 from static_data.terms import Iri
@@ -75,10 +82,10 @@ class QueryCompiler:
             if isinstance(delta, str) and self._engine.settings.enabled:
                 plans.warm()
         choices = tuple(compiler.choices)
-        slices = self._decide_slices(choices, plans)
+        place = self._choose_place(choices, plans, delta)
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
-        return CompiledPlans(orders, frames, choices, plans, seconds, slices, delta)
+        return CompiledPlans(orders, frames, choices, plans, seconds, place, delta)
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
         """The JVM's plans: of the query, and of the stages that are computed before it."""
@@ -161,21 +168,22 @@ class QueryCompiler:
         known = self.learned.get((place, condition))
         return None if known is None else known.statistics
 
-    def _decide_slices(self, choices: Sequence[ClusterChoice], plans: Any) -> int:
-        """0 to run on the driver, else the number of slices of a Spark job."""
+    def _choose_place(
+        self, choices: Sequence[ClusterChoice], plans: Any, delta: DeltaPlans | str
+    ) -> Place:
         engine = self._engine
         settings, slots = engine.settings, engine.parallelism
+        refusal = driver_refusal(settings, plans)
+        needs = TextNeeds()
+        # Executors in this process have its dictionary; deltas are evaluated here, whatever the other plans need.
+        if engine.room.executors_apart and isinstance(delta, str):
+            needs = TextNeeds.of(plans)
+            check_texts(refusal, needs, self._query.pattern)
         largest = max((largest_step(choice.plan) for choice in choices), default=0.0)
         cost = sum(choice.plan.cost for choice in choices)
-        on_driver = (
-            settings.enabled
-            and settings.driver_execution_enabled
-            and largest <= settings.driver_execution_max_rows
-            and plans.driverRefusal() is None
+        sooner_here = largest <= settings.driver_execution_max_rows and (
             # Calls that are placed by cost can be made on the driver only.
-            and (
-                any(choice.search is not None and choice.search.priced for choice in choices)
-                or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
-            )
+            any(choice.search is not None and choice.search.priced for choice in choices)
+            or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
         )
-        return 0 if on_driver else slots
+        return choose_place(refusal, needs, sooner_here, slots)

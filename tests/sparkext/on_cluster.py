@@ -14,13 +14,15 @@ from random import Random
 from pyspark.sql import SparkSession
 
 import sparkext
-from tests.oracle.evaluation import static_store
+from sparkext.errors import UnsupportedFeatureError
+from tests.oracle.evaluation import bag, select, static_store
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
     LOCALIZATION,
     QUERIES,
     ROOMS,
     STREAM,
+    query,
     shortened,
     sightings,
     table_of,
@@ -33,6 +35,26 @@ from tests.sparkext.random_queries import (
     random_triples,
 )
 from tests.sparkext.replay import check, replay, write_graphs
+
+NAMED = "WINDOW :w30 { ?person loc:at ?loc } ?person foaf:name ?name"
+TWO_NAMED = f"{NAMED} WINDOW :now {{ ?other loc:at ?loc }} ?other foaf:name ?called"
+NEED_TEXTS = [
+    query("?person ?loc", f'{NAMED} FILTER(REGEX(?name, "^[AB]"))', "w30"),
+    query("?person", f'{NAMED} FILTER(CONTAINS(STR(?person), "org/a"))', "w30"),
+    query("?name ?called", f"{TWO_NAMED} FILTER(?name < ?called)"),
+    query("?name ?called", f"{TWO_NAMED} FILTER(?name != ?called)"),
+    query("?loc (MIN(?name) AS ?first)", NAMED, "w30", "GROUP BY ?loc"),
+    query("?loud", f"{NAMED} BIND(UCASE(?name) AS ?loud)", "w30"),
+    query(
+        "?person ?n",
+        "WINDOW :w30 { ?person loc:at ?loc }"
+        " { SELECT ?person ?n { ?person foaf:name ?n } ORDER BY ?n LIMIT 2 }",
+        "w30",
+    ),
+]
+IDS = query("?person ?other", "WINDOW :w30 { ?person loc:at ?loc . ?other loc:at ?loc }", "w30")
+OTHER_STREAM = "http://deri.org/others"
+SELECTED = "SELECT ?person { ?person <http://xmlns.com/foaf/0.1/name> ?name FILTER(STRSTARTS(?name, 'A')) }"
 
 
 def start(folder: Path) -> SparkSession:
@@ -67,6 +89,52 @@ def check_table(spark: SparkSession, folder: Path, names: list[str], on_driver: 
     engine.close()
 
 
+def check_texts(spark: SparkSession, folder: Path) -> None:
+    """Queries that need texts of terms have the oracle's answers where everything else runs as jobs."""
+    spark.conf.set("spark.cqels.driverExecution.enabled", "true")
+    spark.conf.set("spark.cqels.driverExecution.maxRows", "0")
+    work = folder / "texts"
+    work.mkdir()
+    engine = sparkext.Engine(spark, work_dir=work / "store")
+    graphs = {ROOMS: LOCALIZATION}
+    engine.load_static(write_graphs(work, DEFAULT_GRAPH, graphs), progress=False)
+    static = static_store(DEFAULT_GRAPH, graphs)
+    answered = check(engine, NEED_TEXTS, {STREAM: sightings()}, static)
+    for text, by_instant in zip(NEED_TEXTS, answered, strict=True):
+        assert any(by_instant.values()), text
+    engine.register_stream(OTHER_STREAM)
+    for text, where in (NEED_TEXTS[0], "driver (texts of terms are there)"), (IDS, "Spark job"):
+        registered = engine.register_query(text.replace(STREAM, OTHER_STREAM))
+        assert registered.execution.startswith(where), registered.execution
+        registered.stop()
+    names = engine.select(SELECTED).answer()
+    assert bag(names.rows()) == select(SELECTED, static)[1] != bag([])
+    engine.close()
+    spark.conf.unset("spark.cqels.driverExecution.maxRows")
+
+
+def check_refused(spark: SparkSession, folder: Path) -> None:
+    """Without the driver, such queries are refused when they are registered, on stock Spark too."""
+    work = folder / "refused"
+    work.mkdir()
+    path = write_graphs(work, DEFAULT_GRAPH, {ROOMS: LOCALIZATION})
+    for key in "spark.cqels.driverExecution.enabled", "spark.cqels.enabled":
+        spark.conf.set(key, "false")
+        engine = sparkext.Engine(spark, work_dir=work / key)
+        spark.conf.set(key, "true")
+        engine.load_static(path, progress=False)
+        engine.register_stream(STREAM)
+        engine.register_query(IDS).stop()
+        for ask in engine.register_query, engine.select:
+            try:
+                ask(NEED_TEXTS[0] if ask == engine.register_query else SELECTED)
+            except UnsupportedFeatureError as error:
+                assert f"set {key} to true" in error.message, error
+            else:
+                raise AssertionError(f"{key}=false: a query that needs texts was taken")
+        engine.close()
+
+
 def check_random(spark: SparkSession, folder: Path, count: int) -> None:
     """So many random queries are answered as by the oracle, as Spark jobs."""
     random = Random(count)
@@ -85,13 +153,13 @@ def check_random(spark: SparkSession, folder: Path, count: int) -> None:
             f"{BASE}{number}-1": random_stream(random, 12),
             f"{BASE}{number}-2": random_stream(random, 8),
         }
-        query = random_query(random)
+        made = random_query(random)
         used = {
             iri: s
             for place, (iri, s) in enumerate(streams.items(), 1)
-            if f"STREAM-{place}" in query.text
+            if f"STREAM-{place}" in made.text
         }
-        check(engine, [query.on(*streams)], used, store, batch=5)
+        check(engine, [made.on(*streams)], used, store, batch=5)
     engine.close()
 
 
@@ -104,6 +172,8 @@ def main() -> None:
     if count:
         check_table(spark, folder, names, on_driver=True)
         check_random(spark, folder, count)
+    check_texts(spark, folder)
+    check_refused(spark, folder)
     spark.stop()
     sys.stdout.write("all answers are right\n")
 

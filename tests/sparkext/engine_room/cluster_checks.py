@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyspark.sql.functions as F
 from pyspark.sql import SparkSession
@@ -19,6 +20,15 @@ from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.plan_shapes import AS_JOB, ON_DRIVER
 from tests.sparkext.engine_room.shape_tables import CONTENTS, ShapeTables
 from tests.sparkext.engine_room.stream_blocks import Element, block, iri
+from tests.sparkext.engine_room.text_cases import (
+    NUMBERS,
+    OF_IDS,
+    OF_TEXTS,
+    OF_VALUES,
+    TEXTS,
+    TYPED,
+    written,
+)
 
 SHAPES = [
     "inner, static", "inner, window", "inner, two keys", "inner, three keys", "Q2", "bushy",
@@ -132,20 +142,29 @@ def check_static_indexes_are_sent_once(live: LiveRoom) -> None:
 
 
 def check_texts_stay_on_the_driver(live: LiveRoom) -> None:
-    """A function that needs the dictionary works on the driver and says so on an executor."""
-    content = live.stage("terms", 1)
-    live.put(content, [(live.id('"text"'),)])
-    frame = live.frame(content, "t").selectExpr(f"cqels_str({live.number}L, t) as x")
-    plan = live.prepare(frame)
-    assert live.on_driver(plan) == [(live.id('"text"'),)]
-    lang = live.prepare(live.frame(content, "t").selectExpr(f"cqels_lang({live.number}L, t) as x"))
-    live.on_driver(lang)
-    try:
-        live.as_job(lang)
-    except Exception as error:
-        assert "at the driver only" in str(error)
-    else:
-        raise AssertionError("a text was found on an executor")
+    """Plans say that they need texts, which executors do not have, where they do; nowhere else."""
+    assert live.room.executorsApart()
+    content = live.stage("terms")
+
+    def put(rows: list[tuple[str, str]]) -> None:
+        live.put(content, [tuple(map(live.id, row)) for row in rows])
+
+    def prepared(expression: str) -> Any:
+        column = f"{written(live, expression)} as x"
+        return live.prepare(live.frame(content, "a", "b").selectExpr(column))
+
+    for name, expression in (OF_IDS | OF_VALUES).items():
+        plan = prepared(expression)
+        put(NUMBERS if name in OF_VALUES else NUMBERS + TEXTS)
+        assert live.as_job(plan, 2) == live.on_driver(plan), name
+    for name, expression in (OF_VALUES | OF_TEXTS).items():
+        put(TYPED if name in OF_VALUES else TEXTS)
+        try:
+            live.as_job(prepared(expression), 2)
+        except Exception as error:
+            assert "at the driver only" in str(error), name
+        else:
+            raise AssertionError(f"{name}: a text was found on an executor")
 
 
 CHECKS: dict[str, Callable[[LiveRoom], None]] = {

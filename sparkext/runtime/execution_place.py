@@ -1,0 +1,87 @@
+"""Where a query's plans run, on the driver or as a Spark job, and whether they can run there at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.expressions import BuiltinCall
+from sparkext.language.support import expressions_of
+
+if TYPE_CHECKING:
+    from sparkext.config import Settings
+    from sparkext.language.algebra import Node
+
+
+@dataclass(frozen=True)
+class Place:
+    """`slices` is 0 for the driver, else those of a Spark job; `why` is empty where the time it takes decided."""
+
+    slices: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class TextNeeds:
+    """The function for which plans need texts of terms, `always` or only for `some` terms: not for most numbers, say.
+
+    What they need always they need for some terms.
+    """
+
+    always: str | None = None
+    some: str | None = None
+
+    @staticmethod
+    def of(plans: Any) -> TextNeeds:
+        """What plans of the JVM need."""
+        return TextNeeds(plans.needsTexts(), plans.mayNeedTexts())
+
+
+def driver_refusal(settings: Settings, plans: Any) -> str | None:
+    """Why plans cannot run on the driver, None if they can."""
+    if not settings.enabled:
+        return "spark.cqels.enabled=false"
+    if not settings.driver_execution_enabled:
+        return "spark.cqels.driverExecution.enabled=false"
+    refusal: str | None = plans.driverRefusal()
+    return refusal
+
+
+def choose_place(refusal: str | None, needs: TextNeeds, sooner_here: bool, slots: int) -> Place:
+    """Where plans run: on the driver, unless it refuses them, if they end `sooner_here` or need what is only there.
+
+    >>> choose_place(None, TextNeeds(), False, 8)
+    Place(slices=8, why='')
+    >>> choose_place(None, TextNeeds("regex", "regex"), False, 8)
+    Place(slices=0, why='texts of terms are there')
+    """
+    if refusal is not None:
+        limit = f"; {needs.some} fails where it needs the text of a term" if needs.some else ""
+        return Place(slots, refusal + limit)
+    if needs.some is not None:
+        return Place(0, "texts of terms are there")
+    return Place(0 if sooner_here else slots)
+
+
+def check_texts(refusal: str | None, needs: TextNeeds, pattern: Node) -> None:
+    """Raise UnsupportedFeatureError if plans need texts whatever their rows are, and cannot run where these are."""
+    if refusal is None or needs.always is None:
+        return
+    advice = "run on a master local[n], whose executors have them"
+    if refusal.endswith("=false"):
+        advice = f"set {refusal.removesuffix('=false')} to true, or {advice}"
+    message = (
+        f"{needs.always} needs texts of terms, which are on the driver, where this query cannot run"
+        f" ({refusal}): {advice}"
+    )
+    raise UnsupportedFeatureError(message, *(_first_call(pattern, needs.always) or (1, 1)))
+
+
+def _first_call(node: Node, function: str) -> tuple[int, int] | None:
+    for expression in expressions_of(node):
+        for part in expression.walk():
+            if isinstance(part, BuiltinCall) and part.name.lower() == function and part.position:
+                return part.position
+    found = (_first_call(child, function) for child in node.children)
+    return next((place for place in found if place), None)
