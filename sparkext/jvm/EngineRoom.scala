@@ -75,7 +75,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def mergedContent(name: String, static: StaticContent, bag: Boolean): MergedContent = new MergedContent(name, static, bag)
 
   /** A static relation from a DataFrame of id columns, the last one its multiplicity when `counted`. */
-  def staticContent(name: String, data: Dataset[Row], counted: Boolean): StaticContent = {
+  def staticContent(name: String, given: Dataset[Row], counted: Boolean): StaticContent = {
+    val data = withTexts(given, name)
     val width = data.schema.size
     require(data.schema.forall(_.dataType == LongType), s"$name must hold ids only: ${data.schema.simpleString}")
     val arity = if (counted) width - 1 else width
@@ -119,6 +120,13 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       parts(p) = null // twice the relation in memory at most for a moment
     }
     new StaticContent(name, table, if (counted && counts.forall(_ == 1)) null else counts)
+  }
+
+  /** The data, with what executors cannot compute computed already. */
+  private def withTexts(data: Dataset[Row], name: String): Dataset[Row] = {
+    val plan = data.queryExecution.analyzed
+    if (!executorsApart || TextNeeds.of(plan).isEmpty || runsHere(data, name)) data
+    else Dataset.ofRows(session, TextsHere(session, plan))
   }
 
   /** Whether all is computed from rows in this process, by operators that the driver can iterate. */

@@ -93,6 +93,8 @@ def check_texts(spark: SparkSession, folder: Path) -> None:
     """Queries that need texts of terms have the oracle's answers where everything else runs as jobs."""
     spark.conf.set("spark.cqels.driverExecution.enabled", "true")
     spark.conf.set("spark.cqels.driverExecution.maxRows", "0")
+    # As large files are: static tables are read by executors.
+    spark.conf.set("spark.cqels.load.driverMaxBytes", "0")
     work = folder / "texts"
     work.mkdir()
     engine = sparkext.Engine(spark, work_dir=work / "store")
@@ -110,7 +112,8 @@ def check_texts(spark: SparkSession, folder: Path) -> None:
     names = engine.select(SELECTED).answer()
     assert bag(names.rows()) == select(SELECTED, static)[1] != bag([])
     engine.close()
-    spark.conf.unset("spark.cqels.driverExecution.maxRows")
+    for key in "driverExecution.maxRows", "load.driverMaxBytes":
+        spark.conf.unset(f"spark.cqels.{key}")
 
 
 def check_refused(spark: SparkSession, folder: Path) -> None:

@@ -167,6 +167,37 @@ def check_texts_stay_on_the_driver(live: LiveRoom) -> None:
             raise AssertionError(f"{name}: a text was found on an executor")
 
 
+def check_static_rows_are_computed_where_the_texts_are(live: LiveRoom) -> None:
+    """Tables are read on executors, what needs texts is computed on the driver."""
+    assert live.room.executorsApart()
+    a, b, c, d = (live.id(f'"{name}"') for name in "abcd")
+    rows = [(1, a), (2, b), (3, c), (4, d)]
+    # Exchanged rows are not the driver's any more.
+    table = live.stock(rows, "n", "t").repartition(2)
+    other = live.stock([(b,), (c,), (d,)], "u").repartition(2)
+
+    def call(function: str, *arguments: str) -> str:
+        return f"cqels_{function}({live.number}L, {', '.join(arguments)})"
+
+    joined, less = table.t == other.u, call("less", "t", "u")
+    before_c = call("less", "t", f"cqels_term({c}L)")
+    wanted = {
+        "filter": (table.where(before_c), rows[:2]),
+        "bind": (table.selectExpr(call("ucase", "t")), [(live.id(f'"{x}"'),) for x in "ABCD"]),
+        "over a join": (table.join(other, joined).where(before_c), [(2, b, b)]),
+        "under a join": (table.where(before_c).join(other, joined), [(2, b, b)]),
+        "in a semi join": (table.join(other, F.expr(less), "left_semi"), rows[:3]),
+        "in an outer join": (
+            table.join(other, F.expr(less), "left").select("n", F.coalesce("u", "t")),
+            [(1, b), (1, c), (1, d), (2, c), (2, d), (3, d), (4, d)],
+        ),
+        "groups": (table.groupBy("n").agg(F.expr(call("max", "t"))), rows),
+    }
+    for name, (frame, expected) in wanted.items():
+        content = live.room.staticContent(name, frame._jdf, False)
+        assert live.rows(content.table()) == sorted(expected), name
+
+
 CHECKS: dict[str, Callable[[LiveRoom], None]] = {
     name: check for name, check in list(globals().items()) if name.startswith("check_")
 }
