@@ -91,7 +91,8 @@ class Settings:
         BOOLEAN,
         True,
         "Measure on this machine what scans, look-ups and joins cost, when the first query is"
-        " registered; the result is kept in the user's cache. When false, built-in constants are used.",
+        " registered, selected or prepared; the result is kept in the user's cache. When false, built-in"
+        " constants are used.",
     )
     plan_cache_size: int = _key(
         "planCache.size",
@@ -111,8 +112,8 @@ class Settings:
         whole_number(0),
         12,
         "How often another join order that should cost about as much as the cheapest is looked for in each state of the"
-        " streams, to be tried, where evaluations take so long that a faster one would soon pay; 0: the cost model"
-        " alone decides.",
+        " streams, to be tried, where evaluations take so long that a faster one would soon pay; 0: none is run"
+        " only to be tried, though what runs and rehearsals took still corrects costs.",
     )
     plan_cache_margin: float = _key(
         "planCache.margin",
@@ -258,7 +259,8 @@ class Settings:
         "driverExecution.maxRows",
         whole_number(0),
         1_000_000,
-        "An evaluation runs on the driver when no step of its plan is estimated to have more rows.",
+        "An evaluation runs on the driver only when no step of its plan is estimated to have more rows (a"
+        " prepared Spark SQL query: when it reads no more), and a job would not be sooner.",
     )
     driver_execution_threads: int = _key(
         "driverExecution.threads",
