@@ -41,7 +41,7 @@ CountedJoins = dict[tuple[int, frozenset[str]], tuple[int, int]]
 """Where rows are counted: cluster and relations of a join -> numbers of the plan and the operator."""
 
 
-# Rows are read at the first runs of plans in each state of the streams, then at every so many of their runs.
+# Rows are read at the first runs of plans, at the first one in each state of the streams, and at every so many of all.
 FIRST_COUNTED = 3
 COUNTED_EVERY = 8
 
@@ -68,14 +68,14 @@ class PlansInUse:
         >>> use = PlansInUse()
         >>> [run for run in range(1, 41) if use.ran(up_to_date=run < 20)]
         [1, 2, 3, 11, 19, 35]
-        >>> [run for run in range(1, 9) if use.ran(True, (run % 2,))]
-        [1, 2, 3, 4, 5, 6]
+        >>> [run for run in range(1, 9) if use.ran(True, (run % 3,))]
+        [1, 2, 3]
         """
         self.runs += 1
         self.uncounted += 1
         there = self._runs_in.keep(states, self._runs_in.get(states, 0) + 1)
         longest = COUNTED_EVERY if up_to_date else 2 * COUNTED_EVERY
-        if there > FIRST_COUNTED and self.uncounted < longest:
+        if self.runs > FIRST_COUNTED and there > 1 and self.uncounted < longest:
             return False
         self.uncounted = 0
         return True

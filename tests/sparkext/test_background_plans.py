@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adaptive import SwitchPolicy
 from sparkext.errors import StoppedQueryError
 from sparkext.runtime.join_orders import Rehearsed
 from tests.sparkext.test_adaptation import (
@@ -20,6 +21,7 @@ from tests.sparkext.test_adaptation import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -81,6 +83,31 @@ def test_where_rows_are_counted_is_known_before_rehearsed_plans_serve(
         settle(engine)
     others = [known for orders, known in rehearsed.items() if orders != before]
     assert others and all(others)
+    engine.close()
+
+
+def test_rows_are_counted_at_the_first_run_in_a_state(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    engine.switch_policy = SwitchPolicy(margin=1.0)  # the first plan stays
+    query, adaptation = adapted_by_cost(engine, "states")
+    (cluster,) = adaptation.clusters
+    told: list[tuple[int, int]] = []  # second, state
+    executed = cluster.follower.executed
+
+    def noted(counts: Iterable[object], *others: object) -> None:
+        counts = tuple(counts)
+        if counts:
+            told.append((second, cluster.follower.state))
+        executed(counts, *others)  # type: ignore[arg-type]
+
+    cluster.follower.executed = noted  # type: ignore[method-assign,assignment]
+    first: dict[int, int] = {}
+    for second in range(1, 40):
+        evaluate(engine, second)
+        settle(engine)
+        first.setdefault(cluster.follower.state, second)
+    assert len(first) > 1 and not query.history()
+    assert {(second, state) for state, second in first.items()} <= set(told)
     engine.close()
 
 
