@@ -80,6 +80,7 @@ class PlanFollower:
             catalogue.set_filter(name, estimator.statistics)
         self._cache = plan_cache(graph, catalogue, cost_model, prejoin, budget, bushy, placement)
         self._outdated = False
+        # Evaluations since costs were computed; enough of them when something was counted.
         self._faded = 0
         self._filters = (
             FollowedFilters(self._cache, learned)
@@ -110,7 +111,7 @@ class PlanFollower:
 
     @property
     def cache(self) -> PlanCache | PlacedPlanCache:
-        """The plan cache, under the statistics of now."""
+        """The plan cache, under the statistics of now; what was counted may have faded a little since."""
         if self._outdated:
             self._outdated = False
             self._took(self._cache.apply({}))
@@ -118,7 +119,7 @@ class PlanFollower:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether the plan cache has the costs of now; where times decide, they are computed when asked for."""
+        """Whether the plan cache knows of all news; where times decide, it is told when costs are asked for."""
         return not self._outdated
 
     def _took(self, touched: Touched) -> None:

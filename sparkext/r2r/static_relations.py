@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Relations that no query holds any more are kept for the next one that asks: the last ones asked for, so many at most,
-# and in this share of the JVM's memory.
+# and in this share of the JVM's memory, without the indexes that they have got since they were made.
 IDLE_RELATIONS = 256
 _IDLE_SHARE = 0.1
 
@@ -58,7 +57,7 @@ class StaticRelations:
         self._room = room
         self._sharing = sharing
         self._contents: weakref.WeakValueDictionary[object, _Held] = weakref.WeakValueDictionary()
-        self._recent: OrderedDict[object, _Held] = OrderedDict()
+        self._recent = Recent[object, _Held](IDLE_RELATIONS)
         self._idle_bytes = int(_IDLE_SHARE * room.memory_bytes())
         self._measures = Recent[object, int](_MEASURES)
         self._making = threading.RLock()  # plans are prepared in the background, too
@@ -120,14 +119,10 @@ class StaticRelations:
     def _keep(self, key: object, held: _Held) -> None:
         """Have a relation be the last that was asked for; those before it that are too many may go."""
         self._contents[key] = held
-        self._recent[key] = held
-        self._recent.move_to_end(key)
+        self._recent.keep(key, held)
         total = sum(other.bytes for other in self._recent.values())
-        while len(self._recent) > IDLE_RELATIONS or (
-            total > self._idle_bytes and len(self._recent) > 1
-        ):
-            _, gone = self._recent.popitem(last=False)
-            total -= gone.bytes
+        while total > self._idle_bytes and len(self._recent) > 1:
+            total -= self._recent.pop(next(iter(self._recent))).bytes
 
     def measured(self, key: object, measure: Callable[[], int]) -> int:
         """A number that tells of the static data, found once and kept until they change."""
