@@ -113,9 +113,12 @@ class PlanFollower:
     def cache(self) -> PlanCache | PlacedPlanCache:
         """The plan cache, under the statistics of now; what was counted may have faded a little since."""
         if self._outdated:
-            self._outdated = False
-            self._took(self._cache.apply({}))
+            self._refresh()
         return self._cache
+
+    def _refresh(self) -> None:
+        self._outdated, self._faded = False, 0
+        self._took(self._cache.apply({}))
 
     @property
     def up_to_date(self) -> bool:
@@ -232,6 +235,9 @@ class PlanFollower:
         began = self._clock()
         self._choice.executed(began, seconds)
         if counts := tuple(counts):
+            # What was learned is in the estimates that counts are compared with, or it would be learned twice.
+            if self._faded >= _FADED:
+                self._refresh()
             told = beside_estimates(counts, self.current, self.cache, self._filters, filters)
             self._catalogue.fold(told)
             self._faded = _FADED

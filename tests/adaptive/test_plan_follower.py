@@ -1,4 +1,5 @@
 import itertools
+import math
 import random
 
 import pytest
@@ -231,6 +232,19 @@ def test_counts_are_compared_with_what_was_expected_of_the_running_plan():
     now = follower.cache.expected_rows(follower.current)[part]
     assert now == pytest.approx(20 * expected, rel=0.15)
     assert follower.evaluation_seconds == pytest.approx(3.0)
+
+
+def test_counts_that_nobody_decides_about_do_not_add_up():
+    follower = PlanFollower(GRAPH, catalogue(10, 1e3), None, WITHOUT)
+    part = follower.current.left.left.relations
+    expected = follower.cache.expected_rows(follower.current)[part]
+    for _ in range(20):
+        # Off, but too little for anybody to ask for a decision: `observe` is not called.
+        follower.executed([OperatorCounts(part, 1.0, 1.4 * expected)])
+        for _ in range(7):
+            follower.executed([])
+    now = follower.cache.catalogue.corrections.factor(part)
+    assert now == pytest.approx(math.log(1.4), abs=0.12)
 
 
 def test_a_count_of_one_relation_without_filters_is_passed_over():
