@@ -38,9 +38,10 @@ SETTLED_AFTER = 12
 # What took this many times as long as the fastest order of a batch is not run there again.
 OUT_OF_REACH = 1.4
 
-# A plan that takes longer than this in the warm-up is not run again, and its first runs are given up then: some would
-# make more rows than memory holds.
+# A plan that takes longer than this in the warm-up, and so many times as long as the engine, is not run again, and its
+# first runs are given up then: some would make more rows than memory holds.
 TOO_LONG_MS = 2_500.0
+TOO_LONG_BESIDE = 8.0
 
 # A plan that the engine prepares meanwhile is waited for at most this long.
 PREPARED_SECONDS = 20.0
@@ -71,16 +72,13 @@ class Order:
     plans: CompiledPlans
     warm: dict[int, list[float]] = field(default_factory=dict)
     samples: dict[int, list[float]] = field(default_factory=dict)
+    slow: bool = False
+    """Whether it is not to be run again."""
 
     @property
     def name(self) -> str:
         """The order in one line."""
         return describe(self.plans.orders[0])
-
-    @property
-    def slow(self) -> bool:
-        """Whether it is not to be run again."""
-        return any(min(times) > TOO_LONG_MS for times in self.warm.values())
 
 
 @dataclass(frozen=True)
@@ -196,10 +194,10 @@ class StreamRace:
         table, _ = self._query.run_with(order.plans)
         return (time.perf_counter() - started) * 1e3, table
 
-    def _first_run(self, order: Order) -> float:
+    def _first_run(self, order: Order, longest: float) -> float:
         """The milliseconds of a run of plans that may take for ever; infinity where it was given up."""
         plans = order.plans
-        nanos = self._query._jvm.rehearse(plans.jvm, plans.slices, round(TOO_LONG_MS * 1e6))
+        nanos = self._query._jvm.rehearse(plans.jvm, plans.slices, round(longest * 1e6))
         plans.jvm.release()
         return nanos / 1e6 if nanos >= 0 else math.inf
 
@@ -243,7 +241,7 @@ class StreamRace:
         self._warm_round(orders, self._first_run)
         for bound in bounds:
             self._keep_hopeful(*bound)
-            self._warm_round(orders, *[lambda order: self._run_fixed(order)[0]] * WARM_RUNS)
+            self._warm_round(orders, *[lambda order, _: self._run_fixed(order)[0]] * WARM_RUNS)
         self._keep_hopeful(*HOPELESS)
 
     def _keep_hopeful(self, in_phase: float, in_all: float) -> None:
@@ -252,19 +250,25 @@ class StreamRace:
             for plan, order in self._orders.items()
             if not order.slow
         }
+        if not times:
+            raise BenchError(f"{self._kind.name}: every order took too long to be measured")
         kept = hopeful(list(times.values()), in_phase, in_all)
         chosen = {plan for plan, keep in zip(times, kept, strict=True) if keep}
         chosen |= set(self._adaptation.clusters[0].follower.kept) & set(self._orders)
         self._orders = {p: order for p, order in self._orders.items() if p in chosen}
         progress(f"  {self._kind.name}: {len(self._orders)} orders are left")
 
-    def _warm_round(self, orders: Iterable[PlanNode], *runs: Callable[[Order], float]) -> None:
+    def _warm_round(
+        self, orders: Iterable[PlanNode], *runs: Callable[[Order, float], float]
+    ) -> None:
         for phase in range(len(self._kind.phases)):
-            self._evaluate(phase)
+            longest = max(TOO_LONG_MS, TOO_LONG_BESIDE * self._evaluate(phase).ms)
             self._wait_for_preparation()
             for order in [self._orders[plan] for plan in orders if plan in self._orders]:
-                for run in () if order.slow else runs:
-                    order.warm.setdefault(phase, []).append(run(order))
+                if not order.slow:
+                    taken = order.warm.setdefault(phase, [])
+                    taken.extend(run(order, longest) for run in runs)
+                    order.slow = min(taken) > longest
 
     # -- measuring -------------------------------------------------------------------------------
 
