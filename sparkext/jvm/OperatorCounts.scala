@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
-import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them.
@@ -86,6 +86,7 @@ private[cqels] object OperatorCounts {
     case i: IndexedRelationExec => i.content.name
     case r: RowLeafExec => r.content.name
     case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
+    case j: BroadcastNestedLoopJoinExec => j.joinType.toString
     case f: FilterExec => f.condition.toString
     case own @ (_: PathSearchExec | _: OrderedSliceExec) => own.simpleString(25).dropWhile(_ != ' ').trim
     case _ => ""

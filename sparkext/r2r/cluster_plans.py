@@ -51,25 +51,33 @@ class ClusterSearch:
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given."""
+    """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given.
+
+    `contents` are the names of what its scans and pre-joined parts read, as operators show them; of a derived relation
+    there is none.
+    """
 
     label: str
     plan: PlanNode
     optimized: OptimizedPlan | None
     search: ClusterSearch | None = None
+    contents: Mapping[frozenset[str], str] = field(default_factory=dict, compare=False)
 
 
-def largest_step(plan: PlanNode) -> float:
-    """Estimated rows of the largest thing that executing a plan computes; what is only probed does not count.
+def largest_step(plan: PlanNode, rows: Mapping[frozenset[str], float] | None = None) -> float:
+    """Rows of the largest thing that executing a plan computes; what is only probed does not count.
 
-    >>> largest_step(Join(Scan("a", estimated_rows=5.0), Scan("b", estimated_rows=9.0), ("x",), "index",
-    ...     estimated_rows=7.0))
-    7.0
+    They are those in `rows`, by relations, or else the estimated ones.
+
+    >>> plan = Join(Scan("a", estimated_rows=5.0), Scan("b", estimated_rows=9.0), ("x",), "index", estimated_rows=7.0)
+    >>> largest_step(plan), largest_step(plan, {frozenset("ab"): 2.0})
+    (7.0, 5.0)
     """
+    own = (rows or {}).get(plan.relations, plan.estimated_rows)
     if not isinstance(plan, Join):
-        return plan.estimated_rows
+        return own
     computed = [plan.left] if plan.method == "index" else [plan.left, plan.right]
-    return max(plan.estimated_rows, *(largest_step(side) for side in computed))
+    return max(own, *(largest_step(side, rows) for side in computed))
 
 
 class ClusterPlanner:
@@ -105,6 +113,7 @@ class ClusterPlanner:
             self._places_by_cost(),
         )
         self._solutions: dict[str, Solutions] = {}
+        self._contents: dict[frozenset[str], str] = {}
         self._applied: set[str] = set()
 
     def _is_loose(self, leaf: Leaf) -> bool:
@@ -199,7 +208,7 @@ class ClusterPlanner:
         else:
             written = as_written(graph, catalogue, compiler.policy)
             plan = self._place(written, graph, catalogue)
-        compiler.choices.append(ClusterChoice(label, plan, chosen, search))
+        compiler.choices.append(ClusterChoice(label, plan, chosen, search, self._contents))
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
     def _place(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
@@ -231,15 +240,22 @@ class ClusterPlanner:
     def _build(self, plan: PlanNode) -> Solutions:
         match plan:
             case Scan():
-                return self._filter(self._leaf(plan.relation, plan.estimated_rows), plan.filters)
+                leaf = self._leaf(plan.relation, plan.estimated_rows)
+                return self._filter(self._named(plan, leaf), plan.filters)
             case Prejoined():
                 self._applied.update(plan.filters)
-                return self._prejoined(plan)
+                return self._named(plan, self._prejoined(plan))
             case Join():
                 left, right = self._build(plan.left), self._build(plan.right)
                 prepared = self._compiler.frames.prepared
                 joined = join(left, right, plan.estimated_rows, broadcast=prepared)
                 return self._filter(joined, plan.filters)
+
+    def _named(self, plan: PlanNode, solutions: Solutions) -> Solutions:
+        """Note what is read for a part of the plan, so that the rows that operators count can be laid over it."""
+        if solutions.content:
+            self._contents[plan.relations] = solutions.content
+        return solutions
 
     def _leaf(self, name: str, rows: float) -> Solutions:
         if name in self._solutions:

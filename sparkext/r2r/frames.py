@@ -106,7 +106,7 @@ class PreparedFrames:
         self, content: Any, variables: tuple[Variable, ...], names: list[str], rows: float
     ) -> Solutions:
         frame = self._room.frame(content, names, rows)
-        return Solutions(frame, variables, frozenset(variables), rows)
+        return Solutions(frame, variables, frozenset(variables), rows, str(content.name()))
 
 
 class StockFrames:

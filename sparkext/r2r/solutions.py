@@ -36,13 +36,15 @@ def column(variable: Variable) -> Column:
 class Solutions:
     """A bag of solution mappings: one BIGINT column a variable, null where unbound.
 
-    `certain` are the variables that are never null.
+    `certain` are the variables that are never null; `content` is the name of the one relation of ours that is read, as
+    operators show it, if that is known.
     """
 
     frame: DataFrame
     variables: tuple[Variable, ...]
     certain: frozenset[Variable]
     estimated_rows: float = field(default=0.0, compare=False)
+    content: str = field(default="", compare=False)
 
     @property
     def columns(self) -> dict[Variable, Column]:

@@ -21,7 +21,8 @@ from adaptive import (
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
-from sparkext.runtime.explanation import lay_over, operator_tree
+from sparkext.r2r.cluster_plans import largest_step
+from sparkext.runtime.executed_operators import lay_over, operator_tree
 from sparkext.runtime.followed_clusters import FollowedCluster
 from sparkext.runtime.join_orders import (
     CompiledPlans,
@@ -162,11 +163,14 @@ class Adaptation:
         up_to_date = all(cluster.follower.up_to_date for cluster in self.clusters)
         counted = use.ran(up_to_date, self.states)
         counts = self._counts(plans, use) if counted else {}
+        rows: dict[int, dict[frozenset[str], float]] = {}
         for cluster in self.clusters:
             found = counts.get(cluster.place, [])
             expected = (
                 cluster.follower.cache.expected_rows(cluster.follower.current) if found else {}
             )
+            if found:
+                rows[cluster.place] = expected | {count.relations: count.actual for count in found}
             for count in found:
                 known = expected.get(count.relations)
                 off = (
@@ -182,6 +186,8 @@ class Adaptation:
             self._slow_news |= follower.filters_changed
             if cluster.place not in self._observed:
                 cluster.follower.unchanged()
+        if rows:
+            self._place_anew(rows)
         self._observed.clear()
         if self._until_look:
             self._until_look -= 1
@@ -189,6 +195,22 @@ class Adaptation:
         if self._until_slow_news:
             self._until_slow_news -= 1
         self._reconsider |= self._slow_news and self._until_slow_news == 0
+
+    def _place_anew(self, rows: Mapping[int, Mapping[frozenset[str], float]]) -> None:
+        """Have the plans that run go on where so many rows, by cluster, are computed soonest: as a job, or here."""
+        largest, cost = 0.0, 0.0
+        now = {cluster.place: cluster.follower for cluster in self.clusters}
+        for place, choice in enumerate(self._plans.choices):
+            largest = max(largest, largest_step(choice.plan, rows.get(place)))
+            cost += now[place].cache.cost_of(choice.plan) if place in now else choice.plan.cost
+        before, place_now = self._plans.place, self._plans.rule.place(largest, cost)
+        if place_now != before:
+            self._plans.use.place = place_now
+            logger.info(
+                "plans run in %d slices (0: on the driver), no longer %d",
+                place_now.slices,
+                before.slices,
+            )
 
     def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
         if use.places is None:
@@ -209,11 +231,11 @@ class Adaptation:
         That may be done in any thread.
         """
         roots = [operator_tree(plan["operators"]) for plan in json.loads(plans.jvm.operators())]
+        all_laid = lay_over([(choice.plan, choice.contents) for choice in plans.choices], roots)
         places = {}
         for cluster in self.clusters:
-            plan = plans.orders[cluster.place]
-            laid = lay_over(plan, roots)
-            for node in _counted(plan):
+            laid = all_laid[cluster.place]
+            for node in _counted(plans.orders[cluster.place]):
                 if (at := laid.get(node_id(node.relations))) is not None:
                     places[cluster.place, node.relations] = (at[0], at[1].place)
         plans.use.places = places

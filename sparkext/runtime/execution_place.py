@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from adaptive import runs_sooner_on_driver
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.expressions import BuiltinCall
 from sparkext.language.support import expressions_of
@@ -46,6 +47,35 @@ def driver_refusal(settings: Settings, plans: Any) -> str | None:
         return "spark.cqels.driverExecution.enabled=false"
     refusal: str | None = plans.driverRefusal()
     return refusal
+
+
+@dataclass(frozen=True)
+class PlaceRule:
+    """What decides where plans run, beside the rows that they compute.
+
+    `refusal` says why the driver cannot run them, if so; `calls_here` that they make calls that are placed by cost,
+    which only the driver can. More than `most_rows` in one step are none for the driver.
+    """
+
+    refusal: str | None
+    needs: TextNeeds
+    calls_here: bool
+    most_rows: float
+    threads: int
+    slots: int
+    job_start: float
+
+    def place(self, largest: float, cost: float) -> Place:
+        """Where to run what computes so many rows in its largest step, and takes so many microseconds on one thread.
+
+        >>> rule = PlaceRule(None, TextNeeds(), False, 1e6, threads=2, slots=16, job_start=15_000.0)
+        >>> rule.place(1e4, cost=1e4).slices, rule.place(1e4, cost=1e6).slices, rule.place(1e7, cost=1e4).slices
+        (0, 16, 16)
+        """
+        sooner_here = largest <= self.most_rows and (
+            self.calls_here or runs_sooner_on_driver(cost, self.threads, self.slots, self.job_start)
+        )
+        return choose_place(self.refusal, self.needs, sooner_here, self.slots)
 
 
 def choose_place(refusal: str | None, needs: TextNeeds, sooner_here: bool, slots: int) -> Place:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adaptive import Join, PlanNode, Scan, explain, explain_choice, format_plan
-from adaptive.explain import node_id
+from adaptive import Join, explain, explain_choice, format_plan
 from adaptive.plan import describe
+from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
 from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
@@ -17,35 +17,8 @@ if TYPE_CHECKING:
     from sparkext.runtime.join_orders import CompiledPlans
     from sparkext.runtime.prepared_query import PreparedQuery
 
-_JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
 SHOWN_SWITCHES = 5
 SHOWN_VALUES = 3
-_PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild", "BroadcastExchange")
-
-
-@dataclass(frozen=True)
-class Operator:
-    """One executed operator: rows out in the last evaluation, None where Spark does not count them.
-
-    `seconds` is what its pipeline took, None inside one; `place` is its number in the listing, root first.
-    """
-
-    name: str
-    detail: str
-    rows: int | None
-    children: tuple[Operator, ...]
-    seconds: float | None = None
-    place: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, the same tree."""
-        return {
-            "operator": self.name,
-            "detail": self.detail,
-            "actual_rows": self.rows,
-            "seconds": self.seconds,
-            "children": [child.as_dict() for child in self.children],
-        }
 
 
 @dataclass(frozen=True)
@@ -109,9 +82,10 @@ def explain_query(
 ) -> Explanation:
     """Put a query's choices and counts together, with the plans that could run at once."""
     roots = [operator_tree(plan["operators"]) for plan in operators]
+    laid = lay_over([(choice.plan, choice.contents) for choice in choices], roots)
     shown = []
-    for choice in choices:
-        measured = counted_rows(choice.plan, roots)
+    for choice, operators_of_it in zip(choices, laid, strict=True):
+        measured = counted_rows(operators_of_it)
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
             shown.append(
@@ -154,79 +128,6 @@ def explain_query(
             "spark_plan": spark_plan,
         }
     )
-
-
-def counted_rows(plan: PlanNode, roots: Sequence[Operator]) -> dict[str, dict[str, float]]:
-    """What executed operators counted for the parts of a join order, by node id; empty where none fits it."""
-    measured: dict[str, dict[str, float]] = {}
-    for node, (_, operator) in lay_over(plan, roots).items():
-        if operator.rows is not None:
-            measured[node] = {"actual_rows": float(operator.rows)}
-        if operator.seconds is not None:
-            measured.setdefault(node, {})["seconds"] = operator.seconds
-    return measured
-
-
-def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
-    """The tree of a listing root first, each row (depth, name, detail, rows, nanoseconds)."""
-
-    def build(place: int) -> tuple[Operator, int]:
-        depth, name, detail, count, nanos = rows[place]
-        children = []
-        after = place + 1
-        while after < len(rows) and rows[after][0] > depth:
-            child, after = build(after)
-            children.append(child)
-        counted = None if count < 0 else count
-        seconds = None if nanos < 0 else nanos / 1e9
-        return Operator(name, detail, counted, tuple(children), seconds, place), after
-
-    return build(0)[0]
-
-
-Laid = dict[str, tuple[int, Operator]]
-"""Node id of a chosen order -> the number of the executed plan and the operator that gives the node's rows."""
-
-
-def lay_over(plan: PlanNode, roots: Sequence[Operator]) -> Laid:
-    """Find a chosen order among the operators of executed plans; empty where it is not there."""
-    if isinstance(plan, Join):
-        for number, root in enumerate(roots):
-            for top in _subtrees(root):
-                found: dict[str, Operator] = {}
-                if _match(plan, top, found):
-                    return {node: (number, operator) for node, operator in found.items()}
-    return {}
-
-
-def _subtrees(root: Operator) -> list[Operator]:
-    return [root, *(tree for child in root.children for tree in _subtrees(child))]
-
-
-def _match(plan: PlanNode, operator: Operator, found: dict[str, Operator]) -> bool:
-    """Lay a chosen order over executed operators of the same shape, noting which gives the rows of each part."""
-    filtered: Operator | None = None
-    seconds = operator.seconds
-    while operator.name not in _JOINS and len(operator.children) == 1:
-        if seconds is None:
-            seconds = operator.seconds
-        if operator.name == "Filter" and filtered is None:
-            filtered = operator
-        elif operator.name not in (*_PASSED, "Filter"):
-            break
-        operator = operator.children[0]
-    if isinstance(plan, Join):
-        if operator.name not in _JOINS or len(operator.children) != 2:
-            return False
-        left, right = operator.children
-        if not (_match(plan.left, left, found) and _match(plan.right, right, found)):
-            return False
-        found[node_id(plan.relations)] = replace(filtered or operator, seconds=seconds)
-        return True
-    if operator.name in ("RelationScan", "IndexedRelation", "RowScan", "IndexedRows"):
-        found[node_id(plan.relations)] = filtered or operator
-        return True
-    return isinstance(plan, Scan)  # a derived relation: its own joins are matched by themselves
 
 
 def _indented(text: str) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 from adaptive import PlanNode
 from adaptive.recent import Recent
 from sparkext.history_plot import orders_of
-from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
 from sparkext.r2r.query_plans import QueryFrames
 from sparkext.runtime.delta_plans import DeltaPlans
-from sparkext.runtime.execution_place import Place
+from sparkext.runtime.execution_place import Place, PlaceRule
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +51,14 @@ _STATES = 32
 
 @dataclass
 class PlansInUse:
-    """What stays known of plans while others run: how often they ran, and where they count rows."""
+    """What stays known of plans while others run: how often and where they ran, and where they count rows."""
 
     runs: int = 0
     uncounted: int = 0
     """Runs since rows were read."""
     places: CountedJoins | None = None
+    place: Place | None = None
+    """Where they run; None before that was asked for."""
     _runs_in: Recent[tuple[int, ...], int] = field(default_factory=lambda: Recent(_STATES))
 
     def ran(self, up_to_date: bool, states: tuple[int, ...] = ()) -> bool:
@@ -85,7 +87,7 @@ class PlansInUse:
 class CompiledPlans:
     """A query compiled for some join orders; `jvm` holds its plans, `seconds` is what making them took.
 
-    `place` says where they run; with `delta` plans, instants are evaluated by these, on the driver; else it says why
+    `rule` decides where they run; with `delta` plans, instants are evaluated by these, on the driver; else it says why
     not.
     """
 
@@ -94,7 +96,7 @@ class CompiledPlans:
     choices: tuple[ClusterChoice, ...]
     jvm: Any
     seconds: float
-    place: Place
+    rule: PlaceRule
     delta: DeltaPlans | str = ""
     use: PlansInUse = field(default_factory=PlansInUse, compare=False)
 
@@ -102,6 +104,14 @@ class CompiledPlans:
     def shown(self) -> tuple[str, ...]:
         """The orders in one line each."""
         return orders_of(self.orders)
+
+    @property
+    def place(self) -> Place:
+        """Where the plans run: as rows were counted last, and before that as they were expected."""
+        if self.use.place is None:
+            largest = max((largest_step(choice.plan) for choice in self.choices), default=0.0)
+            self.use.place = self.rule.place(largest, sum(c.plan.cost for c in self.choices))
+        return self.use.place
 
     @property
     def slices(self) -> int:

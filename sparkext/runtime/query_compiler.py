@@ -6,7 +6,7 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adaptive import FilterEstimator, FilterStatistics, runs_sooner_on_driver
+from adaptive import FilterEstimator, FilterStatistics
 from sparkext.language.expressions import Expression
 from sparkext.language.query import Query
 from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
@@ -22,10 +22,9 @@ from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
 from sparkext.runtime.execution_place import (
-    Place,
+    PlaceRule,
     TextNeeds,
     check_texts,
-    choose_place,
     driver_refusal,
 )
 from sparkext.runtime.join_orders import CompiledPlans, Orders
@@ -82,10 +81,10 @@ class QueryCompiler:
             if isinstance(delta, str) and self._engine.settings.enabled:
                 plans.warm()
         choices = tuple(compiler.choices)
-        place = self._choose_place(choices, plans, delta)
+        rule = self._place_rule(choices, plans, delta)
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
-        return CompiledPlans(orders, frames, choices, plans, seconds, place, delta)
+        return CompiledPlans(orders, frames, choices, plans, seconds, rule, delta)
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
         """The JVM's plans: of the query, and of the stages that are computed before it."""
@@ -168,22 +167,23 @@ class QueryCompiler:
         known = self.learned.get((place, condition))
         return None if known is None else known.statistics
 
-    def _choose_place(
+    def _place_rule(
         self, choices: Sequence[ClusterChoice], plans: Any, delta: DeltaPlans | str
-    ) -> Place:
+    ) -> PlaceRule:
         engine = self._engine
-        settings, slots = engine.settings, engine.parallelism
+        settings = engine.settings
         refusal = driver_refusal(settings, plans)
         needs = TextNeeds()
         # Executors in this process have its dictionary; deltas are evaluated here, whatever the other plans need.
         if engine.room.executors_apart and isinstance(delta, str):
             needs = TextNeeds.of(plans)
             check_texts(refusal, needs, self._query.pattern)
-        largest = max((largest_step(choice.plan) for choice in choices), default=0.0)
-        cost = sum(choice.plan.cost for choice in choices)
-        sooner_here = largest <= settings.driver_execution_max_rows and (
-            # Calls that are placed by cost can be made on the driver only.
-            any(choice.search is not None and choice.search.priced for choice in choices)
-            or runs_sooner_on_driver(cost, engine.threads, slots, engine.costs.job_start)
+        return PlaceRule(
+            refusal,
+            needs,
+            any(choice.search is not None and choice.search.priced for choice in choices),
+            settings.driver_execution_max_rows,
+            engine.threads,
+            engine.parallelism,
+            engine.costs.job_start,
         )
-        return choose_place(refusal, needs, sooner_here, slots)

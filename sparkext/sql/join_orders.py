@@ -101,6 +101,15 @@ def names_of(graph: Graph) -> list[str]:
     return [relation["name"] for relation in graph["relations"]]
 
 
+def label_of(name: str) -> str:
+    """What an input of a cluster reads, from its name.
+
+    >>> label_of("2:readings")
+    'readings'
+    """
+    return name.partition(":")[2]
+
+
 def written_order(graph: Graph) -> PlanNode:
     """The inputs as written, from the first live one on, but for cross products that can be avoided.
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,16 @@ from adaptive import Join, OperatorCounts, explain, explain_choice
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.errors import PreparationError, RunError
-from sparkext.runtime.explanation import Explanation, counted_rows, operator_tree
+from sparkext.runtime.executed_operators import (
+    Laid,
+    Operator,
+    counted_rows,
+    lay_over,
+    operator_tree,
+    scanned,
+)
+from sparkext.runtime.explanation import Explanation
+from sparkext.sql.join_orders import label_of
 from sparkext.sql.order_choice import Choice, OrderChoice, OrderSwitch
 
 if TYPE_CHECKING:
@@ -47,6 +56,7 @@ class PreparedSql:
         self._closed = False
         self._background: threading.Thread | None = None
         self._ready: tuple[Choice, float | None] | None = None
+        self._ran: Choice | None = None
         try:
             with room.lock:
                 self._jvm = room.jvm.prepare(query._jdf)
@@ -83,12 +93,15 @@ class PreparedSql:
             return DataFrame(self._call(self._jvm.frame), self._room.spark)
 
     def _call(self, run: Callable[[str], Any]) -> Any:
+        choice, self._ran = self._choice.current, None
         try:
-            return run(self._choice.current.key)
+            result = run(choice.key)
         except Py4JJavaError as error:
             raise RunError(_message(error)) from error
         except PySparkException as error:
             raise RunError(str(error)) from error
+        self._ran = choice
+        return result
 
     def _reconsider(self) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""
@@ -110,18 +123,35 @@ class PreparedSql:
             self._background.start()
 
     def _counts(self) -> dict[int, list[OperatorCounts]]:
-        """What the last run counted for the joins of each cluster."""
-        listing = json.loads(self._jvm.operators())
-        roots = [operator_tree(listing)] if listing else []
+        """What the last run counted for the joins of each cluster, if it ran in the current order."""
         found: dict[int, list[OperatorCounts]] = {}
-        for place, plan in enumerate(self._choice.current.plans):
-            counted = counted_rows(plan, roots)
+        laid = self._laid(self._operators())
+        for place, (plan, operators) in enumerate(
+            zip(self._choice.current.plans, laid, strict=True)
+        ):
+            counted = counted_rows(operators)
             for node in walk(plan):
                 rows = counted.get(node_id(node.relations), {}).get("actual_rows")
                 if isinstance(node, Join) and rows is not None:
                     counts = OperatorCounts(node.relations, estimated=rows, actual=rows)
                     found.setdefault(place, []).append(counts)
         return found
+
+    def _operators(self) -> list[Operator]:
+        listing = json.loads(self._jvm.operators())
+        return [operator_tree(listing)] if listing else []
+
+    def _laid(self, roots: Sequence[Operator]) -> list[Laid]:
+        """The orders of now over the operators of the last run; over none where that was in another order."""
+        choice = self._choice.current
+        read = scanned(roots)
+        plans = []
+        for plan in choice.plans:
+            names = {name: label_of(name) for name in plan.relations}
+            # What no scan reads by itself is derived: a grouped view, say.
+            contents = {frozenset({n}): label for n, label in names.items() if label in read}
+            plans.append((plan, contents))
+        return lay_over(plans, roots if self._ran is choice else ())
 
     def _prepare(self, choice: Choice) -> None:
         began = time.perf_counter()
@@ -144,12 +174,14 @@ class PreparedSql:
         """Join orders with estimates and reasons, and the operators with the rows of the last run."""
         with self._room.lock:
             self._check_open()
-            rows = json.loads(self._jvm.operators())
-            roots = [operator_tree(rows)] if rows else []
+            roots = self._operators()
+            laid = self._laid(roots)
             choice = self._choice.current
             shown = []
-            for plan, found in zip(choice.plans, self._choice.explained, strict=True):
-                counted = counted_rows(plan, roots)
+            for plan, found, operators in zip(
+                choice.plans, self._choice.explained, laid, strict=True
+            ):
+                counted = counted_rows(operators)
                 if found is None:
                     shown.append(
                         {

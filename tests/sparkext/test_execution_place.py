@@ -110,3 +110,25 @@ def test_a_query_that_cannot_have_its_texts_is_refused_at_once(engine: Engine) -
         engine.select(f"SELECT ?s {{ ?s <{E}name> ?n FILTER(STRLEN(?n) = 3) }}")
     engine.room.executors_apart = False
     register(engine, f'{BODY} FILTER(REGEX(?n, "a"))')
+
+
+def test_a_query_goes_where_the_rows_of_now_are_best_computed(engine: Engine) -> None:
+    engine.room.executors_apart = False
+    change(engine, driver_execution_max_rows=500)
+    query = register(engine, BODY)
+    assert query.execution.startswith("Spark job of"), (
+        "many sightings are expected of half a minute"
+    )
+    stream = engine.stream(f"{E}s")
+    crowds = [2, 3, 2_000, 2_000, *[1] * 20]
+    places = []
+    for second, people in enumerate(crowds, 1):
+        there = [(f"{E}{x}", f"{E}at", f"{E}y{n}") for n in range(people) for x in "ab"]
+        stream.push(there, second * 40_000)
+        engine.advance_to(second * 40_000)
+        assert query.last_answers is not None
+        assert len(query.last_answers) == 2 * people
+        places.append(query.execution.startswith("Spark job of"))
+    # Rows are counted at first and now and then; what they say holds from the next evaluation on.
+    assert places[:4] == [False, False, True, True]
+    assert not places[-1]

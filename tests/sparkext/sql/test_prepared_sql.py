@@ -233,3 +233,44 @@ def test_runs_leave_no_files_behind(engine: Engine) -> None:
     assert set(Path(engine.room.scratch).iterdir()) == before
     assert [table.num_rows for table in tables] == [0, 0, 0, 1, 2]
     query.close()
+
+
+def test_rows_are_shown_beside_the_order_that_counted_them(engine: Engine) -> None:
+    for name, count in (("mine_few", 3), ("mine_many", 60), ("mine_other", 40)):
+        engine.live_view(name, "k BIGINT").replace([(n % 20,) for n in range(count)])
+    query = engine.prepare(
+        "SELECT f.k, o.k AS other FROM mine_few f JOIN mine_many m ON f.k = m.k"
+        " LEFT JOIN mine_other o ON o.k = f.k"
+    )
+    assert query.run().num_rows == 18
+    [choice] = query.explain().data["choices"]
+    assert sorted(choice["join_order"]) == ["0:mine_few", "1:mine_many"]
+    assert choice["plan"]["actual_rows"] == 9
+    query.close()
+
+
+def test_counts_of_another_order_teach_nothing(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = engine.live_view("again", "a BIGINT, b BIGINT")
+    view.replace([(n % 7, n % 5) for n in range(30)])
+    query = engine.prepare(
+        "SELECT x.a FROM again x JOIN again y ON x.a = y.b JOIN again z ON y.a = z.b"
+    )
+    query.run()
+    choice = query._choice
+    rivals = [rival.plan for rival in choice._followers[0].cache.optimized().considered]
+    other = choice._choice([rivals[0]])
+    assert other.key != choice.current.key
+    told: list[bool] = []
+    monkeypatch.setattr(type(choice), "counted", lambda _, counts: told.append(bool(counts)))
+    # Another order is ready, and what the view holds has changed: all of it is the same relation, only rows tell.
+    query._jvm.prepare(other.key)
+    query._ready = (other, 0.1)
+    view.replace([(n % 7, n % 5) for n in range(60)])
+    query.run()
+    view.replace([(n % 7, n % 5) for n in range(120)])
+    query.run()
+    assert told == [False, True]
+    query.wait()
+    query.close()
