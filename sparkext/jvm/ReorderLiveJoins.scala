@@ -104,10 +104,13 @@ private[cqels] object LiveClusters {
   }
 }
 
-/** Lets `adaptive` order the inner joins of an ordinary query that reads a live view; any other plan stays the same object. */
+/** Lets `adaptive` order the inner joins of an ordinary query that reads a live view; any other plan stays the same object.
+ *
+ *  So does one that reads a stream: what the operators of one micro-batch keep is found by those of the next by their place.
+ */
 case class ReorderLiveJoins(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (ReorderLiveJoins.isSuspended || !plan.exists(readsView) || !enabled) plan
+    if (ReorderLiveJoins.isSuspended || plan.isStreaming || !plan.exists(readsView) || !enabled) plan
     else {
       val most = conf.autoBroadcastJoinThreshold
       val ordered = LiveClusters.rewrite(plan, right => right.stats.sizeInBytes <= most) { (_, cluster) =>

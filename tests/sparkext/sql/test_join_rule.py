@@ -17,6 +17,8 @@ from tests.sparkext.sql.query_shapes import SHAPES
 from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkext.engine import Engine
@@ -171,6 +173,42 @@ def test_a_slow_answer_is_not_waited_for(spark: SparkSession) -> None:
     assert time.monotonic() < release
     release = 0
     engine.close()
+
+
+def test_plans_that_read_a_stream_stay(
+    views: None, spark: SparkSession, advisor: Any, tmp_path: Path
+) -> None:
+    scripted = Scripted("[[2, 1], 0]")
+    advisor(scripted)
+    streams = {}
+    for name, columns in (("a", "k BIGINT, x BIGINT"), ("b", "k BIGINT, v BIGINT")):
+        rows = spark.createDataFrame([(1, 7), (2, 8)], columns)
+        rows.coalesce(1).write.json(str(tmp_path / name))
+        streams[name] = spark.readStream.schema(columns).json(str(tmp_path / name))
+
+    def run(writer: Any) -> Any:
+        writer = writer.option(
+            "checkpointLocation", str(tmp_path / str(len(list(tmp_path.iterdir()))))
+        )
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query
+
+    joined = streams["a"].join(streams["b"], "k").join(spark.table("rule_few"), "v")
+    query = run(joined.writeStream.format("memory").queryName("rule_streams"))
+    plan = query._jsq.explainInternal(True)
+    assert "RowRelation rule_few" in plan
+    assert scripted.asked == [], "the state of a join of streams belongs to its place in the plan"
+    assert [tuple(row) for row in spark.table("rule_streams").collect()] == [(7, 1, 7, "seven")]
+
+    def batch(rows: DataFrame, _: int) -> None:
+        rows.createOrReplaceTempView("rule_batch")
+        text = TEXT.replace("rule_a", "rule_batch")
+        orders.append(order(rows.sparkSession.sql(text)))
+
+    orders: list[list[str]] = []
+    run(streams["a"].writeStream.foreachBatch(batch))
+    assert orders == [["rule_few", "rule_b"]], "a batch by itself is no stream"
 
 
 def test_ordinary_plans_are_the_same_objects(
