@@ -19,7 +19,8 @@ import org.apache.spark.sql.types.StructType
 /** A Spark SQL query over live views: optimised once, with a physical plan for each join order that was wanted.
  *
  *  An order's key is its own text: JSON with one order a cluster (see [[JoinOrderAdvisor]]), null where joins stay as Spark
- *  ordered them. At most `capacity` orders are kept, the ones used least recently go first.
+ *  ordered them. At most `capacity` orders are kept, the ones used least recently go first; the one in use and the one made
+ *  last stay.
  */
 final class PreparedRows(
     session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
@@ -43,9 +44,8 @@ final class PreparedRows(
   })
   private val clusters: Seq[JoinCluster] = base.toSeq.flatMap(LiveClusters.of)
 
-  private val orders = new java.util.LinkedHashMap[String, RowPlan](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[String, RowPlan]): Boolean = size > capacity
-  }
+  private val orders = new java.util.LinkedHashMap[String, RowPlan](16, 0.75f, true)
+  private var inUse: String = _ // the order that runs or ran last, before the first run the first one; guarded by `orders`
 
   /** The live rows that it reads, by name as "name=rows", one a line: what a change of order depends on. */
   private val views: Seq[LiveRows] = {
@@ -66,21 +66,40 @@ final class PreparedRows(
   def knows(order: String): Boolean = orders.synchronized(orders.containsKey(order))
 
   /** Makes and compiles the plan of an order; may run beside `run`. */
-  def prepare(order: String): Unit = if (!knows(order)) {
-    val plan: RowPlan = base match {
-      case None => new UnpreparedRowPlan(session, analyzed, unprepared.get)
-      case Some(tree) =>
-        val wanted = JoinOrders.readAll(order)
-        val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
-          wanted.lift(number).flatten.map { o =>
-            if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
-            o
-          }
-        }
-        new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
+  def prepare(order: String): Unit = planOf(order)
+
+  private def planOf(order: String): RowPlan = {
+    val known = orders.synchronized(orders.get(order))
+    if (known != null) known
+    else {
+      val plan = make(order)
+      plan.warm()
+      keep(order, plan)
+      plan
     }
-    plan.warm()
-    orders.synchronized(orders.put(order, plan))
+  }
+
+  private def keep(order: String, plan: RowPlan): Unit = orders.synchronized {
+    orders.put(order, plan)
+    if (inUse == null) inUse = order
+    val eldest = orders.keySet.iterator
+    while (orders.size > capacity && eldest.hasNext) {
+      val other = eldest.next()
+      if (other != inUse && other != order) eldest.remove()
+    }
+  }
+
+  private def make(order: String): RowPlan = base match {
+    case None => new UnpreparedRowPlan(session, analyzed, unprepared.get)
+    case Some(tree) =>
+      val wanted = JoinOrders.readAll(order)
+      val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
+        wanted.lift(number).flatten.map { o =>
+          if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
+          o
+        }
+      }
+      new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
   }
 
   /** Runs the plan of an order and leaves the answers in a file: {"path", "rows", "ns", "place"}. */
@@ -104,8 +123,8 @@ final class PreparedRows(
   }
 
   private def execute(order: String, consume: InternalRow => Unit): Unit = {
-    prepare(order)
-    val plan = orders.synchronized(orders.get(order))
+    orders.synchronized { inUse = order }
+    val plan = planOf(order)
     used = plan
     val read = if (plan.refusal == null) plan.rowsRead else Long.MaxValue
     if (read <= maxDriverRows) {

@@ -142,6 +142,30 @@ def test_a_window_is_looked_up_rather_than_read(engine: Engine) -> None:
     window = engine.live_view("kept", "k BIGINT, t BIGINT", time_column="t", width="1h")
     now = engine.live_view("few", "k BIGINT")
     window.append([(i, i) for i in range(2_000)])
+def test_the_running_plan_stays_while_another_is_prepared(spark: SparkSession) -> None:
+    with settings(spark, {"spark.cqels.planCache.size": "1"}):
+        engine = sparkext.Engine(spark)
+    for name in "abc":
+        engine.live_view(f"one_{name}", "k BIGINT").replace([(1,), (2,)])
+    query = engine.prepare(
+        "SELECT a.k FROM one_a a JOIN one_b b ON a.k = b.k JOIN one_c c ON c.k = b.k"
+    )
+    running = query._choice.current.key
+    orders = ("[[[0, 1], 2]]", "[[[1, 2], 0]]", "[[[2, 0], 1]]")
+    one, other = [order for order in orders if order != running][:2]
+    kept = query._jvm.knows
+    query._jvm.prepare(one)  # before the first run
+    assert kept(running) and kept(one)
+    assert query.run().num_rows == 2
+    assert kept(running) and kept(one), "the run has not made its plan again"
+    query._jvm.prepare(other)
+    assert kept(running) and kept(other) and not kept(one)
+    query._jvm.frame(other)
+    query._jvm.prepare(one)
+    assert kept(other) and kept(one) and not kept(running)
+    engine.close()
+
+
     now.replace([(7,), (8,)])
     query = engine.prepare("SELECT f.k, w.t FROM kept w JOIN few f ON f.k = w.k")
     assert sorted(query.run()["t"].to_pylist()) == [7, 8]
