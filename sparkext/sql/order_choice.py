@@ -121,10 +121,12 @@ class OrderChoice:
             if decision.kind != "stay":
                 plans[place] = decision.plan
         wanted = self._choice(plans)
-        if wanted.key == self.current.key:
+        if wanted.plans == self.current.plans:
             return None
-        if ready(wanted.key):
-            self.switch(wanted)
+        # Plans that differ in methods alone are one plan to the JVM. Followers that ask for what is there must be told
+        # so: while they wait for it, they ask for nothing else.
+        if wanted.key == self.current.key or ready(wanted.key):
+            self.prepared(wanted, 0.0)
             return None
         return wanted
 
