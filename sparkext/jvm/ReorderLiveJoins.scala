@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import java.util.concurrent.{Callable, ExecutorService, Executors, TimeUnit}
+import java.util.concurrent.{Callable, ExecutorService, Executors, Future, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -21,16 +21,19 @@ trait JoinOrderAdvisor {
   def advise(graph: String): String
 }
 
-/** Asks an advisor within a time limit; null is no advice, for whatever reason. */
+/** Asks an advisor within a time limit; no advice, for whatever reason, is None. Nothing is asked while an answer is overdue. */
 final class JoinOrderAdvice(timeoutMs: Long) extends Logging {
   @volatile private var advisor: JoinOrderAdvisor = _
   @volatile private var warned = false
+  @volatile private var overdue: Future[String] = _
 
   def setAdvisor(asked: JoinOrderAdvisor): Unit = advisor = asked
 
   def order(cluster: JoinCluster): Option[JoinOrder] = {
     val asked = advisor
-    if (asked == null) None
+    val late = overdue
+    // A thread that waits for Python cannot be ended: there must not be one for each query while Python hangs.
+    if (asked == null || late != null && !late.isDone) None
     else {
       val question = JoinOrderAdvice.threads.submit(new Callable[String] { override def call(): String = asked.advise(cluster.describe()) })
       try {
@@ -39,7 +42,7 @@ final class JoinOrderAdvice(timeoutMs: Long) extends Logging {
         Some(order)
       } catch {
         case NonFatal(failure) =>
-          question.cancel(true)
+          if (!question.isDone) overdue = question
           complain(failure)
           None
       }

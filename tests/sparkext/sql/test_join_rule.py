@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -172,6 +173,30 @@ def test_a_slow_answer_is_not_waited_for(spark: SparkSession) -> None:
     assert len(scripted.asked) == 1
     assert time.monotonic() < release
     release = 0
+    engine.close()
+
+
+def test_nothing_is_asked_while_an_answer_is_overdue(spark: SparkSession) -> None:
+    with settings(spark, {"spark.cqels.sql.planTimeout": "50ms"}):
+        engine = sparkext.Engine(spark)
+    for name, columns in (("a", "k BIGINT"), ("b", "k BIGINT, v BIGINT"), ("few", "v BIGINT")):
+        engine.live_view(f"hung_{name}", columns)
+    answered = threading.Event()
+
+    def hang() -> str:
+        answered.wait(60)
+        return "[[2, 1], 0]"
+
+    scripted = Scripted(hang)
+    engine._sql_room().jvm.setAdvisor(scripted)
+    text = "SELECT a.k FROM hung_a a JOIN hung_b b ON a.k = b.k JOIN hung_few c ON c.v = b.v"
+    for _ in range(4):
+        assert order(spark.sql(text)) == ["hung_a", "hung_b", "hung_few"]
+    assert len(scripted.asked) == 1
+    answered.set()
+    until = time.monotonic() + 60
+    while order(spark.sql(text)) != ["hung_few", "hung_b", "hung_a"]:
+        assert time.monotonic() < until, "it is asked again after the answer"
     engine.close()
 
 
