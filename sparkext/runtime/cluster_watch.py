@@ -71,10 +71,10 @@ class ClusterWatch:
                 content = self._contents.static(other_leaf)
                 columns = _places(other_leaf, shared)
                 content.makeIndexOn(columns)
-                self.measures.addStatic(
-                    self._contents.window(leaf), _places(leaf, shared), content, columns
-                )
+                window = self._contents.window(leaf)
+                # First: as soon as the JVM has the pair it may tell an evaluation of it, and it tells once.
                 self._pairs.append((name, other))
+                self.measures.addStatic(window, _places(leaf, shared), content, columns)
 
     def read(self, told: Sequence[float]) -> tuple[dict[str, RelationStatistics], Matches]:
         """What the JVM's numbers say: statistics of the windows, and rows of joins of two relations."""
