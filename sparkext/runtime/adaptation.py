@@ -259,10 +259,19 @@ class Adaptation:
             orders = self._failed.popleft()
             if self._wanted == orders:
                 self._wanted = None
-            # Which cluster's order it was that failed is not known; those in use are not to blame.
-            for cluster in self.clusters:
-                if orders[cluster.place] != cluster.follower.current:
-                    cluster.follower.failed(orders[cluster.place])
+            # The orders in use are not to blame.
+            changed = [c for c in self.clusters if orders[c.place] != c.follower.current]
+            for cluster in changed:
+                plan = orders[cluster.place]
+                if len(changed) == 1:
+                    cluster.follower.failed(plan)
+                elif plan in cluster.follower.kept:
+                    cluster.follower.prepared(plan, 0.0)
+                else:
+                    # Which of several it was that failed is seen where each is made by itself.
+                    tried = list(self._plans.orders)
+                    tried[cluster.place] = plan
+                    self.orders.prepare(tuple(tried), self._is_ready, self._failed.append)
             self._reconsider = True
         while self._ready:
             plans, seconds, rehearsed = self._ready.popleft()
