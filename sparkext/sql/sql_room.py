@@ -49,7 +49,7 @@ class SqlRoom:
             settings.driver_execution_max_rows if on_driver else -1,
             settings.plan_cache_size,
         )
-        if settings.enabled and settings.adaptive_enabled:
+        if settings.enabled and order_policy.adaptive:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
             self.jvm.setAdvisor(JoinOrderAdvisor())
 

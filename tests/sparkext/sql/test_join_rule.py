@@ -176,6 +176,21 @@ def test_a_slow_answer_is_not_waited_for(spark: SparkSession) -> None:
     engine.close()
 
 
+@pytest.mark.parametrize("off", [None, "adaptive.enabled", "statistics.enabled"])
+def test_python_is_not_asked_where_orders_do_not_follow(
+    spark: SparkSession, off: str | None
+) -> None:
+    with settings(spark, {} if off is None else {f"spark.cqels.{off}": "false"}):
+        engine = sparkext.Engine(spark)
+    engine.live_view("off_a", "k BIGINT").replace([(i % 5,) for i in range(300)])
+    engine.live_view("off_b", "k BIGINT, v BIGINT").replace([(i % 5, i) for i in range(300)])
+    engine.live_view("off_few", "v BIGINT").replace([(7,)])
+    text = "SELECT a.k FROM off_a a JOIN off_b b ON a.k = b.k JOIN off_few c ON c.v = b.v"
+    first = {"off_b", "off_few"} if off is None else {"off_a", "off_b"}
+    assert first_join(spark.sql(text)) == first
+    engine.close()
+
+
 def test_nothing_is_asked_while_an_answer_is_overdue(spark: SparkSession) -> None:
     with settings(spark, {"spark.cqels.sql.planTimeout": "50ms"}):
         engine = sparkext.Engine(spark)
