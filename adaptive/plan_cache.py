@@ -51,8 +51,8 @@ class PlanCache:
     """The cheapest plan of a query graph under a catalogue that changes.
 
     Takes what `optimize` takes and finds what it finds. A graph beyond the budget (or of more than
-    62 relations) has no table: it is searched greedily and anew after each change. The catalogue
-    may also be changed from outside; the next `apply` sees it. `calls` has what expensive filters
+    62 relations) has no table: it is searched greedily, and anew when `apply` finds something changed.
+    The catalogue may also be changed from outside; the next `apply` sees it. `calls` has what expensive filters
     cost where a plan of the table applies them; greedy searches and `cost_of` do without. With
     `bounded`, a graph beyond the budget has a table of the parts that `bounded_pairs` names and of
     those of the greedy plan of the time when it was made.
@@ -147,6 +147,7 @@ class PlanCache:
         self._forget()
         self._known_plans.clear()
         self._known_rows = None
+        self._searched_with = self.catalogue.known(self.graph)
         if self._bounded and not self._is_exact:
             self._pairs = self._some_pairs()
         if self._pairs is None:
@@ -183,7 +184,8 @@ class PlanCache:
         self.catalogue.fold(observed)
         reach = self.update_mapping(changed)
         if self._pairs is None:
-            return self._rebuild()
+            known = self.catalogue.known(self.graph)
+            return Touched() if known == self._searched_with else self._rebuild()
         if reach is None:
             return Touched()
         if reach.static and self._prejoins_changed():

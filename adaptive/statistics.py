@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.expensive_calls import FilterStatistics
-from adaptive.query_graph import ColumnStatistics, Relation, RelationKind, RelationStatistics
+from adaptive.query_graph import (
+    ColumnStatistics,
+    QueryGraph,
+    Relation,
+    RelationKind,
+    RelationStatistics,
+)
 from adaptive.stream_states import StreamStates
 
 _UNSEEN = FilterStatistics()
@@ -224,6 +230,22 @@ class Catalogue:
     def tick(self) -> None:
         """One evaluation has passed: what operators counted before counts for a little less."""
         self.corrections.tick()
+
+    def known(self, graph: QueryGraph) -> tuple[object, ...]:
+        """All that estimates of a query graph are made of: equal to what it was where none of it has changed.
+
+        >>> catalogue = Catalogue({"now": RelationStatistics(100.0, {})})
+        >>> graph = QueryGraph((Relation("now", ("room",), RelationKind.WINDOW),))
+        >>> before = catalogue.known(graph)
+        >>> catalogue.observe("now", 100)
+        >>> unchanged = catalogue.known(graph) == before
+        >>> catalogue.observe("now", 101)
+        >>> unchanged, catalogue.known(graph) == before
+        (True, False)
+        """
+        relations = tuple(self[relation.name] for relation in graph.relations)
+        versions = (self.matches_version, self.corrections_version, self.filters_version)
+        return (relations, *versions)
 
     def observed(self, relations: frozenset[str]) -> OperatorCounts | None:
         """The latest count for exactly this part of the query, None when it never ran."""
