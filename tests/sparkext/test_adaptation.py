@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adaptive import SwitchPolicy
 from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
         for key in keys:
             spark.conf.unset(key)
     # Contents this small never pay for another plan: here, preparing and switching are free.
-    engine.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, margin=0.0)
+    policy = replace(engine.switch_policy, prepare_cost=0.0, switch_cost=0.0)
+    for name in {"margin", "trials"} - {key.removeprefix("planCache.") for key in settings}:
+        policy = replace(policy, **{name: 0})
+    engine.switch_policy = policy
     file = folder / "knows.nt"
     file.write_text(
         "".join(

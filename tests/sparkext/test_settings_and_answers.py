@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from adaptive import CostModel, Prejoined
+from adaptive.plan import describe, walk
 from tests.oracle.evaluation import static_store
+from tests.sparkext import test_adaptation as flipping
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
     LOCALIZATION,
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from adaptive import PlanNode
+    from sparkext import Engine
     from tests.oracle.recorded import Element
 
 NAMES = ("Q2", "Q3", "Q4")
@@ -46,57 +52,153 @@ MORE = [
 ]
 
 
-# What is off at another value than false.
-OFF = {"driverExecution.threads": "1", "planCache.size": "1"}
+# Each leaves something off or at its limit, with what else that needs to matter.
+OFF = [
+    {"enabled": "false"},
+    {"adaptive.enabled": "false"},
+    {"prejoin.enabled": "false"},
+    {"driverExecution.enabled": "false"},
+    {"driverExecution.threads": "1"},
+    {"sharing.enabled": "false"},
+    {"statistics.enabled": "false"},
+    {"heuristics.h1.enabled": "false"},
+    {"heuristics.h3.enabled": "false"},
+    {"planCache.size": "1"},
+]
+# Each with whether orders change under it.
+FOLLOWED: list[tuple[dict[str, str], bool]] = [
+    ({"planCache.size": "1"}, True),
+    ({"planCache.horizon": "1"}, True),
+    ({"planCache.trials": "40"}, True),
+    ({"planCache.margin": "1"}, False),
+    ({"statistics.sampleRows": "1"}, True),
+    ({"statistics.exactValues": "0"}, True),
+    ({"statistics.drift": "1.01"}, True),
+    ({"calibration.enabled": "true"}, True),
+]
+# What H1 and H2 order otherwise than their absence: bound positions, one graph and all graphs.
+GUESSED = {
+    "heuristics.h1.enabled": query(
+        "?person ?paper",
+        'WINDOW :w30 { ?person loc:at ?loc } ?person foaf:name "Ann" . ?paper dc:creator ?person',
+        "w30",
+    ),
+    "heuristics.h2.enabled": query(
+        "?person ?locName ?paper",
+        "WINDOW :w30 { ?person loc:at ?loc } GRAPH ?g { ?loc loc:name ?locName }"
+        " ?paper dc:creator ?person",
+        "w30",
+    ),
+}
+
+
+def shown(settings: dict[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in settings.items())
+
+
+def made(spark: SparkSession, settings: dict[str, str], folder: Path) -> Engine:
+    """An engine with these settings and the static data of the queries."""
+    from sparkext import Engine
+
+    for key, value in settings.items():
+        spark.conf.set(f"spark.cqels.{key}", value)
+    try:
+        engine = Engine(spark)
+    finally:
+        for key in settings:
+            spark.conf.unset(f"spark.cqels.{key}")
+    engine.load_static(write_graphs(folder, DEFAULT_GRAPH, {ROOMS: LOCALIZATION}), progress=False)
+    return engine
+
+
+def orders(engine: Engine, text: str) -> tuple[PlanNode, ...]:
+    """The plans that a query begins with."""
+    engine.register_stream(STREAM)
+    registered = engine.register_query(text, name="ordered")
+    registered.stop()
+    return registered.plans.orders
+
+
+@pytest.mark.parametrize("off", OFF, ids=shown)
+def test_answers_do_not_depend_on(spark: SparkSession, tmp_path: Path, off: dict[str, str]) -> None:
+    # Stock Spark plans every evaluation anew: fewer of them will do.
+    if "enabled" in off:
+        check_without(spark, tmp_path, off, ("Q2", "Q4"), sightings()[:5], MORE[:1], 2)
+    else:
+        check_without(spark, tmp_path, off, NAMES, sightings(), MORE, 5)
+
+
+@pytest.mark.parametrize("key", GUESSED)
+def test_answers_do_not_depend_on_guesses(spark: SparkSession, tmp_path: Path, key: str) -> None:
+    begun = []
+    for value in ("true", "false"):
+        engine = made(spark, {"statistics.enabled": "false", key: value}, tmp_path)
+        begun.append([describe(plan) for plan in orders(engine, GUESSED[key])])
+        store = static_store(DEFAULT_GRAPH, {ROOMS: LOCALIZATION})
+        check(engine, [GUESSED[key]], {STREAM: sightings()}, store, batch=2)
+        engine.close()
+    assert begun[0] != begun[1]
+
+
+@pytest.mark.parametrize("key", ["prejoin.maxRows", "prejoin.maxGrowth"])
+def test_answers_do_not_depend_on_the_limits_of_pre_joins(
+    spark: SparkSession, tmp_path: Path, key: str
+) -> None:
+    kept = []
+    for settings in ({}, {key: "0.001" if key.endswith("Growth") else "0"}):
+        engine = made(spark, settings, tmp_path)
+        # So few rows are kept whatever the limits.
+        engine.prejoin_policy = replace(engine.prejoin_policy, always_rows=0.0)
+        nodes = [node for plan in orders(engine, QUERIES["Q2'"]) for node in walk(plan)]
+        kept.append(any(isinstance(node, Prejoined) for node in nodes))
+        [(_, answered)] = replay(engine, [QUERIES["Q2'"]], {STREAM: sightings()}, batch=2)
+        assert shortened(answered) == table_of("Q2'")
+        engine.close()
+    assert kept == [True, False]
 
 
 @pytest.mark.parametrize(
-    "key",
-    [
-        "enabled",
-        "adaptive.enabled",
-        "prejoin.enabled",
-        "driverExecution.enabled",
-        "driverExecution.threads",
-        "sharing.enabled",
-        "statistics.enabled",
-        "heuristics.h1.enabled",
-        "heuristics.h2.enabled",
-        "heuristics.h3.enabled",
-        "planCache.size",
-    ],
+    ("settings", "switches"), FOLLOWED, ids=[shown(settings) for settings, _ in FOLLOWED]
 )
-def test_answers_do_not_depend_on(spark: SparkSession, tmp_path: Path, key: str) -> None:
-    # Stock Spark plans every evaluation anew: fewer of them will do.
-    if key == "enabled":
-        check_without(spark, tmp_path, key, ("Q2", "Q4"), sightings()[:5], MORE[:1], 2)
-    else:
-        check_without(spark, tmp_path, key, NAMES, sightings(), MORE, 5)
+def test_answers_of_orders_that_follow_do_not_depend_on(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, str],
+    switches: bool,
+) -> None:
+    dear = CostModel(scan_row=0.5, build_row=0.01)
+    monkeypatch.setattr("sparkext.calibration.measure", lambda room: dear)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    engine = flipping.started(spark, tmp_path, **settings)
+    assert (engine.costs == dear) == ("calibration.enabled" in settings)
+    registered = engine.register_query(flipping.QUERY.format(name="any"))
+    if "planCache.trials" not in settings:  # what is to be tried is rehearsed
+        flipping.by_cost(registered)
+    for second in (1, 2, 3, 11, 12, 13, 21, 22, 31, 32):
+        flipping.evaluate(engine, second)
+        assert flipping.answers(registered) == flipping.expected(second), second
+        flipping.settle(engine)
+    assert bool(registered.history()) == switches
+    engine.close()
 
 
 @pytest.mark.slow
 def test_answers_of_stock_spark(spark: SparkSession, tmp_path: Path) -> None:
-    check_without(spark, tmp_path, "enabled", tuple(QUERIES), sightings(), MORE, 5)
+    check_without(spark, tmp_path, {"enabled": "false"}, tuple(QUERIES), sightings(), MORE, 5)
 
 
 def check_without(
     spark: SparkSession,
     tmp_path: Path,
-    key: str,
+    off: dict[str, str],
     names: tuple[str, ...],
     seen: list[Element],
     more: list[str],
     size: int,
 ) -> None:
-    """Run the queries of these names over `seen`, and `more` over the first `size` of it, with the key off."""
-    from sparkext import Engine
-
-    spark.conf.set(f"spark.cqels.{key}", OFF.get(key, "false"))
-    try:
-        engine = Engine(spark)
-    finally:
-        spark.conf.unset(f"spark.cqels.{key}")
-    engine.load_static(write_graphs(tmp_path, DEFAULT_GRAPH, {ROOMS: LOCALIZATION}), progress=False)
+    """Run the queries of these names over `seen`, and `more` over the first `size` of it, with these settings."""
+    engine = made(spark, off, tmp_path)
     results = replay(engine, [QUERIES[name] for name in names], {STREAM: seen}, batch=2)
     for name, (_, answered) in zip(names, results, strict=True):
         expected = {t: rows for t, rows in table_of(name).items() if t <= seen[-1].time}

@@ -79,6 +79,8 @@ def test_too_many_static_rows_are_left_to_spark(spark: SparkSession, tmp_path: P
     [
         {"spark.cqels.enabled": "false"},
         {"spark.cqels.adaptive.enabled": "false"},
+        {"spark.cqels.statistics.enabled": "false"},
+        {"spark.cqels.planCache.size": "1"},
         {"spark.cqels.driverExecution.enabled": "false"},
         {"spark.cqels.driverExecution.maxRows": "4"},
     ],
@@ -101,6 +103,8 @@ def test_the_same_answers_whatever_the_settings(
         expected = {
             "spark.cqels.enabled": "Spark job (spark.cqels.enabled=false)",
             "spark.cqels.adaptive.enabled": "driver",
+            "spark.cqels.statistics.enabled": "driver",
+            "spark.cqels.planCache.size": "driver",
         }
         assert place.startswith(expected.get(next(iter(values)), "Spark job"))
         engine.close()
@@ -138,10 +142,6 @@ def test_the_order_follows_the_data(engine: Engine, spark: SparkSession) -> None
     query.close()
 
 
-def test_a_window_is_looked_up_rather_than_read(engine: Engine) -> None:
-    window = engine.live_view("kept", "k BIGINT, t BIGINT", time_column="t", width="1h")
-    now = engine.live_view("few", "k BIGINT")
-    window.append([(i, i) for i in range(2_000)])
 def test_the_running_plan_stays_while_another_is_prepared(spark: SparkSession) -> None:
     with settings(spark, {"spark.cqels.planCache.size": "1"}):
         engine = sparkext.Engine(spark)
@@ -166,6 +166,10 @@ def test_the_running_plan_stays_while_another_is_prepared(spark: SparkSession) -
     engine.close()
 
 
+def test_a_window_is_looked_up_rather_than_read(engine: Engine) -> None:
+    window = engine.live_view("kept", "k BIGINT, t BIGINT", time_column="t", width="1h")
+    now = engine.live_view("few", "k BIGINT")
+    window.append([(i, i) for i in range(2_000)])
     now.replace([(7,), (8,)])
     query = engine.prepare("SELECT f.k, w.t FROM kept w JOIN few f ON f.k = w.k")
     assert sorted(query.run()["t"].to_pylist()) == [7, 8]
