@@ -148,7 +148,9 @@ class Settings:
         BOOLEAN,
         True,
         "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
-        " OPTIONAL and sub-selects. When false, filters of a group are applied after all its joins.",
+        " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group are put"
+        " above its joins, from where Spark's own optimizer still takes most of them down to where their variables"
+        " are bound.",
     )
     heuristics_h4_enabled: bool = _key(
         "heuristics.h4.enabled",
