@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
-/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them.
+/** One operator of an executed plan: rows out in the last run, -1 where Spark does not count them or it did not run.
  *
  *  `nanos` is the time of all that a pipeline does, at its last operator: the plan's root, or what is built for a join; -1
  *  inside a pipeline, whose operators are compiled into one loop.
@@ -20,14 +20,20 @@ final case class PlanOperator(depth: Int, name: String, detail: String, rows: Lo
  *  in each.
  */
 final class OperatorCounts(plan: SparkPlan) {
-  private final class Counted(val node: SparkPlan, val depth: Int) {
+  private final class Counted(val node: SparkPlan, val depth: Int, val stage: Option[StageBuildExec]) {
     val counters = mutable.ArrayBuffer[SQLMetric]()
     var before = 0L
     def total: Long = { var sum = 0L; counters.foreach(sum += _.value); sum }
   }
 
   private val nodes: Array[Counted] = {
-    val listed = OperatorCounts.topDown(plan, 0).map { case (node, depth) => new Counted(node, depth) }.toArray
+    var stages = List.empty[(StageBuildExec, Int)] // those around the node, the inmost first
+    val listed = OperatorCounts.topDown(plan, 0).map { case (node, depth) =>
+      stages = stages.dropWhile(_._2 >= depth)
+      val counted = new Counted(node, depth, stages.headOption.map(_._1))
+      node match { case s: StageBuildExec => stages ::= (s, depth); case _ => }
+      counted
+    }.toArray
     val byNode = new java.util.IdentityHashMap[SparkPlan, Counted]()
     listed.foreach(c => byNode.put(c.node, c))
     listed.foreach(c => c.node.metrics.get("numOutputRows").foreach(c.counters += _))
@@ -60,7 +66,7 @@ final class OperatorCounts(plan: SparkPlan) {
 
   private def rowsOf(n: Counted): Long = n.node match {
     case s: StageBuildExec => s.builtRows
-    case _ if n.counters.isEmpty => -1L
+    case _ if n.counters.isEmpty || n.stage.exists(!_.hasRun) => -1L
     case _ => n.total - n.before
   }
 }

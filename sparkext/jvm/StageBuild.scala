@@ -131,12 +131,14 @@ package org.apache.spark.sql.cqels {
       case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e))
     }
     @transient private var built = false
+    @transient private var ran = false
     @transient private var nanos = 0L
 
     /** Runs the sub-plan and replaces the build side; once is enough where all that it reads and computes is static. */
     def rebuild(): Unit = {
       val began = System.nanoTime()
-      if (live || !built) {
+      ran = live || !built
+      if (ran) {
         builder.begin()
         DriverExecution.foreachRow(kept)(builder.add)
         builder.end()
@@ -144,6 +146,9 @@ package org.apache.spark.sql.cqels {
       }
       nanos = System.nanoTime() - began
     }
+
+    /** Whether the last `rebuild` ran the sub-plan. */
+    def hasRun: Boolean = ran
 
     /** What the last `rebuild` took. */
     def builtNanos: Long = nanos

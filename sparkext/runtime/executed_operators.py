@@ -135,7 +135,8 @@ def _match(
             )
         elif len(operator.children) != 1 or operator.name not in (*_PASSED, "Filter"):
             break
-        elif operator.name == "Filter" and filtered is None:
+        # What is built of static rows alone runs once; how many they are stays known where they are built.
+        elif operator.name in ("Filter", "StageBuild") and filtered is None:
             filtered = operator
         operator = operator.children[0]
     if isinstance(plan, Join):
