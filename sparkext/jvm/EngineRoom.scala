@@ -144,6 +144,12 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def frame(content: RelationContent, columns: JList[String], estimatedRows: Long): Dataset[Row] =
     Dataset.ofRows(session, IdRelationLeaf.named(content, columns.asScala.toSeq, estimatedRows))
 
+  /** A relation that joins build, whatever index of it there is; what is computed stays as it is. */
+  def built(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {
+    case leaf: IdRelationLeaf => Dataset.ofRows(session, leaf.copy(built = true))
+    case _ => data
+  }
+
   /** The rows of a relation as they are now in an ordinary, stock DataFrame (what runs with spark.cqels.enabled=false). */
   def stockFrame(content: RelationContent, columns: JList[String]): Dataset[Row] = {
     val now = content.snapshot()

@@ -234,7 +234,7 @@ private[cqels] object PlanNodes {
 /** Replaces the build side of a hash join by an index of the relation it reads.
  *
  *  Before: `BroadcastHashJoin(left, Project(Filter(c, RelationScan r)))`;
- *  after:  `Project(BroadcastHashJoin(left, IndexedRelation r, condition and c))`.
+ *  after:  `Project(BroadcastHashJoin(left, IndexedRelation r, condition and c))`. One that is to be built stays.
  */
 private[cqels] object IndexedBuildSides extends PredicateHelper {
   def apply(plan: SparkPlan, forTasks: Boolean): SparkPlan = plan.transformUp {
@@ -258,7 +258,7 @@ private[cqels] object IndexedBuildSides extends PredicateHelper {
   private final case class Below(scan: RelationScanExec, columns: AttributeMap[Int], condition: Option[Expression])
 
   private def relationBelow(plan: SparkPlan): Option[Below] = plan match {
-    case scan: RelationScanExec =>
+    case scan: RelationScanExec if !scan.built =>
       Some(Below(scan, AttributeMap(scan.output.zipWithIndex), None))
     case FilterExec(condition, child) if condition.deterministic && !SubqueryExpression.hasSubquery(condition) =>
       relationBelow(child).map(b => b.copy(condition = Some(b.condition.fold(condition)(And(_, condition)))))

@@ -13,8 +13,11 @@ import org.apache.spark.sql.execution.joins.LongHashedRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.LongType
 
-/** The logical leaf that stands for a relation of ours, live or static, in any Spark plan. */
-case class IdRelationLeaf(@transient content: RelationContent, output: Seq[Attribute], estimatedRows: Long)
+/** The logical leaf that stands for a relation of ours, live or static, in any Spark plan.
+ *
+ *  With `built`, a join that has it on its build side builds what its filters leave, rather than look it up in an index.
+ */
+case class IdRelationLeaf(@transient content: RelationContent, output: Seq[Attribute], estimatedRows: Long, built: Boolean = false)
     extends LeafNode with MultiInstanceRelation {
   override def newInstance(): IdRelationLeaf = copy(output = output.map(_.newInstance()))
   // Never "empty": Spark would plan the relation away, and content changes under the plan.
@@ -31,7 +34,7 @@ object IdRelationLeaf {
 /** Plans [[IdRelationLeaf]]; everything else stays with Spark's own strategies. */
 object IdRelationStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case leaf: IdRelationLeaf => RelationScanExec(leaf.content, leaf.output, slices = 1, forTasks = true) :: Nil
+    case leaf: IdRelationLeaf => RelationScanExec(leaf.content, leaf.output, slices = 1, forTasks = true, built = leaf.built) :: Nil
     case _ => Nil
   }
 }
@@ -43,7 +46,7 @@ object IdRelationStrategy extends SparkStrategy {
  */
 case class RelationScanExec(
     @transient content: RelationContent, output: Seq[Attribute], slices: Int, forTasks: Boolean, version: Long = 0,
-    @transient part: ScanPart = null)
+    @transient part: ScanPart = null, built: Boolean = false)
     extends LeafExecNode with ShippedAtBind {
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))

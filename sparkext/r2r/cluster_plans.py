@@ -237,16 +237,20 @@ class ClusterPlanner:
 
     # -- building -----------------------------------------------------------------------------------
 
-    def _build(self, plan: PlanNode) -> Solutions:
+    def _build(self, plan: PlanNode, hashed: bool = False) -> Solutions:
+        """A plan's solutions; `hashed` says that they are built for a hash join."""
         match plan:
             case Scan():
                 leaf = self._leaf(plan.relation, plan.estimated_rows)
+                if hashed and plan.filters:
+                    leaf = self._compiler.frames.built(leaf)
                 return self._filter(self._named(plan, leaf), plan.filters)
             case Prejoined():
                 self._applied.update(plan.filters)
                 return self._named(plan, self._prejoined(plan))
             case Join():
-                left, right = self._build(plan.left), self._build(plan.right)
+                left = self._build(plan.left)
+                right = self._build(plan.right, hashed=plan.method == "hash")
                 prepared = self._compiler.frames.prepared
                 joined = join(left, right, plan.estimated_rows, broadcast=prepared)
                 return self._filter(joined, plan.filters)

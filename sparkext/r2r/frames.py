@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -35,6 +36,9 @@ class Frames(Protocol):
 
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         """A static pattern."""
+
+    def built(self, solutions: Solutions) -> Solutions:
+        """A relation that a join builds, whatever index of it there is."""
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -81,6 +85,9 @@ class PreparedFrames:
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         content = self._relations.table(self._dataset, leaf)
         return self._solutions(content, leaf.variables, column_names(leaf), rows)
+
+    def built(self, solutions: Solutions) -> Solutions:
+        return replace(solutions, frame=self._room.built_frame(solutions.frame))
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -135,6 +142,9 @@ class StockFrames:
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         frame = self._dataset.rows(self._dataset.key(leaf), column_names(leaf))
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def built(self, solutions: Solutions) -> Solutions:
+        return solutions
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]

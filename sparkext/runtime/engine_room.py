@@ -95,6 +95,10 @@ class EngineRoom:
         estimate = int(min(max(rows, 1.0), 2.0**62))
         return DataFrame(self.jvm.frame(content, list(names), estimate), self.spark)
 
+    def built_frame(self, frame: DataFrame) -> DataFrame:
+        """A relation's DataFrame that joins build, whatever index of it there is; another DataFrame as it is."""
+        return DataFrame(self.jvm.built(frame._jdf), self.spark)
+
     def stock_frame(self, content: Any, names: Sequence[str]) -> DataFrame:
         """A copy of a relation's rows of now as an ordinary DataFrame."""
         return DataFrame(self.jvm.stockFrame(content, list(names)), self.spark)
