@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from adaptive.errors import PlanError
 from adaptive.query_graph import QueryGraph
 
-JoinMethod: TypeAlias = Literal["index", "hash", "nested-loop", "cross"]
+JoinMethod: TypeAlias = Literal["index", "hash", "cross"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Join:
     """The natural join of two plans: the left side is streamed, the right side is looked up.
 
     `on` are the shared variables, sorted; empty for method "cross". With "index" the right side is
-    a Scan or a Prejoined that is probed as it stands; with "hash", "nested-loop" and "cross" its
-    rows are computed and held for this evaluation. `filters` are those that become applicable here.
+    a Scan or a Prejoined that is probed as it stands; with "hash" and "cross" its rows are computed
+    and held for this evaluation. `filters` are those that become applicable here.
     """
 
     left: PlanNode
