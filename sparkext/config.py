@@ -242,7 +242,8 @@ class Settings:
         "prejoin.maxRows",
         whole_number(0),
         40_000_000,
-        "A static sub-pattern whose estimated number of rows is larger is not pre-joined.",
+        "A static sub-pattern whose estimated number of rows is larger is not pre-joined (up to 100,000 rows it"
+        " always is).",
     )
     prejoin_max_growth: float = _key(
         "prejoin.maxGrowth",
