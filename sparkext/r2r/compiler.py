@@ -289,6 +289,8 @@ class PatternCompiler:
         """A compiler of static patterns to ordinary Spark plans."""
         return replace(
             self,
+            # Kept parts are made in the background, too, while an evaluation counts what it calls.
+            expressions=self.expressions.apart(),
             frames=StockFrames(self.room, self.estimates.dataset),
             policy=PrejoinPolicy(enabled=False),
             rules=False,

@@ -57,8 +57,14 @@ class ExpressionCompiler:
     ) -> None:
         self._room = room
         self._encode = encode
-        self._uncertain = UncertaintyCalls(
-            room, sites or CallSites(lambda: 0), self.term, user_function
+        self._sites = sites or CallSites(lambda: 0)
+        self._user_function = user_function
+        self._uncertain = UncertaintyCalls(room, self._sites, self.term, user_function)
+
+    def apart(self) -> ExpressionCompiler:
+        """A compiler of expressions whose calls and rows are not counted for this query."""
+        return ExpressionCompiler(
+            self._room, self._encode, self._sites.apart(), self._user_function
         )
 
     def calls_at(self, expression: Expression) -> AbstractContextManager[None]:

@@ -60,6 +60,10 @@ class CallSites:
         self._number = number
         self._sites: dict[tuple[Expression, int], int] = {}
 
+    def apart(self) -> CallSites:
+        """Sites of which this query is told nothing, for what is not computed in its evaluations."""
+        return CallSites(self._number)
+
     def of(self, expression: Expression) -> int:
         """The number of an expression where it occurs."""
         place = expression, expression.occurrence

@@ -87,7 +87,8 @@ class CallCounts:
                 seconds = counted.seconds + counted.row_seconds * results / counted.rows_in
                 found[name] = FilterCounts(
                     counted.rows_in,
-                    counted.rows_passed,
+                    # The two are counts of threads, and are not read at one moment.
+                    min(counted.rows_passed, counted.rows_in),
                     results,
                     counted.cache_hits // parts,
                     round(seconds * 1e9),

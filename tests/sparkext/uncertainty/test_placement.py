@@ -93,6 +93,9 @@ def test_counts_are_those_of_rows() -> None:
     assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 5_500)}
     assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
     assert counts.filters({}, {"low": condition}) == {}
+    # Counts of threads that count meanwhile are read one after the other.
+    told = {"calls": [[7, 9, 3, 5_000, 6, 7, 600]]}
+    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 6, 5, 1, 5_500)}
 
 
 @pytest.mark.parametrize(("placement", "rows"), [("early", READINGS), ("late", 3), ("cost", None)])
