@@ -301,9 +301,9 @@ class Adaptation:
             return
         self._wanted = None
         self._use(plans)
+        self._plans = plans
         for cluster in self.clusters:
             cluster.follower.switched(plans.orders[cluster.place], instant)
-        self._plans = plans
         logger.info("plans changed at %s", instant)
 
     @property

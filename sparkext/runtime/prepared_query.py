@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import time as clock
 from collections import deque
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from adaptive import Switch
+from sparkext.errors import first_line
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
@@ -37,6 +39,8 @@ from sparkext.s2r.watermark import NEVER
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from static_data.row_edits import TableKey
+
+logger = logging.getLogger(__name__)
 
 # Seconds between two runs of a rehearsal.
 _PAUSE = 0.001
@@ -82,6 +86,7 @@ class PreparedQuery:
         self._jvm = self._open()
         self._adaptation = self._follow()
         self._executed = False
+        self._decision_failed = False
         # From which instant on the plans are out of date, and plans for instants before that, oldest first.
         self.outdated_at: int | None = None
         self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
@@ -289,18 +294,30 @@ class PreparedQuery:
                 told = outcome
         if told is not None:
             started = clock.perf_counter()
-            adaptation.before(told["news"], instant)
+            self._attempt(partial(adaptation.before, told["news"], instant), instant)
             spent = clock.perf_counter() - started
             outcome = self._evaluate("")
             outcome["window_ns"] += told["window_ns"]
             outcome["statistics_ns"] += told["statistics_ns"]
         started = clock.perf_counter()
-        adaptation.after(
-            self._plans.jvm, outcome["run_ns"] / 1e9, partial(self.calls.filters, outcome)
-        )
+        counted = partial(self.calls.filters, outcome)
+        seconds = outcome["run_ns"] / 1e9
+        self._attempt(partial(adaptation.after, self._plans.jvm, seconds, counted), instant)
         spent += clock.perf_counter() - started
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         return outcome
+
+    def _attempt(self, decision: Callable[[], None], instant: int) -> None:
+        """Do what only decides which plan runs: the one that does gives the answers, whatever fails here."""
+        try:
+            decision()
+        except Exception as error:
+            # It may fail at each instant: its traceback is told once.
+            said, first = first_line(error), not self._decision_failed
+            told = "%s: a decision on its plan failed at %d ms: %s"
+            level = logging.ERROR if first else logging.WARNING
+            logger.log(level, told, self.name, instant, said, exc_info=first)
+            self._decision_failed = True
 
     def _evaluate(self, bounds: str, ask: bool = False) -> dict[str, Any]:
         """Have the JVM evaluate by the plans in use; with `ask`, news of the statistics come first."""

@@ -76,7 +76,7 @@ class PreparedSql:
         """The answers now, in columns of the types that `DataFrame.toArrow` gives; raises RunError."""
         with self._room.lock:
             self._check_open()
-            self._reconsider()
+            self._follow()
             outcome = json.loads(self._call(self._jvm.run))
         path = Path(outcome["path"])
         try:
@@ -89,7 +89,7 @@ class PreparedSql:
         """The answers now as a DataFrame, which keeps them."""
         with self._room.lock:
             self._check_open()
-            self._reconsider()
+            self._follow()
             return DataFrame(self._call(self._jvm.frame), self._room.spark)
 
     def _call(self, run: Callable[[str], Any]) -> Any:
@@ -102,6 +102,13 @@ class PreparedSql:
             raise RunError(str(error)) from error
         self._ran = choice
         return result
+
+    def _follow(self) -> None:
+        """Reconsider the order; the one that runs gives the answers, whatever fails there."""
+        try:
+            self._reconsider()
+        except Exception:
+            logger.exception("the join order could not be reconsidered")
 
     def _reconsider(self) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""

@@ -375,3 +375,41 @@ def test_what_a_filter_of_a_scan_lets_through_is_learned(
     filters, estimated, counted = scans[-1]
     assert filters and counted is not None and counted < 10
     assert estimated < 20 < scans[0][1], "300 rows are in the window, and one in 200 is let through"
+
+
+@pytest.mark.parametrize("method", ["observe", "executed"])
+def test_a_failing_decision_costs_no_answers(
+    spark: SparkSession,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+) -> None:
+    """The plan that runs goes on; the first failure is logged with its traceback, the others in a line."""
+    engine = started(spark, tmp_path)
+    query, adaptation = adapted_by_cost(engine, "fails")
+    (cluster,) = adaptation.clusters
+    evaluate(engine, 1)
+    settle(engine)
+    caplog.clear()
+    with monkeypatch.context() as broken:
+
+        def fail(*_: object) -> None:
+            raise ValueError("no such state")
+
+        broken.setattr(cluster.follower, method, fail)
+        for second in range(2, 25):
+            evaluate(engine, second)
+            settle(engine)
+            assert answers(query) == expected(second), second
+    assert query.progress.failures == 0
+    told = [r for r in caplog.records if "no such state" in r.getMessage() or r.exc_info]
+    assert [record.levelname for record in told[:2]] == ["ERROR", "WARNING"]
+    assert [bool(record.exc_info) for record in told] == [True, *[False] * (len(told) - 1)]
+    assert not list(Path(engine.room.scratch).glob("answers-*"))
+    for second in range(25, 60):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert query.history(), "later decisions are carried out"
+    engine.close()

@@ -302,3 +302,19 @@ def test_counts_of_another_order_teach_nothing(
     assert told == [False, True]
     query.wait()
     query.close()
+def test_a_failing_decision_costs_no_answers(
+    engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = engine.live_view("sound_left", "k BIGINT, a INT")
+    right = engine.live_view("sound_right", "k BIGINT, b INT")
+    query = engine.prepare("SELECT l.a, r.b FROM sound_left l JOIN sound_right r ON l.k = r.k")
+
+    def fail(*_: object) -> None:
+        raise ValueError("no such order")
+
+    monkeypatch.setattr(query._choice, "due", fail)
+    for number in (3, 3_000):
+        left.replace([(k, k) for k in range(number)])
+        right.replace([(k, 2 * k) for k in range(number)])
+        assert sorted(query.run()["b"].to_pylist()) == [2 * k for k in range(number)]
+        assert query.to_dataframe().count() == number
