@@ -32,6 +32,7 @@ from sparkext.r2r.uncertain_placement import UncertainPlacement
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.call_prices import CallPrices
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
+from sparkext.runtime.engine_lock import EngineLock
 from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions, Source
@@ -77,7 +78,7 @@ class Engine:
         require_extension(spark)
         self.spark = spark
         self.settings = Settings.from_session(spark)
-        self.lock = threading.RLock()
+        self.lock = EngineLock()
         self.rdf = RdfVersion(self.settings.rdf)
         self.store = StaticStore(
             spark,

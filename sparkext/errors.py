@@ -124,7 +124,7 @@ class DuplicateNameError(CqelsError):
 
 
 class FunctionError(CqelsError):
-    """A user's function that is declared wrongly, or gave what is no term."""
+    """A user's function that is declared wrongly, gave what is no term, or used the engine that called it."""
 
 
 class LiveViewError(CqelsError):

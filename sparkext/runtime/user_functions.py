@@ -13,6 +13,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
 from sparkext.language.expressions import FunctionCall
 from sparkext.language.uncertainty import RSPU
+from sparkext.runtime.engine_lock import serving
 from sparkext.runtime.streams import term_text
 from static_data.terms import XSD, Term, parse_term
 from static_data.terms import Literal as RdfLiteral
@@ -99,7 +100,9 @@ class _Called:
 
     def call(self, arguments: str) -> str | None:
         """The value for arguments that are a JSON array of terms; None is an error of SPARQL."""
-        value = self._function(*(python_value(parse_term(text)) for text in json.loads(arguments)))
+        values = [python_value(parse_term(text)) for text in json.loads(arguments)]
+        with serving(self._iri):
+            value = self._function(*values)
         if value is None:
             return None
         if self._returns == "double":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext.config import Settings
+    from sparkext.runtime.engine_lock import EngineLock
     from sparkext.sql.order_choice import OrderPolicy
 
 
@@ -27,7 +27,7 @@ class SqlRoom:
         spark: SparkSession,
         scratch: str,
         settings: Settings,
-        lock: threading.RLock,
+        lock: EngineLock,
         order_policy: OrderPolicy,
     ) -> None:
         self.order_policy = order_policy

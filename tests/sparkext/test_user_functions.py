@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext.errors import DuplicateNameError, FunctionError, UnsupportedFeatureError
+from sparkext.errors import (
+    DuplicateNameError,
+    FunctionError,
+    UnsupportedFeatureError,
+    first_line,
+)
 from static_data.terms import Iri
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, XSD, E, engine_with, local
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 
@@ -97,3 +105,38 @@ def test_what_is_refused(spark: SparkSession) -> None:
         engine.register_function(E + "wrong", lambda: object())
         with pytest.raises(Exception, match="gave a value that is no term"):
             engine.select(PREFIXES + "SELECT * { BIND(:wrong() AS ?x) }").answer()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_function_must_not_use_the_engine(spark: SparkSession, threads: str) -> None:
+    """The evaluation that calls it has the engine, and waits for the function."""
+    text = PREFIXES + "SELECT ?y { VALUES ?x { 1 2 3 } BIND(:asks(?x) AS ?y) }"
+    with engine_with(spark, driverExecution__threads=threads) as engine:
+        other = engine.select("SELECT ?x { VALUES ?x { 1 } }")
+        uses: dict[str, Callable[[], object]] = {
+            "answer": other.answer,
+            "select": lambda: engine.select("SELECT ?x { VALUES ?x { 1 } }"),
+            "push": lambda: engine.push(E + "s", (E + "a", E + "b", 1), time=1),
+            "finish": engine.finish,
+        }
+        engine.register_stream(E + "s")
+        asked: list[str] = []
+        engine.register_function(E + "asks", lambda _: str(uses[asked[-1]]()))
+        query = engine.select(text)
+        told: list[str | None] = []
+
+        def answer() -> None:
+            try:
+                query.answer()
+                told.append(None)
+            except Exception as error:
+                told.append(first_line(error))
+
+        for use in uses:
+            asked.append(use)
+            thread = threading.Thread(target=answer, daemon=True)
+            thread.start()
+            thread.join(timeout=120)
+            assert not thread.is_alive()
+            assert "FunctionError" in (told[-1] or "") and f"<{E}asks>" in (told[-1] or "")
+        assert len(other.answer().rows()) == 1
