@@ -46,6 +46,12 @@ final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) 
     counts
   }
 
+  /** Forgets what was counted since the last collection. No thread may be calling. */
+  private[cqels] def discard(): Unit = synchronized {
+    counting.foreach(_.reset())
+    counting.clear()
+  }
+
   /** The prices of the calls that have been made here, as a JSON array. */
   def prices: String = synchronized(priced.values.map(_.json).mkString("[", ",", "]"))
 }

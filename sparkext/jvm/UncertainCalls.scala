@@ -16,6 +16,7 @@ final class UncertainCalls(private[cqels] val room: Long) {
   // Queries and their plans hold sites; of those that are gone nothing is left here.
   private val sites = new ConcurrentHashMap[Int, WeakReference[CallSite]]()
   private val numbers = new AtomicInteger
+  @volatile private var most = 0
   @volatile private var results = new KeptResults(0)
   @volatile private var lasting = false
   @volatile private[cqels] var burden = 0L
@@ -31,6 +32,7 @@ final class UncertainCalls(private[cqels] val room: Long) {
     lasting = acrossEvaluations
     burden = extraNanos
     prices = new CallPrices(if (size == 0) CallPrice.Computed else if (all) CallPrice.LookedUp else -1)
+    most = size
     results = new KeptResults(size)
   }
 
@@ -41,6 +43,16 @@ final class UncertainCalls(private[cqels] val room: Long) {
     results.begin(lasting)
     epoch += 1
     prices.begin(epoch)
+  }
+
+  /** As an evaluation, with results of its own: none at first, and those that are kept stay as they are. */
+  private[cqels] def apart[T](run: => T): T = {
+    val kept = results
+    results = new KeptResults(most)
+    try {
+      begin()
+      run
+    } finally results = kept
   }
 
   /** The number of a new place in a query that calls. */
