@@ -250,6 +250,7 @@ class PreparedQuery:
         self._plans = plans
         self._jvm.replacePlans(plans.jvm)
         self._plans_told, self._shown_orders = True, plans.shown
+        self.calls.tell(self._jvm)
         self._set_delta(self._jvm)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())

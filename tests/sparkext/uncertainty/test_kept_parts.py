@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkext.recorded_streams import StreamElement
@@ -62,3 +63,16 @@ def test_rows_of_a_kept_part_are_not_those_of_an_evaluation(spark: SparkSession)
         push(engine, 0, 100)
         assert query.last_answers is not None
         assert len(query.last_answers.rows()) == LOW
+
+
+def test_a_filter_that_leaves_a_kept_part_is_counted(spark: SparkSession) -> None:
+    """Plans that are made anew when static data change may have it outside."""
+    with engine_with(spark) as engine:
+        query = started(engine)
+        push(engine, 0, 100)
+        engine.prejoin_policy = replace(engine.prejoin_policy, enabled=False)
+        engine.insert(place(PLACES, "N(-1, 1)", 0))
+        push(engine, 1, 100)
+        assert "Prejoined" not in operators(query)
+        (site,) = query.explain().data["calls"]
+        assert site["last"]["rows_in"] > 0
