@@ -31,14 +31,17 @@ _INTEGERS = (
     *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
     *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
 )
-_VALUES: dict[str, Callable[[str], object]] = {
-    **{XSD + name: int for name in _INTEGERS},
-    **{
-        XSD + name: float for name in ("decimal", "double", "float")
-    },  # "INF" is one for Python, too
-    XSD + "string": str,
-    XSD + "boolean": lambda text: text in ("true", "1"),
+_DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_FLOATING = rf"{_DECIMAL}([Ee][+-]?[0-9]+)?|[+-]?INF|NaN"
+
+# What is written for a value, and how it is read: Python reads more, such as 1_000 and infinity.
+_VALUES: dict[str, tuple[re.Pattern[str], Callable[[str], object]]] = {
+    **{XSD + name: (re.compile("[+-]?[0-9]+"), int) for name in _INTEGERS},
+    XSD + "decimal": (re.compile(_DECIMAL), float),
+    **{XSD + name: (re.compile(_FLOATING), float) for name in ("double", "float")},
+    XSD + "boolean": (re.compile("true|false|1|0"), lambda text: text in ("true", "1")),
 }
+_BLANKS = " \t\r\n"  # those of XML; they may surround a value
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class _Called:
 
 
 def python_value(term: Term) -> object:
-    """A number, string or boolean of Python for a literal of these types, any other term as it is.
+    """A number, string or boolean of Python for a literal that has such a value, any other term as it is.
 
     >>> python_value(parse_term('"0.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'))
     0.5
@@ -131,9 +134,14 @@ def python_value(term: Term) -> object:
     >>> python_value(parse_term('"7"^^<http://www.w3.org/2001/XMLSchema#unsignedByte>'))
     7
     """
-    if isinstance(term, RdfLiteral) and (read := _VALUES.get(term.datatype.value)) is not None:
-        try:
-            return read(term.lexical)
-        except ValueError:
-            return term
-    return term
+    if not isinstance(term, RdfLiteral):
+        return term
+    if term.datatype.value == XSD + "string":
+        return term.lexical
+    known, text = _VALUES.get(term.datatype.value), term.lexical.strip(_BLANKS)
+    if known is None or not known[0].fullmatch(text):
+        return term
+    try:
+        return known[1](text)
+    except ValueError:  # an integer of more digits than Python reads
+        return term

@@ -14,7 +14,8 @@ from sparkext.errors import (
     UnsupportedFeatureError,
     first_line,
 )
-from static_data.terms import Iri
+from sparkext.runtime.user_functions import python_value
+from static_data.terms import Iri, parse_term
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, XSD, E, engine_with, local
 
 if TYPE_CHECKING:
@@ -105,6 +106,22 @@ def test_what_is_refused(spark: SparkSession) -> None:
         engine.register_function(E + "wrong", lambda: object())
         with pytest.raises(Exception, match="gave a value that is no term"):
             engine.select(PREFIXES + "SELECT * { BIND(:wrong() AS ?x) }").answer()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('" 12 "^^xsd:integer', "int"),
+        ('"+7"^^xsd:byte', "int"),
+        ('"1_000"^^xsd:integer', "Literal"),
+        ('"١"^^xsd:integer', "Literal"),
+        ('"1.5"^^xsd:integer', "Literal"),
+        ('".5"^^xsd:decimal', "float"),
+        ('"1e3"^^xsd:decimal', "Literal"),
+        ('"1_0.5"^^xsd:decimal', "Literal"),
+        ('"1e3"^^xsd:double', "float"),
+        ('"-INF"^^xsd:float', "float"),
+        ('"NaN"^^xsd:double', "float"),
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
