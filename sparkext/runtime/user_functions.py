@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,8 +71,10 @@ class UserFunctions:
             raise DuplicateNameError(f"there is a function <{iri}> already")
         if returns not in ("double", "term"):
             raise FunctionError(f"a function returns 'double' or 'term', not {returns!r}")
-        if not cost_us >= 0:
-            raise FunctionError(f"a call costs 0 microseconds or more, not {cost_us!r}")
+        if not 0 <= cost_us < math.inf:
+            raise FunctionError(
+                f"a call costs 0 microseconds or more, not infinitely many: not {cost_us!r}"
+            )
         ensure_callback_server_started(self._spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         called = _Called(iri, function, returns)
         number = self._room.add_function(called, returns == "double", iri, cost_us * 1e3)

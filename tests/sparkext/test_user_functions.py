@@ -100,6 +100,8 @@ def test_what_is_refused(spark: SparkSession) -> None:
             (XSD + "g", {}, "namespace"),
             (E + "g", {"returns": "integer"}, "'double' or 'term'"),
             (E + "g", {"cost_us": -1}, "0 microseconds or more"),
+            (E + "g", {"cost_us": float("inf")}, "0 microseconds or more"),
+            (E + "g", {"cost_us": float("nan")}, "0 microseconds or more"),
         ):
             with pytest.raises(FunctionError, match=message):
                 engine.register_function(iri, lambda: 1, **options)
@@ -122,6 +124,16 @@ def test_what_is_refused(spark: SparkSession) -> None:
         ('"1e3"^^xsd:double', "float"),
         ('"-INF"^^xsd:float', "float"),
         ('"NaN"^^xsd:double', "float"),
+        ('"infinity"^^xsd:double', "Literal"),
+        ('"nan"^^xsd:double', "Literal"),
+        ('"0"^^xsd:boolean', "bool"),
+        ('"maybe"^^xsd:boolean', "Literal"),
+        ('"True"^^xsd:boolean', "Literal"),
+    ],
+)
+def test_what_no_value_is_comes_as_a_term(text: str, kind: str) -> None:
+    value = python_value(parse_term(text.replace("xsd:", f"<{XSD}").rstrip() + ">"))
+    assert type(value).__name__ == kind
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
