@@ -218,6 +218,14 @@ class PatternCompiler:
         self._note(expression)
         return self.expressions.counted_term(expression, columns)
 
+    def _aggregate(
+        self, aggregate: Aggregate, columns: Mapping[Variable, Column], inner: Solutions
+    ) -> Column:
+        self._note(aggregate)
+        rows = list(columns.values())
+        with self.expressions.calls_at(aggregate):
+            return self.expressions.aggregate(aggregate, columns, rows, inner.certain)
+
     def _note(self, expression: Expression) -> None:
         self.makes_terms |= makes_terms(expression)
         self.reads_clock |= reads_clock(expression)
@@ -385,16 +393,12 @@ class PatternCompiler:
             inner, tuple(e for _, e in (*node.keys, *node.aggregates))
         )
         columns = inner.columns
-        for expression in marked:
-            self._note(expression)
         keys = [
-            self.expressions.term(expression, columns).alias(column_name(key))
+            self.value(expression, columns).alias(column_name(key))
             for (key, _), expression in zip(node.keys, marked, strict=False)
         ]
         aggregates = [
-            self.expressions.aggregate(
-                cast(Aggregate, aggregate), columns, list(columns.values()), inner.certain
-            ).alias(column_name(name))
+            self._aggregate(cast(Aggregate, aggregate), columns, inner).alias(column_name(name))
             for (name, _), aggregate in zip(node.aggregates, marked[len(node.keys) :], strict=True)
         ]
         grouped = inner.frame.groupBy(*keys)

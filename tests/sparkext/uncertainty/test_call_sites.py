@@ -90,6 +90,24 @@ def test_a_filter_that_stands_twice_is_asked_once(spark: SparkSession) -> None:
         assert [site[1:] for site in counted(query)] == [(40, FEW)]
 
 
+def test_keys_and_aggregates_are_counted_as_they_are_written(spark: SparkSession) -> None:
+    text = (
+        f"{PREFIXES} SELECT ?k (AVG(rspu:lessThan(rspu:add(?d, ?x), 1)) AS ?p)"
+        f" FROM NAMED WINDOW :w1 ON <{E}s1> [RANGE PT10S STEP PT10S]"
+        f" WHERE {{ WINDOW :w1 {{ ?o :value ?d ; :level ?x }} }} GROUP BY (rspu:mean(?d) > 0 AS ?k)"
+    )
+    with engine_with(spark) as engine:
+        query = started(engine, text)
+        push(engine, 0)
+        sites: list[dict[str, Any]] = query.explain().data["calls"]
+        calls = {s["expression"]: s["last"]["calls"] + s["last"]["cache_hits"] for s in sites}
+        assert query.last_answers is not None
+        assert len(query.last_answers.rows()) == 2
+    ((key, keys), (average, averages)) = sorted(calls.items(), key=lambda site: site[1])
+    assert (key, keys) == (f"<{RSPU}mean>(?d) > 0", 40)
+    assert average.startswith(f"AVG(<{RSPU}lessThan>(<{RSPU}add>(?d, ?x),") and averages == 80
+
+
 def test_sites_go_with_their_queries(spark: SparkSession) -> None:
     """A query that is kept keeps its own, also when it is stopped; of the others nothing is left."""
     with engine_with(spark) as engine:
