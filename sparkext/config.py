@@ -191,7 +191,8 @@ class Settings:
         "functionCache.size",
         whole_number(1, _MOST),
         100_000,
-        "The most calls whose values are kept.",
+        "The most calls whose values are kept. Values and arguments that hold many numbers, or long"
+        " texts, count for several.",
     )
     function_cache_across_evaluations: bool = _key(
         "functionCache.acrossEvaluations",

@@ -43,6 +43,9 @@ abstract class Distribution extends Serializable {
   /** The number of the family, as calls are priced: 0 a number, 1 points, 2 normal ... (`CallCode`). */
   private[cqels] def family: Int
 
+  /** How many numbers it holds, beside the parameters of a family. */
+  private[cqels] def numbers: Long = 0L
+
   /** The text of the literal. */
   def literal: String
 

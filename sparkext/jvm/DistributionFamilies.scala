@@ -279,6 +279,7 @@ private object NearEnd {
  */
 final class Histogram private (edges: Array[Double], masses: Array[Double]) extends Distribution {
   private[cqels] override def family: Int = 9
+  private[cqels] override def numbers: Long = 2L * edges.length
   private val weights = { val total = DistributionFamilies.total(masses.sum); masses.map(_ / total) }
   private val cumulated = { val sums = masses.scanLeft(0.0)(_ + _); sums.map(_ / sums(masses.length)) }
   override def lower: Double = edges(0)

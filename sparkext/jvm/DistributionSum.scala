@@ -17,6 +17,8 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
   /** How many sums are in one another. */
   private[cqels] val levels: Int = 1 + math.max(DistributionSum.levels(first), DistributionSum.levels(second))
 
+  private[cqels] override val numbers: Long = first.numbers + second.numbers
+
   override lazy val breaks: Array[Double] = {
     // Ends and kinks are where cuts matter most; a handful will do for sums of sums.
     val all = for (a <- thinned(first.breaks, 100); b <- thinned(second.breaks, 100)) yield a + sign * b

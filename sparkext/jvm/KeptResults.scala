@@ -1,16 +1,18 @@
 package org.apache.spark.sql.cqels
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.LongAdder
 
 /** Results of calls by what was called: at most `size`, those of this evaluation and what room there is for those before.
+ *  Large values and arguments count for several, see `Weight`.
  *
  *  Where an evaluation begins and there is no room left, what was asked for since that was last so becomes old, and what
  *  was not goes. From then on an old result is young again when it is asked for, or makes room for a new one. Several
  *  threads may ask at once.
  */
 private[cqels] final class KeptResults(size: Int) {
-  @volatile private var young = new ConcurrentHashMap[AnyRef, AnyRef]()
-  @volatile private var old: KeptResults.Old = _ // null: none
+  @volatile private var young = new KeptResults.Results
+  @volatile private var old: KeptResults.Results = _ // null: none
 
   /** A new evaluation begins: all results go, but if they are to `stay`. */
   def begin(stay: Boolean): Unit =
@@ -18,9 +20,9 @@ private[cqels] final class KeptResults(size: Int) {
       if (!stay) {
         young.clear()
         old = null
-      } else if (count >= size) {
-        old = new KeptResults.Old(young)
-        young = new ConcurrentHashMap[AnyRef, AnyRef]()
+      } else if (weight >= size) {
+        old = young
+        young = new KeptResults.Results
       }
     }
 
@@ -31,32 +33,66 @@ private[cqels] final class KeptResults(size: Int) {
 
   private def fromOld(key: AnyRef): AnyRef = {
     val before = old
-    val known = before.results.get(key)
+    val known = before.get(key)
     if (known != null) {
-      young.putIfAbsent(key, known)
-      before.results.remove(key)
+      young.put(key, known)
+      before.remove(key)
     }
     known
   }
 
-  /** Whether one more can be kept; an old one goes for it. */
-  def hasRoom: Boolean = count < size || { val before = old; before != null && before.dropOne() }
+  /** Whether one more can be kept; old ones go for it. */
+  def hasRoom: Boolean = {
+    val before = old
+    while (weight >= size && before != null && before.dropOne()) {}
+    weight < size
+  }
 
   /** The result for a key, made if there is none: of threads that want it at a time, one computes and the others wait. */
-  def of(key: AnyRef)(make: => AnyRef): AnyRef = young.computeIfAbsent(key, (_: AnyRef) => make)
+  def of(key: AnyRef)(make: => AnyRef): AnyRef = young.of(key)(make)
 
-  def count: Int = { val before = old; young.size + (if (before == null) 0 else before.results.size) }
+  def count: Int = { val before = old; young.count + (if (before == null) 0 else before.count) }
+
+  private def weight: Long = { val before = old; young.weight + (if (before == null) 0 else before.weight) }
 }
 
 private object KeptResults {
-  /** Results that no later evaluation has asked for yet. */
-  final class Old(val results: ConcurrentHashMap[AnyRef, AnyRef]) {
-    private val keys = results.keySet.iterator
+  /** Results and what they weigh together. */
+  final class Results {
+    private val known = new ConcurrentHashMap[AnyRef, AnyRef]()
+    private val held = new LongAdder
+    // Asked for when no key comes any more.
+    private lazy val keys = known.keySet.iterator
+
+    def isEmpty: Boolean = known.isEmpty
+    def count: Int = known.size
+    def weight: Long = held.sum
+    def get(key: AnyRef): AnyRef = known.get(key)
+
+    def put(key: AnyRef, value: AnyRef): Unit =
+      if (known.putIfAbsent(key, value) == null) held.add(Weight.of(key, value))
+
+    def of(key: AnyRef)(make: => AnyRef): AnyRef = known.computeIfAbsent(key, (_: AnyRef) => {
+      val value = make
+      held.add(Weight.of(key, value))
+      value
+    })
+
+    def remove(key: AnyRef): Boolean = {
+      val value = known.remove(key)
+      if (value != null) held.add(-Weight.of(key, value))
+      value != null
+    }
 
     def dropOne(): Boolean = synchronized {
       var dropped = false
-      while (!dropped && keys.hasNext) dropped = results.remove(keys.next()) != null
+      while (!dropped && keys.hasNext) dropped = remove(keys.next())
       dropped
+    }
+
+    def clear(): Unit = {
+      known.clear()
+      held.reset()
     }
   }
 }

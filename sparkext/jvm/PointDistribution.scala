@@ -26,6 +26,7 @@ final class PointDistribution private[cqels] (val values: Array[Double], private
   private[cqels] def isNumber: Boolean = values.length == 1 && written == null
 
   private[cqels] override def family: Int = if (values.length == 1) 0 else 1
+  private[cqels] override def numbers: Long = values.length
   override def mean: Double = {
     val mean = weigh(v => v, Double.NegativeInfinity, Double.PositiveInfinity)
     if (Distribution.finite(mean)) mean else values.indices.foldLeft(0.0)((sum, i) => sum + values(i) * weights(i))

@@ -25,6 +25,9 @@ object SqlUncertainty {
     }
   }
 
+  /** How many texts are kept. */
+  def kept: Int = read.size
+
   def point(value: Double): Distribution = UncertaintyFunctions.point(value)
   def literal(d: Distribution): UTF8String = UTF8String.fromString(d.literal)
 

@@ -103,3 +103,14 @@ def test_literals_are_read_once_however_many_there_were(spark: SparkSession) -> 
         jvm.java.lang.System.identityHashCode(functions.distribution(text)) for _ in range(2)
     )
     assert first == second
+
+
+def test_what_large_literals_hold_is_bounded(spark: SparkSession) -> None:
+    """They are kept as long as the JVM runs: fewer of them than of short ones."""
+    number = 6_000
+    many = "array_join(sequence(id, id + 1000), ',')"
+    spark.range(number).selectExpr(f"rspu_mean(concat('E(', {many}, ')')) AS mean").agg(
+        {"mean": "max"}
+    ).first()
+    jvm = spark._jvm
+    assert jvm.org.apache.spark.sql.cqels.SqlUncertainty.kept() < 4_000

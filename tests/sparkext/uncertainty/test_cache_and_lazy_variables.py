@@ -137,6 +137,22 @@ def test_rehearsals_neither_find_results_nor_leave_any(spark: SparkSession) -> N
         assert len(asked) == 3 + 3 * 3, "the next evaluation finds what the one before it has left"
 
 
+def test_large_values_count_for_several(spark: SparkSession) -> None:
+    """Room that is bounded for values of few numbers is bounded for those of many, too."""
+    number = 60
+    values = " ".join(f'"N({n}, 1)"^^rspu:distribution' for n in range(number))
+    many = "E(" + ", ".join(map(str, range(320))) + ")"
+    counts = []
+    for text in ("E(1, 2)", many):
+        pattern = f'VALUES ?x {{ {values} }} BIND(rspu:add(?x, "{text}"^^rspu:distribution) AS ?y)'
+        with engine_with(spark, functionCache__size="50", functionCache__calls="all") as engine:
+            made = engine.select(f"{PREFIXES} SELECT ?y {{ {pattern} }}")
+            assert len(made.answer().rows()) == number
+            counts.append(int(engine.room.jvm.uncertainCalls().resultCount()))
+    assert counts[0] >= 50
+    assert 1 <= counts[1] <= 4
+
+
 ALIKE = [
     ["C(5)", "N(5, 0)", "U(5, 5)", "T(5, 5, 5)", "P(5, 2)", "E(5)"],
     ["E(0.1, 0.4, 0.4, 2)", "P(0.1, .25, .4, .5, 2, .25)", "P(2, 1, 0.1, 1, 0.4, 2)"],
