@@ -68,7 +68,7 @@ object SqlUncertainty {
 
   private def operand(name: String, argument: Expression, first: Boolean): Expression = argument match {
     case StaticInvoke(owner, _, "literal", Seq(value), _, _, _, _, _) if owner == getClass => value // no text in between
-    case text if text.dataType == StringType || text.dataType == NullType => invoke("distribution", Value, Seq(Cast(text, StringType)))
+    case text if text.dataType.isInstanceOf[StringType] || text.dataType == NullType => invoke("distribution", Value, Seq(Cast(text, StringType)))
     case other if first => throw new IllegalArgumentException(s"the first argument of $name is a distribution as a string, not ${other.dataType.sql}")
     case other => invoke("point", Value, Seq(numeric(name, other)))
   }

@@ -105,6 +105,15 @@ def test_literals_are_read_once_however_many_there_were(spark: SparkSession) -> 
     assert first == second
 
 
+def test_strings_of_any_collation_are_taken(spark: SparkSession) -> None:
+    row = spark.sql(
+        """SELECT rspu_mean(d) AS mean, rspu_add(d, 1) AS total, rspu_less_than('N(0, 1)', d) AS less
+           FROM (SELECT 'N(0, 1)' COLLATE UTF8_LCASE AS d)"""
+    ).first()
+    assert row is not None
+    assert (row.mean, row.total, row.less) == (0.0, "N(1, 1)", 0.5)
+
+
 def test_what_large_literals_hold_is_bounded(spark: SparkSession) -> None:
     """They are kept as long as the JVM runs: fewer of them than of short ones."""
     number = 6_000
