@@ -29,6 +29,13 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
 
   @transient private[cqels] lazy val tabulated = new TabulatedSum(this)
 
+  /** How many pieces of the tables that it is computed from are not within their aim. */
+  private[cqels] def unfinished: Int = Seq(first, second).map(quick).map {
+    case table: TabulatedSum => table.unfinished
+    case sum: DistributionSum => sum.unfinished
+    case _ => 0
+  }.sum
+
   // Where both parts are far from 0, compared with their width, they are added as if they were there.
   private[cqels] lazy val origin: Double = DistributionSum.origin(first) + sign * DistributionSum.origin(second)
   @transient private[cqels] lazy val centred: DistributionSum =
@@ -40,6 +47,14 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     case points: PointDistribution => math.min(MostLookUps + 1, DistributionSum.lookUps(first) * points.values.length)
     case _ => 0
   }
+
+  /** How many values of the cdf of what is no points its own takes, if a part is points; else 0. */
+  private[cqels] val stepped: Long = (first, second) match {
+    case (part, points: PointDistribution) => DistributionSum.steppedBy(part, points)
+    case (points: PointDistribution, part) => DistributionSum.steppedBy(part, points)
+    case _ => 0
+  }
+
   private def exact: Boolean = lookUps > 0 && lookUps <= MostLookUps
 
   override def cdf(x: Double): Double =
@@ -111,9 +126,11 @@ object DistributionSum {
   // Nearer to an end than this, cdfs of the families are not exact.
   private final val Tail = 1e-15
 
-  /** The same distribution with a cdf that is no integral. */
-  private def quick(d: Distribution): Distribution = d match {
-    case sum: DistributionSum => sum.tabulated
+  /** The same distribution with a cdf that is no integral. Steps are looked at one by one, as long as they are not too many:
+   *  a table would need a piece for each of them.
+   */
+  private[cqels] def quick(d: Distribution): Distribution = d match {
+    case sum: DistributionSum => if (sum.stepped > 0 && sum.stepped <= MostLookUps) sum else sum.tabulated
     case other => other
   }
 
@@ -133,6 +150,11 @@ object DistributionSum {
     case _: PointDistribution => 1
     case sum: DistributionSum => sum.lookUps
     case _ => 0
+  }
+
+  private def steppedBy(part: Distribution, points: PointDistribution): Long = part match {
+    case sum: DistributionSum => math.min(MostLookUps + 1, math.max(1, sum.stepped) * points.values.length)
+    case _ => points.values.length
   }
 
   /** Whether its values may have gaps. */
@@ -170,7 +192,15 @@ object DistributionSum {
   /** X - Y of independent numbers. */
   def subtract(x: Distribution, y: Distribution): Distribution = {
     val minus = y.negated
-    if (minus == null) representable(x, y, make(x, y, -1)) else add(x, minus)
+    if (minus == null) representable(x, y, difference(x, y)) else add(x, minus)
+  }
+
+  // Points come last here, too: those before the minus, and those of what has no negative.
+  private def difference(x: Distribution, y: Distribution): Distribution = (x, y) match {
+    case (DistributionSum(rest, points: PointDistribution, sign), _) => sum(difference(rest, y), if (sign > 0) points else points.minus)
+    case (_, DistributionSum(rest, points: PointDistribution, sign)) => sum(difference(x, rest), if (sign > 0) points.minus else points)
+    case (DistributionSum(points: PointDistribution, rest, _), _) => make(points, sum(rest, y), -1)
+    case _ => make(x, y, -1)
   }
 
   /** Null where adding has left the range of numbers, as no literal could say it, or made too deep a sum. */
@@ -197,6 +227,11 @@ object DistributionSum {
       if (points != null) points else if (a.values.length < b.values.length) make(b, a, 1) else make(a, b, 1)
     case (DistributionSum(rest, points: PointDistribution, sign), b) => withPoints(rest, if (sign > 0) points else points.minus, b)
     case (_, DistributionSum(_, _: PointDistribution, _)) => sum(y, x)
+    case (DistributionSum(points: PointDistribution, rest, _), b: PointDistribution) =>
+      val together = points.plus(b)
+      if (together != null) make(together, rest, -1) else make(x, b, 1)
+    case (DistributionSum(points: PointDistribution, rest, _), b) => sum(difference(b, rest), points)
+    case (_, DistributionSum(_: PointDistribution, _, _)) => sum(y, x)
     case (a: Uniform, b: Uniform) if a.upper - a.lower == b.upper - b.lower =>
       Triangular(a.lower + b.lower, a.upper + b.upper, a.lower + b.upper)
     case (a: Gamma, b: Gamma) if a.scale == b.scale => Gamma(a.shape + b.shape, a.scale, a.location + b.location)

@@ -23,6 +23,8 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   override def literal: String = sum.literal
   private[cqels] override def family: Int = sum.family
 
+  private var missed = 0
+
   // Each piece's lower end, and the values of the cdf at its points; `ends` has the last piece's upper end, too.
   private val (ends, values): (Array[Double], Array[Array[Double]]) = {
     val from = math.max(-Double.MaxValue / 4, sum.least(Tail))
@@ -48,7 +50,12 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
       val table = Array.tabulate(Points)(i => sum.cdf(point(a, b, i)))
       val close = Checks.forall { c => val x = a + (b - a) * c; math.abs(at(table, a, b, x) - sum.cdf(x)) <= Aim }
       val flat = table(Points - 1) - table(0) <= Aim
-      if (close || flat || narrow(a, b) || left <= 0) { starts += a; tables += table }
+      val settled = close || flat || narrow(a, b)
+      if (settled || left <= 0) {
+        if (!settled) missed += 1
+        starts += a
+        tables += table
+      }
       else {
         left -= 1
         val cut = middle(a, b)
@@ -63,6 +70,9 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
     for (i <- 0 until cuts.length - 1) tabulate(cuts(i), cuts(i + 1))
     ((starts += to).toArray, tables.toArray)
   }
+
+  /** How many pieces are not within the aim, of this table and those that it is made of, as there were too many. */
+  private[cqels] val unfinished: Int = missed + sum.unfinished
 
   override def cdf(x: Double): Double =
     if (x <= ends(0)) 0.0

@@ -115,6 +115,34 @@ def test_many_narrow_steps_in_a_longer_sum(jvm: Jvm) -> None:
     assert twice.cdf(500.5) == pytest.approx(below, abs=1e-7)
 
 
+def test_narrow_steps_in_differences(jvm: Jvm) -> None:
+    """Points come last there, too: no table has a piece for each of the steps."""
+    add, subtract = jvm.sums.add, jvm.sums.subtract
+    points, narrow = jvm.parse(literal("E", *range(1000))), jvm.parse("N(0, 1e-8)")
+    fast, slow = jvm.parse("Exp(10000)"), jvm.parse("Exp(1)")
+    after = sum(math.exp(500.25 - k) for k in range(501, 1000))
+    before = sum(math.exp(k - 500.25) for k in range(501))
+    shrunk = 1 / (1 + 1e-4)  # the mean of e to the power of minus the fast one
+    for made, x, expected in (
+        (subtract(add(narrow, points), slow), 500.25, 501 + after * (1 + 5e-9)),
+        (subtract(subtract(points, fast), slow), 500.25, 501 + after / (1 - 1e-4)),
+        (add(subtract(points, fast), slow), 500.25, 501 - before * shrunk),
+        (subtract(slow, add(fast, points)), -500.25, 499 - after * shrunk),
+    ):
+        for read in (made, jvm.parse(made.literal())):
+            assert read.cdf(x) == pytest.approx(expected / 1000, abs=1e-8)
+            assert read.unfinished() == 0
+
+
+def test_points_of_points_in_a_difference(jvm: Jvm) -> None:
+    """More pairs than are kept as points: they are looked at one by one, beside what is spread evenly."""
+    x, y = jvm.parse(literal("E", *(1000 * k for k in range(150)))), literal("E", *range(150))
+    made = jvm.sums.subtract(jvm.sums.add(x, jvm.parse(y)), jvm.parse("Exp(10000)"))
+    expected = (75 * 150 + 76) / 22500
+    assert made.cdf(75075.0) == pytest.approx(expected, abs=1e-8)
+    assert made.cdf(75074.5) == pytest.approx(expected - 1 / 22500, abs=1e-8)
+
+
 def test_ends_of_histograms(jvm: Jvm) -> None:
     for text, ends in (
         ("H(0, 0, 1, 1, 2)", (1, 2)),
