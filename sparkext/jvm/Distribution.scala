@@ -34,6 +34,12 @@ abstract class Distribution extends Serializable {
   /** The distribution of X + by. */
   def shifted(by: Double): Distribution
 
+  /** The parameters that move with it, and how wide it is where it is densest: what they are off by makes that part of it an
+   *  error of probabilities.
+   */
+  private[cqels] def places: Array[Double]
+  private[cqels] def grain: Double
+
   /** The distribution of -X, or null where the families have none. */
   def negated: Distribution = null
 
@@ -116,6 +122,13 @@ object Distribution {
   private[cqels] def between(a: Double, b: Double, share: Double): Double = {
     val width = b - a
     if (width.isInfinite) a * (1 - share) + b * share else a + share * width
+  }
+
+  /** What the sum of two numbers is off by (Knuth's two-sum). */
+  private[cqels] def rounding(a: Double, b: Double): Double = {
+    val sum = a + b
+    val second = sum - a
+    (a - (sum - second)) + (b - second)
   }
 
   /** A literal from a name and parameters, numbers without needless digits: "N(19.7, 1)". */

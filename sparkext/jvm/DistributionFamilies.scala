@@ -63,6 +63,8 @@ final case class Normal(mean: Double, variance: Double) extends Distribution {
   override def upper: Double = Double.PositiveInfinity
   override def breaks: Array[Double] = Array(mean - 4 * scale, mean - 1.5 * scale, mean, mean + 1.5 * scale, mean + 4 * scale)
   override def shifted(by: Double): Distribution = Normal(mean + by, variance)
+  private[cqels] override def places: Array[Double] = Array(mean)
+  private[cqels] override def grain: Double = scale
   override def negated: Distribution = Normal(-mean, variance)
   override def literal: String = Distribution.write("N", mean, variance)
   private[cqels] override def writable: Boolean = Distribution.finite(mean) && Distribution.finite(variance)
@@ -101,6 +103,8 @@ final case class Uniform(lower: Double, upper: Double) extends Distribution {
   override def quantile(p: Double): Double = Distribution.between(lower, upper, p)
   override def breaks: Array[Double] = Array(lower, upper)
   override def shifted(by: Double): Distribution = Uniform(lower + by, upper + by)
+  private[cqels] override def places: Array[Double] = breaks
+  private[cqels] override def grain: Double = upper - lower
   override def negated: Distribution = Uniform(-upper, -lower)
   override def literal: String = Distribution.write("U", lower, upper)
   private[cqels] override def writable: Boolean = Distribution.finite(lower) && Distribution.finite(upper) && lower < upper
@@ -128,6 +132,8 @@ final case class Triangular(lower: Double, upper: Double, mode: Double) extends 
     if (p <= left) Distribution.between(lower, mode, math.sqrt(p / left)) else Distribution.between(upper, mode, math.sqrt((1 - p) / right))
   override def breaks: Array[Double] = Array(lower, mode, upper)
   override def shifted(by: Double): Distribution = Triangular(lower + by, upper + by, mode + by)
+  private[cqels] override def places: Array[Double] = breaks
+  private[cqels] override def grain: Double = (upper - lower) / 2
   override def negated: Distribution = Triangular(-upper, -lower, -mode)
   override def literal: String = Distribution.write("T", lower, upper, mode)
   private[cqels] override def writable: Boolean = Distribution.finite(lower) && Distribution.finite(upper) && lower < upper
@@ -144,6 +150,8 @@ final case class Exponential(rate: Double, location: Double) extends Distributio
   override def quantile(p: Double): Double = location - math.log1p(-p) / rate
   override def breaks: Array[Double] = Array(location, location + 3 / rate, location + 12 / rate)
   override def shifted(by: Double): Distribution = Exponential(rate, location + by)
+  private[cqels] override def places: Array[Double] = Array(location)
+  private[cqels] override def grain: Double = 1 / rate
   override def literal: String = Located.write("Exp", location, rate)
   private[cqels] override def writable: Boolean = Distribution.finite(location)
 }
@@ -161,6 +169,8 @@ final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends
   override def breaks: Array[Double] =
     location +: LogNormal.Places.map(place => location + math.exp(mu + place * scale))
   override def shifted(by: Double): Distribution = LogNormal(mu, sigma2, location + by)
+  private[cqels] override def places: Array[Double] = Array(location)
+  private[cqels] override def grain: Double = math.sqrt(math.Pi) * scale * math.exp(mu - sigma2 / 2)
   override def literal: String = Located.write("LN", location, mu, sigma2)
   private[cqels] override def writable: Boolean = Distribution.finite(location)
 }
@@ -193,6 +203,8 @@ final case class Gamma(shape: Double, scale: Double, location: Double) extends D
     }
   override def breaks: Array[Double] = Body.breaks(location, mean, Double.PositiveInfinity, math.sqrt(shape) * scale, 0, scale)
   override def shifted(by: Double): Distribution = Gamma(shape, scale, location + by)
+  private[cqels] override def places: Array[Double] = Array(location)
+  private[cqels] override def grain: Double = math.sqrt(shape) * scale * NearEnd.crowding(shape)
   override def literal: String = Located.write("G", location, shape, scale)
   private[cqels] override def writable: Boolean =
     Distribution.finite(location) && Distribution.finite(shape) && Distribution.finite(scale)
@@ -229,6 +241,8 @@ final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double)
     Body.breaks(lower, mean, upper, deviation, width / alpha, width / beta) :+ upper
   }
   override def shifted(by: Double): Distribution = Beta(alpha, beta, lower + by, upper + by)
+  private[cqels] override def places: Array[Double] = Array(lower, upper)
+  private[cqels] override def grain: Double = deviation * NearEnd.crowding(math.min(alpha, beta))
   override def negated: Distribution = Beta(beta, alpha, -upper, -lower)
   override def literal: String =
     if (lower == 0 && upper == 1) Distribution.write("B", alpha, beta) else Distribution.write("B", alpha, beta, lower, upper)
@@ -267,6 +281,9 @@ private object Special {
  *  with a small exponent much of the probability lies there.
  */
 private object NearEnd {
+  /** For powers below 1, how much narrower it is where 1e-8 of the probability lies at the end than on the whole. */
+  def crowding(k: Double): Double = if (k >= 1) 1 else math.pow(1e-8, 1 / k - 1)
+
   /** x with p = x^k e^(-scale) (1 + c k / (k + 1) x), NaN where it is too large for two terms of the series. */
   def quantile(p: Double, k: Double, scale: Double, c: Double): Double = {
     val x = math.exp((math.log(p) + scale) / k)
@@ -308,6 +325,9 @@ final class Histogram private (edges: Array[Double], masses: Array[Double]) exte
   override def breaks: Array[Double] = edges
   private[cqels] override def steps: Array[Double] = cumulated
   override def shifted(by: Double): Distribution = new Histogram(edges.map(_ + by), masses)
+  private[cqels] override def places: Array[Double] = edges
+  private[cqels] override def grain: Double =
+    weights.indices.foldLeft(Double.MaxValue)((least, i) => math.min(least, (edges(i + 1) - edges(i)) / weights(i)))
   override def negated: Distribution = new Histogram(edges.reverse.map(0.0 - _), masses.reverse)
   override lazy val hashCode: Int = literal.hashCode
   override def equals(other: Any): Boolean = other match { case o: Histogram => literal == o.literal; case _ => false }

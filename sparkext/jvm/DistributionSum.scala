@@ -36,8 +36,12 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     case _ => 0
   }.sum
 
-  // Where both parts are far from 0, compared with their width, they are added as if they were there.
+  // Where both parts are far from 0, compared with their width, they are added as if they were there. Two origins may
+  // have more digits than a number.
   private[cqels] lazy val origin: Double = DistributionSum.origin(first) + sign * DistributionSum.origin(second)
+  private lazy val originRest: Double =
+    Distribution.rounding(DistributionSum.origin(first), sign * DistributionSum.origin(second)) +
+      DistributionSum.originRest(first) + sign * DistributionSum.originRest(second)
   @transient private[cqels] lazy val centred: DistributionSum =
     if (DistributionSum.origin(first) == 0 && DistributionSum.origin(second) == 0) this
     else DistributionSum(DistributionSum.centred(first), DistributionSum.centred(second), sign)
@@ -59,10 +63,13 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
 
   override def cdf(x: Double): Double =
     if (exact) moved(0.0, x, strictly = false)
-    else if (x <= lower) 0.0
-    else if (x >= upper) 1.0
+    else if (!isMoved && x <= lower) 0.0
+    else if (!isMoved && x >= upper) 1.0
     else if (centred eq this) integral(x)
-    else centred.integral(x - origin)
+    else centred.integral(x - origin - originRest)
+
+  // What is moved keeps the digits of its ends that numbers there do not have.
+  private def isMoved: Boolean = second match { case points: PointDistribution => points.values.length == 1; case _ => false }
 
   override def below(x: Double): Double = if (exact) moved(0.0, x, strictly = true) else cdf(x)
 
@@ -94,17 +101,27 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     DistributionSum.most(first, p / 2) + (if (sign > 0) DistributionSum.most(second, p / 2) else -DistributionSum.least(second, p / 2))
 
   override def quantile(p: Double): Double =
-    if (!exact && !(centred eq this)) origin + centred.quantile(p)
+    if (!exact && !(centred eq this)) origin + (centred.quantile(p) + originRest)
     else {
       val from = math.max(-Double.MaxValue / 4, least(p))
       val to = math.min(Double.MaxValue / 4, most(1 - p))
       RisingFunction.root(from, to, if (exact) 0.0 else 1e-15 * (to - from))(x => cdf(x) - p)
     }
 
-  // The part that is no sum is moved: what is known of the other one stays.
-  override def shifted(by: Double): Distribution =
-    if (first.isInstanceOf[DistributionSum]) make(first, DistributionSum.shifted(second, sign * by), sign)
-    else make(DistributionSum.shifted(first, by), second, sign)
+  // The part that is no sum is moved, points before others: what is known of the other one stays.
+  override def shifted(by: Double): Distribution = second match {
+    case point: PointDistribution if isMoved =>
+      val at = sign * point.values(0)
+      val rest = Distribution.rounding(at, by)
+      DistributionSum.shifted(if (rest == 0) first else DistributionSum.roughly(first, rest), at + by)
+    case _ =>
+      if (movesSecond) make(first, DistributionSum.roughly(second, sign * by), sign)
+      else make(DistributionSum.roughly(first, by), second, sign)
+  }
+  private def movesSecond: Boolean = first.isInstanceOf[DistributionSum] || second.isInstanceOf[PointDistribution]
+  private[cqels] override def places: Array[Double] = if (movesSecond) second.places else first.places
+  // A sum is nowhere denser than either of its parts.
+  private[cqels] override lazy val grain: Double = math.max(first.grain, second.grain)
   override def negated: Distribution = {
     val minus = first.negated
     if (minus == null) null else DistributionSum.make(minus, second, -sign)
@@ -123,6 +140,8 @@ object DistributionSum {
   private final val MostLookUps = 100000L
   // What is farther from 0 than so many times its width has too few digits left there.
   private final val Far = 1000.0
+  // A move may put this much of a probability to a wrong side of a value.
+  private final val LeastShare = 1e-8
   // Nearer to an end than this, cdfs of the families are not exact.
   private final val Tail = 1e-15
 
@@ -143,6 +162,8 @@ object DistributionSum {
     case sum: DistributionSum => sum.most(p)
     case other => other.quantile(1 - math.max(p, Tail))
   }
+
+  private def originRest(d: Distribution): Double = d match { case sum: DistributionSum => sum.originRest; case _ => 0.0 }
 
   private def levels(d: Distribution): Int = d match { case sum: DistributionSum => sum.levels; case _ => 0 }
 
@@ -211,12 +232,27 @@ object DistributionSum {
     case family => if (family.writable) family else null
   }
 
-  /** X + by, where numbers are dense enough there: else the sum that it is. */
+  /** X + by, where numbers are dense enough there: else the sum that it is. Points are numbers. */
   private def shifted(d: Distribution, by: Double): Distribution = {
+    val dense = d match {
+      case _: PointDistribution => true
+      case sum: DistributionSum if sum.isMoved || sum.lookUps > 0 => true
+      case _ =>
+        val places = d.places
+        val most = LeastShare * d.grain
+        !finite(places, by) || places.forall(place => math.abs(Distribution.rounding(place, by)) <= most)
+    }
+    if (dense) roughly(d, by) else DistributionSum(d, new PointDistribution(by), 1)
+  }
+
+  /** X + by, unless numbers there do not tell its ends apart. */
+  private def roughly(d: Distribution, by: Double): Distribution = {
     val there = d.shifted(by)
-    if (there.writable || by.isInfinite || d.isInstanceOf[DistributionSum] || !Distribution.finite(d.lower + by)) there
+    if (there.writable || d.isInstanceOf[DistributionSum] || !finite(d.places, by)) there
     else DistributionSum(d, new PointDistribution(by), 1)
   }
+
+  private def finite(places: Array[Double], by: Double): Boolean = places.forall(place => Distribution.finite(place + by))
 
   private def sum(x: Distribution, y: Distribution): Distribution = (x, y) match {
     case (Normal(m, v), Normal(n, w)) => Normal(m + n, v + w)
@@ -243,6 +279,7 @@ object DistributionSum {
 
   // Points are put together, and come last: what is spread evenly enough for tables is added before.
   private def withPoints(rest: Distribution, points: PointDistribution, y: Distribution): Distribution = y match {
+    case others: PointDistribution if points.values.length == 1 => sum(sum(rest, others), points)
     case others: PointDistribution =>
       val together = points.plus(others)
       if (together != null) sum(rest, together) else make(DistributionSum(rest, points, 1), others, 1)

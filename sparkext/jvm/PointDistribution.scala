@@ -103,6 +103,8 @@ final class PointDistribution private[cqels] (val values: Array[Double], private
     val there = values.map(_ + by)
     if (rising(there)) new PointDistribution(there, masses, even, null) else merged(there, masses, even)
   }
+  private[cqels] override def places: Array[Double] = values
+  private[cqels] override def grain: Double = 0
   override def negated: Distribution = minus
   private[cqels] def minus: PointDistribution = new PointDistribution(values.reverse.map(0.0 - _), masses.reverse, even, null)
 

@@ -14,12 +14,14 @@ object Probabilities {
     case (Normal(m, v), Normal(n, w)) => StandardNormal.below(m - n, v, w)
     case _ if x == y => 0.5
     case _ =>
-      if (x.upper <= y.lower) 1.0
-      else if (x.lower >= y.upper) 0.0
-      else {
-        val origin = DistributionSum.origin(x)
-        if (origin == 0) integral(x, y) else integral(x.shifted(-origin), y.shifted(-origin))
-      }
+      val origin = DistributionSum.origin(x)
+      if (origin == 0) near(x, y) else near(x.shifted(-origin), y.shifted(-origin))
+  }
+
+  // What was far away may have the digits now by which its ends lie apart.
+  private def near(x: Distribution, y: Distribution): Double = (x, y) match {
+    case (Normal(m, v), Normal(n, w)) => StandardNormal.below(m - n, v, w)
+    case _ => if (x.upper <= y.lower) 1.0 else if (x.lower >= y.upper) 0.0 else integral(x, y)
   }
 
   private def integral(x: Distribution, y: Distribution): Double =

@@ -19,6 +19,8 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   private[cqels] override def steps: Array[Double] = sum.steps
   private[cqels] override def writable: Boolean = sum.writable
   override def shifted(by: Double): Distribution = sum.shifted(by)
+  private[cqels] override def places: Array[Double] = sum.places
+  private[cqels] override def grain: Double = sum.grain
   override def negated: Distribution = sum.negated
   override def literal: String = sum.literal
   private[cqels] override def family: Int = sum.family

@@ -70,6 +70,61 @@ def test_a_shift_that_numbers_are_too_coarse_for(jvm: Jvm) -> None:
         assert read.mean() == pytest.approx(1e10)
 
 
+NARROW = (
+    "N(1e-7, 1e-12)",
+    "U(1e-7, 3e-6)",
+    "T(-2e-6, 3e-6, 1e-6)",
+    "Exp(1e6, 1e-7)",
+    "LN(-14, 0.04, 1e-7)",
+    "G(2, 1e-6, 1e-7)",
+    "B(2, 3, -2e-6, 5e-6)",
+    "H(-1e-6, 1, 2e-6, 3, 5e-6)",
+    "Sum(U(1e-7, 3e-6), Exp(1e6))",
+    "Difference(U(1e-7, 3e-6), Exp(1e6))",
+    "Sum(U(1e-7, 3e-6), E(0, 1.3e-6))",
+)
+
+
+@pytest.mark.parametrize("narrow", NARROW)
+def test_moving_far_keeps_every_digit(jvm: Jvm, narrow: str) -> None:
+    """Thresholds are numbers, 1.9e-6 apart there; what is asked of what was moved is the same as before."""
+    start, apart = jvm.parse("C(1e10)"), 2.0**-19
+    there = jvm.parse(narrow)
+    moved = jvm.sums.add(there, start)
+    for made in (moved, jvm.parse(moved.literal()), jvm.sums.add(start, there)):
+        for k in range(-2, 5):
+            at = 1e10 + k * apart
+            assert made.cdf(at) == pytest.approx(there.cdf(k * apart), abs=1e-9), (narrow, k)
+    assert moved.quantile(0.3) == pytest.approx(1e10 + there.quantile(0.3), abs=apart)
+    for back in (jvm.sums.subtract(moved, start), moved.shifted(-1e10)):
+        assert back.literal() == there.literal()
+    farther = jvm.sums.subtract(jvm.sums.add(moved, jvm.parse("C(0.3)")), start)
+    assert farther.cdf(0.3 + apart) == pytest.approx(there.cdf(0.3 + apart - 0.3), abs=1e-9)
+    spread = jvm.sums.add(jvm.sums.add(moved, jvm.parse("E(0.1, 0.2)")), jvm.parse("C(-1e10)"))
+    expected = 0.5 + there.cdf(0.2 + apart - 0.2) / 2
+    assert spread.cdf(0.2 + apart) == pytest.approx(expected, abs=1e-9)
+    for other in NARROW:
+        near, far = jvm.parse(other), jvm.sums.add(jvm.parse(other), start)
+        less = jvm.probabilities.less(there, near)
+        assert jvm.probabilities.less(moved, far) == pytest.approx(less, abs=1e-8), other
+        low = jvm.sums.subtract(far, jvm.parse("U(1e-6, 2e-6)"))
+        lower = jvm.sums.subtract(near, jvm.parse("U(1e-6, 2e-6)"))
+        between = jvm.probabilities.between(there, lower, near)
+        assert jvm.probabilities.between(moved, low, far) == pytest.approx(between, abs=1e-7), other
+
+
+def test_what_stays_in_its_family_when_it_is_moved(jvm: Jvm) -> None:
+    for text, by, expected in (
+        ("N(0, 1e-6)", 1.6e9, "N(1600000000, 1.0E-6)"),
+        ("Exp(2)", 1e15, "Exp(2, 1.0E15)"),
+        ("N(0.3, 4)", 1e6, "N(1000000.3, 4)"),
+        ("U(-0.3, 0.3)", 1e6, "U(999999.7, 1000000.3)"),
+        ("U(-0.3, 0.3)", 1614592800000, "Sum(U(-0.3, 0.3), C(1614592800000))"),
+        ("E(0.1, 0.2)", 1e15, "E(1.0000000000000001E15, 1.0000000000000002E15)"),
+    ):
+        assert jvm.sums.add(jvm.parse(text), jvm.parse(f"C({by})")).literal() == expected
+
+
 @pytest.mark.parametrize(
     ("narrow", "mean"),
     [
