@@ -213,19 +213,26 @@ final case class Gamma(shape: Double, scale: Double, location: Double) extends D
 /** B(alpha, beta[, lower, upper]). */
 final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double) extends Distribution {
   private[cqels] override def family: Int = 8
-  @transient private lazy val standard = new BetaDistribution(null, alpha, beta, 1e-12)
+  // To digits of the deviation, which may be far below 1.
+  @transient private lazy val standard = new BetaDistribution(null, alpha, beta, 1e-12 * around)
   private val large = math.min(alpha, beta) >= LargeShapes.Least
+  private val unlike = !large && math.max(alpha, beta) >= UnlikeShapes.Least
   private def share = 1 / (1 + beta / alpha)
   override def mean: Double = Distribution.between(lower, upper, share)
   override def variance: Double = { val d = deviation; d * d }
-  private def deviation: Double = (upper - lower) * math.sqrt(share) * math.sqrt(1 / (1 + alpha / beta) / (alpha + beta + 1))
+  private def around: Double = math.sqrt(share) * math.sqrt(1 / (1 + alpha / beta) / (alpha + beta + 1)) // of the width
+  private def deviation: Double = (upper - lower) * around
   override def cdf(x: Double): Double =
     if (x <= lower) 0
     else if (x >= upper) 1
     else {
       val z = Distribution.share(x, lower, upper)
-      if (large) LargeShapes.beta(alpha, beta, z) else Special.value(standard.cumulativeProbability(z))
+      if (large) LargeShapes.beta(alpha, beta, z) else between01(z)
     }
+  private def between01(z: Double): Double =
+    if (!unlike) Special.value(standard.cumulativeProbability(z))
+    else if (beta > alpha) UnlikeShapes.beta(alpha, beta, z)
+    else 1 - UnlikeShapes.beta(beta, alpha, 1 - z)
   override def quantile(p: Double): Double =
     if (large) Distribution.between(lower, upper, LargeShapes.betaQuantile(alpha, beta, p))
     else {
@@ -234,8 +241,15 @@ final case class Beta(alpha: Double, beta: Double, lower: Double, upper: Double)
       val right = NearEnd.quantile(1 - p, beta, whole + math.log(beta), 1 - alpha)
       if (!left.isNaN) Distribution.between(lower, upper, left)
       else if (!right.isNaN) Distribution.between(upper, lower, right)
-      else Distribution.between(lower, upper, Special.value(standard.inverseCumulativeProbability(p)))
+      else Distribution.between(lower, upper, if (unlike) unlikeQuantile(p) else Special.value(standard.inverseCumulativeProbability(p)))
     }
+
+  // Cantelli's inequality says where.
+  private def unlikeQuantile(p: Double): Double = {
+    val from = math.max(0.0, share - around * math.sqrt((1 - p) / p))
+    val to = math.min(1.0, share + around * math.sqrt(p / (1 - p)))
+    RisingFunction.root(from, to, 1e-14 * around)(z => (if (z <= 0) 0 else if (z >= 1) 1 else between01(z)) - p)
+  }
   override def breaks: Array[Double] = {
     val width = upper - lower
     Body.breaks(lower, mean, upper, deviation, width / alpha, width / beta) :+ upper

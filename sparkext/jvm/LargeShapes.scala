@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import org.apache.commons.math3.special.Erf
+import org.apache.commons.math3.special.{Beta => BetaFunction, Erf}
 
 /** Gamma and beta distributions with large shapes, where the usual series take long and lose digits: a normal distribution of
  *  a changed variable, and the first term of what it is off by (Temme 1979; NIST Digital Library of Mathematical Functions,
@@ -69,4 +69,29 @@ private[cqels] object LargeShapes {
       val s = r * r
       r * t - 2 * r * s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s * (1.0 / 11 + s / 13)))))
     }
+}
+
+/** Beta distributions of which one shape is so large that 1 - x has too few digits where they lie. */
+private[cqels] object UnlikeShapes {
+  final val Least = 1e7
+
+  /** P(X <= x) for alpha below `LargeShapes.Least` and beta above `Least`, between 0 and 1: a series without differences
+   *  (NIST Digital Library of Mathematical Functions, 8.17.8).
+   */
+  def beta(alpha: Double, beta: Double, x: Double): Double = {
+    val rest = -beta * math.log1p(-x)
+    if (rest > alpha + 12 * math.sqrt(alpha) + 60) 1.0 // as in a gamma distribution, that much is not left above
+    else {
+      val first = math.exp(alpha * math.log(x) - rest - math.log(alpha) - BetaFunction.logBeta(alpha, beta))
+      var term = first
+      var sum = first
+      var n = 0
+      while (term > 1e-17 * sum) {
+        term *= x * ((alpha + beta + n) / (alpha + 1 + n))
+        sum += term
+        n += 1
+      }
+      math.min(1.0, sum)
+    }
+  }
 }

@@ -191,6 +191,25 @@ def test_large_shapes(jvm: Jvm, shape: float) -> None:
             assert beta.cdf(x) == pytest.approx(p, rel=1e-5, abs=1e-10)
 
 
+@pytest.mark.parametrize("shape", [0.5, 5.0, 300.0, 5e4])
+def test_betas_of_unlike_shapes(jvm: Jvm, shape: float) -> None:
+    """-log(1 - B(a, b)) times b + (a - 1) / 2 is a gamma distribution but for less than 1e-9 (Wise 1950)."""
+    other = 1e12
+    x = jvm.parse(f"B({shape}, {other})")
+    mirrored = jvm.parse(f"B({other}, {shape}, -1, 0)")
+    gamma = stats.gamma(shape)
+    for p in (1e-9, 1e-3, 0.2, 0.5, 0.9, 0.999, 1 - 1e-9):
+        z = float(gamma.ppf(p))
+        at = -math.expm1(-z / (other + (shape - 1) / 2))
+        assert x.cdf(at) == pytest.approx(p, abs=1e-9)
+        if p <= 0.999:
+            assert x.quantile(p) == pytest.approx(at, rel=1e-8)
+        assert mirrored.cdf(-at) == pytest.approx(1 - p, abs=1e-3 / shape**0.5)
+    less = jvm.probabilities.less(x, jvm.parse(f"B({shape + 1}, {other})"))
+    assert less == pytest.approx(special.betainc(shape, shape + 1, 0.5), abs=STATED_ERROR)
+    assert x.cdf(0.5) == 1
+
+
 def test_small_shares_of_a_normal(jvm: Jvm) -> None:
     for p in (1e-300, 1e-100, 1e-20, 1e-12, 1.1e-6, 0.9e-6, 1e-3):
         assert jvm.parse("N(0, 1)").quantile(p) == pytest.approx(stats.norm.ppf(p), rel=2e-9)
