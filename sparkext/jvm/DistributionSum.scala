@@ -59,7 +59,7 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     case _ => 0
   }
 
-  private def exact: Boolean = lookUps > 0 && lookUps <= MostLookUps
+  private[cqels] def exact: Boolean = lookUps > 0 && lookUps <= MostLookUps
 
   override def cdf(x: Double): Double =
     if (exact) moved(0.0, x, strictly = false)
@@ -81,6 +81,20 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
       case _ => Double.NaN
     })
     case _ => Double.NaN
+  }
+
+  /** Its values, if both parts are points and it is exact: as `moved` adds them, so that equal ones stay equal. */
+  private[cqels] def points: PointDistribution = {
+    val values = new scala.collection.mutable.ArrayBuffer[Double]()
+    val masses = new scala.collection.mutable.ArrayBuffer[Double]()
+    def gather(d: Distribution, by: Double, mass: Double): Unit = d match {
+      case DistributionSum(part, points: PointDistribution, sign) =>
+        points.each((value, weight) => gather(part, sign * value + by, mass * weight))
+      case points: PointDistribution => points.each { (value, weight) => values += value + by; masses += mass * weight }
+      case _ =>
+    }
+    gather(this, 0.0, 1.0)
+    PointDistribution.of(values.toArray, masses.toArray)
   }
 
   private def integral(x: Double): Double = {

@@ -65,6 +65,23 @@ final class PointDistribution private[cqels] (val values: Array[Double], private
   /** E f(X) of a function with values from 0 to 1: exactly 1 where it is 1 for all values. */
   private[cqels] def expected(f: Double => Double): Double = weigh(f, 0.0, 1.0)
 
+  /** Values with what is in proportion to their probabilities. */
+  private[cqels] def each(f: (Double, Double) => Unit): Unit = values.indices.foreach(i => f(values(i), masses(i)))
+
+  /** E f(X, Y) for f of a value's place, from 0 to 1. */
+  private[cqels] def expected(other: PointDistribution)(f: (Int, Int) => Double): Double = {
+    var sum = 0.0
+    var i = 0
+    while (i < values.length) {
+      var inner = 0.0
+      var j = 0
+      while (j < other.values.length) { inner += other.masses(j) * f(i, j); j += 1 }
+      sum += masses(i) * (inner / other.total)
+      i += 1
+    }
+    math.min(1.0, math.max(0.0, sum / total))
+  }
+
   private def weigh(f: Double => Double, least: Double, most: Double): Double =
     if (values.length == 1) math.min(most, math.max(least, f(values(0))))
     else {

@@ -9,8 +9,10 @@ object Probabilities {
   /** P(x < y). */
   def less(x: Distribution, y: Distribution): Double = (x, y) match {
     case (a: PointDistribution, b: PointDistribution) => a.less(b, orEqual = false)
-    case (a: PointDistribution, _) => a.expected(y.above)
-    case (_, b: PointDistribution) => b.expected(x.below)
+    case (a: PointDistribution, _) => a.expected(asked(y, a.values.length).above)
+    case (_, b: PointDistribution) => b.expected(asked(x, b.values.length).below)
+    case (a: DistributionSum, _) if a.exact => less(a.points, y)
+    case (_, b: DistributionSum) if b.exact => less(x, b.points)
     case (Normal(m, v), Normal(n, w)) => StandardNormal.below(m - n, v, w)
     case _ if x == y => 0.5
     case _ =>
@@ -47,16 +49,23 @@ object Probabilities {
   /** P(x <= y): more than P(x < y) only where both have points in common. */
   def lessOrEqual(x: Distribution, y: Distribution): Double = (x, y) match {
     case (a: PointDistribution, b: PointDistribution) => a.less(b, orEqual = true)
-    case (a: PointDistribution, _) => a.expected(y.atLeast)
-    case (_, b: PointDistribution) => b.expected(x.cdf)
+    case (a: PointDistribution, _) => a.expected(asked(y, a.values.length).atLeast)
+    case (_, b: PointDistribution) => b.expected(asked(x, b.values.length).cdf)
+    case (a: DistributionSum, _) if a.exact => lessOrEqual(a.points, y)
+    case (_, b: DistributionSum) if b.exact => lessOrEqual(x, b.points)
     case _ => less(x, y)
   }
 
   /** P(low < x < high); with low not below high as numbers, 0. */
   def between(x: Distribution, low: Distribution, high: Distribution): Double = (x, low, high) match {
-    case (a: PointDistribution, _, _) => a.expected(v => low.below(v) * high.above(v))
+    case (a: PointDistribution, _, _) =>
+      val (from, to) = (asked(low, a.values.length), asked(high, a.values.length))
+      a.expected(v => from.below(v) * to.above(v))
+    case (a: DistributionSum, _, _) if a.exact => between(a.points, low, high)
     case (_, a: PointDistribution, b: PointDistribution) =>
-      a.expected(l => b.expected(h => if (l < h) x.below(h) - x.cdf(l) else 0.0))
+      val known = asked(x, a.values.length + b.values.length)
+      val (upTo, below) = (a.values.map(known.cdf), b.values.map(known.below))
+      a.expected(b)((i, j) => if (a.values(i) < b.values(j)) below(j) - upTo(i) else 0.0)
     case _ =>
       val origin = DistributionSum.origin(x)
       if (origin == 0) inside(x, low, high) else inside(x.shifted(-origin), low.shifted(-origin), high.shifted(-origin))
@@ -64,8 +73,17 @@ object Probabilities {
 
   private def inside(x: Distribution, low: Distribution, high: Distribution): Double = {
     val cuts = (low.breaks ++ high.breaks).map(x.cdf) ++ x.steps
-    Quadrature.unit(cuts) { u => val v = x.quantile(u); low.below(v) * (1 - high.cdf(v)) }
+    val (from, to) = (listed(low), listed(high))
+    Quadrature.unit(cuts) { u => val v = x.quantile(u); from.below(v) * (1 - to.cdf(v)) }
   }
+
+  // Sums of points are made points, and other sums tables, where that is less than to compute them for so many values.
+  private def asked(d: Distribution, values: Int): Distribution =
+    if (values < Many) d else listed(d) match { case sum: DistributionSum => DistributionSum.quick(sum); case other => other }
+
+  private def listed(d: Distribution): Distribution = d match { case sum: DistributionSum if sum.exact => sum.points; case _ => d }
+
+  private final val Many = 1000
 
   /** E f(Y) where f is smooth between the breaks of `other`. */
   private[cqels] def overQuantiles(y: Distribution, other: Distribution)(f: Double => Double): Double =

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,3 +17,10 @@ class Jvm:
         self.parse = package.Distribution.parse
         self.probabilities = package.Probabilities
         self.sums = package.DistributionSum
+        self._threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+
+    def cpu_seconds(self, call: Callable[[], object]) -> float:
+        """What a call takes of the JVM's thread that serves this one, whatever else the machine does."""
+        before = self._threads.getCurrentThreadCpuTime()
+        call()
+        return float(self._threads.getCurrentThreadCpuTime() - before) / 1e9

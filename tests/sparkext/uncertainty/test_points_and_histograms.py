@@ -163,6 +163,36 @@ def test_ends_of_histograms(jvm: Jvm) -> None:
     assert [even.quantile(k / 10) for k in range(1, 10)] == list(range(1, 10))
 
 
+def test_between_with_too_many_points(jvm: Jvm) -> None:
+    """They are values one by one, and each of them is looked at once."""
+    x = jvm.parse(literal("E", *(10 * k for k in range(150))))
+    y = jvm.parse(literal("E", *(k / 20 for k in range(150))))
+    total, low, high = jvm.sums.add(x, y), jvm.parse("U(0, 1000)"), jvm.parse("Exp(0.001)")
+    values = [10 * k + j / 20 for k in range(150) for j in range(150)]
+    less = sum(max(0.0, 1 - v / 1000) for v in values) / 22500
+    inside = sum(min(1.0, v / 1000) * math.exp(-v / 1000) for v in values) / 22500
+    found = []
+    spent = jvm.cpu_seconds(lambda: found.append(jvm.probabilities.between(total, low, high)))
+    assert found == [pytest.approx(inside, abs=1e-9)]
+    spent += jvm.cpu_seconds(lambda: found.append(jvm.probabilities.less(total, low)))
+    assert found[1] == pytest.approx(less, abs=1e-9)
+    assert jvm.probabilities.greater(total, low) == pytest.approx(1 - less, abs=1e-9)
+    assert jvm.probabilities.less(total, total) == pytest.approx(0.5 - 0.5 / 22500, rel=1e-12)
+    assert jvm.probabilities.lessOrEqual(total, total) == pytest.approx(
+        0.5 + 0.5 / 22500, rel=1e-12
+    )
+    outer = jvm.parse(literal("E", *range(1500, 11000)))
+    inner = jvm.parse(literal("E", *range(-9500, 0)))
+    smooth = jvm.sums.add(jvm.parse("N(700, 100)"), jvm.parse("U(0, 100)"))
+    spent += jvm.cpu_seconds(lambda: found.append(jvm.probabilities.between(smooth, inner, outer)))
+    assert found[2] == pytest.approx(1, abs=1e-9)
+    spent += jvm.cpu_seconds(lambda: found.append(jvm.probabilities.between(high, total, outer)))
+    mean = sum(math.exp(-v / 1000) for v in values) / 22500
+    tail = sum(math.exp(-v / 1000) for v in range(1500, 11000)) / 9500
+    assert found[3] == pytest.approx(mean - tail, abs=1e-6)
+    assert spent < 10
+
+
 def test_a_rare_value_far_away(jvm: Jvm) -> None:
     """The quantiles leap where no node of a rule for integrals would see it."""
     y = jvm.parse("H(0, 0.9999, 1, 0, 1000, 0.0001, 1001)")
