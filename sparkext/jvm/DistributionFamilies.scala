@@ -308,7 +308,7 @@ private object NearEnd {
 /** H(edge 0, weight 1, edge 1, weight 2, edge 2 ...): evenly spread between two edges, weights in proportion. The first and
  *  the last one are not 0.
  */
-final class Histogram private (edges: Array[Double], masses: Array[Double]) extends Distribution {
+final class Histogram private (edges: Array[Double], private val masses: Array[Double]) extends Distribution {
   private[cqels] override def family: Int = 9
   private[cqels] override def numbers: Long = 2L * edges.length
   private val weights = { val total = DistributionFamilies.total(masses.sum); masses.map(_ / total) }
@@ -343,8 +343,12 @@ final class Histogram private (edges: Array[Double], masses: Array[Double]) exte
   private[cqels] override def grain: Double =
     weights.indices.foldLeft(Double.MaxValue)((least, i) => math.min(least, (edges(i + 1) - edges(i)) / weights(i)))
   override def negated: Distribution = new Histogram(edges.reverse.map(0.0 - _), masses.reverse)
-  override lazy val hashCode: Int = literal.hashCode
-  override def equals(other: Any): Boolean = other match { case o: Histogram => literal == o.literal; case _ => false }
+  // Weights in the same proportion may give sums that differ in the last digit: such histograms are not equal.
+  override lazy val hashCode: Int = java.util.Arrays.hashCode(edges) * 31 + java.util.Arrays.hashCode(masses)
+  override def equals(other: Any): Boolean = other match {
+    case o: Histogram => java.util.Arrays.equals(edges, o.places) && java.util.Arrays.equals(masses, o.masses)
+    case _ => false
+  }
   override def literal: String =
     Distribution.write("H", edges(0) +: weights.indices.flatMap(i => Seq(weights(i), edges(i + 1))): _*)
   private[cqels] override def writable: Boolean =

@@ -161,6 +161,7 @@ ALIKE = [
     ["B(2, 3)", "B(2, 3, 0, 1)"],
     ["G(2, 1)", "G(2, 1, 0)"],
     ["Sum(E(0, 1, 1, 3), N(0, 1))", "Sum(P(0, .25, 1, .5, 3, .25), N(0, 1))"],
+    [f"H(0{''.join(f', {weight}, {k}' for k in range(1, 11))})" for weight in (1, 0.1)],
     ["Difference(E(1, 1), Exp(1))", "Difference(U(1, 1), Exp(1))"],
 ]
 
