@@ -105,8 +105,9 @@ object Distribution {
     values
   }
 
-  // Double.parseDouble also takes hexadecimal numbers, "NaN" and a trailing d or f.
-  private val Number = java.util.regex.Pattern.compile("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?")
+  // Double.parseDouble also takes hexadecimal numbers, "NaN" and a trailing d or f. Digits are taken for good: a long text
+  // that is no number would be tried for each of them.
+  private val Number = java.util.regex.Pattern.compile("[+-]?([0-9]++(\\.[0-9]*+)?|\\.[0-9]++)([eE][+-]?[0-9]++)?")
 
   private[cqels] val Smooth = new Array[Double](0)
 

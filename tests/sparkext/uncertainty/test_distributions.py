@@ -227,6 +227,16 @@ def test_what_is_no_distribution(jvm: Jvm, text: str) -> None:
     assert jvm.parse(text) is None
 
 
+def test_long_malformed_numbers_are_read_once(jvm: Jvm) -> None:
+    """Not once for each of their digits."""
+    for text in (f"C({'1' * 60_000}x)", f"C(1e{'1' * 60_000}x)", f"C(1.{'1' * 60_000}x)"):
+        found: list[object] = []
+        assert jvm.cpu_seconds(lambda text=text, found=found: found.append(jvm.parse(text))) < 2
+        assert found == [None]
+    for text in ("C(1.)", "C(.5)", "C(-0.5e-3)", "C(+12)"):
+        assert jvm.parse(text).mean() == float(text[2:-1])
+
+
 LONG = {
     "N(1,2)": " Normal( 1 , 2.0 )",
     "U(1,2)": "Uniform(1, 2)",
