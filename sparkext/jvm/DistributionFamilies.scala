@@ -98,7 +98,7 @@ private[cqels] object StandardNormal {
 final case class Uniform(lower: Double, upper: Double) extends Distribution {
   private[cqels] override def family: Int = 3
   override def mean: Double = Distribution.between(lower, upper, 0.5)
-  override def variance: Double = { val width = upper - lower; width * width / 12 }
+  override def variance: Double = { val width = upper - lower; width * (width / 12) }
   override def cdf(x: Double): Double = if (x <= lower) 0 else if (x >= upper) 1 else Distribution.share(x, lower, upper)
   override def quantile(p: Double): Double = Distribution.between(lower, upper, p)
   override def breaks: Array[Double] = Array(lower, upper)
@@ -121,7 +121,7 @@ final case class Triangular(lower: Double, upper: Double, mode: Double) extends 
   }
   override def variance: Double = {
     val (a, c) = (upper - lower, mode - lower)
-    (a * a + c * c - a * c) / 18
+    a * ((a - c) / 18) + c * (c / 18)
   }
   override def cdf(x: Double): Double =
     if (x <= lower) 0
@@ -161,7 +161,11 @@ final case class LogNormal(mu: Double, sigma2: Double, location: Double) extends
   private[cqels] override def family: Int = 6
   private val scale = StandardNormal.scale(sigma2)
   override def mean: Double = location + math.exp(mu + sigma2 / 2)
-  override def variance: Double = math.expm1(sigma2) * math.exp(2 * mu + sigma2)
+  override def variance: Double = {
+    val share = -math.expm1(-sigma2)
+    val whole = math.exp(2 * (mu + sigma2))
+    if (whole.isInfinite) math.exp(2 * (mu + sigma2) + math.log(share)) else share * whole
+  }
   override def lower: Double = location
   override def upper: Double = Double.PositiveInfinity
   override def cdf(x: Double): Double = if (x <= location) 0 else 0.5 * Erf.erfc((mu - math.log(x - location)) / scale)

@@ -210,6 +210,18 @@ def test_betas_of_unlike_shapes(jvm: Jvm, shape: float) -> None:
     assert x.cdf(0.5) == 1
 
 
+def test_variances_in_range(jvm: Jvm) -> None:
+    for text, expected in (
+        ("LN(-800, 790)", math.exp(-20)),
+        ("LN(-800, 790, 3)", math.exp(-20)),
+        ("LN(354.9, 1e-10)", 1e-10 * math.exp(700) * math.exp(9.8)),
+        ("U(0, 1.4e154)", 1.4e154 * (1.4e154 / 12)),
+        ("T(0, 1.4e154, 0)", 1.4e154 * (1.4e154 / 18)),
+        ("LN(0, 1)", (math.e - 1) * math.e),
+    ):
+        assert jvm.parse(text).variance() == pytest.approx(expected, rel=1e-9), text
+
+
 def test_small_shares_of_a_normal(jvm: Jvm) -> None:
     for p in (1e-300, 1e-100, 1e-20, 1e-12, 1.1e-6, 0.9e-6, 1e-3):
         assert jvm.parse("N(0, 1)").quantile(p) == pytest.approx(stats.norm.ppf(p), rel=2e-9)
