@@ -7,7 +7,7 @@ package org.apache.spark.sql.cqels
  *  part is points. A part that is a sum itself is tabulated for it.
  */
 final case class DistributionSum(first: Distribution, second: Distribution, sign: Int) extends Distribution {
-  import DistributionSum.{make, quick, ragged, thinned, MostLookUps}
+  import DistributionSum.{make, quick, ragged, thinned, FarApart, MostLookUps, MostSteps}
 
   override def mean: Double = first.mean + sign * second.mean
   override def variance: Double = first.variance + second.variance
@@ -119,8 +119,26 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
     else {
       val from = math.max(-Double.MaxValue / 4, least(p))
       val to = math.min(Double.MaxValue / 4, most(1 - p))
-      RisingFunction.root(from, to, if (exact) 0.0 else 1e-15 * (to - from))(x => cdf(x) - p)
+      if (exact) RisingFunction.root(from, to, 0.0)(x => cdf(x) - p)
+      else {
+        val width = math.max(math.min(to - from, grain), 1e-300 * (to - from))
+        val (a, b) = around(from, to, width)(x => cdf(x) >= p)
+        RisingFunction.root(a, b, 1e-15 * width)(x => cdf(x) - p)
+      }
     }
+
+  // With long tails the ends are too many times the width of the body apart to come down to it by distance.
+  private def around(from: Double, to: Double, width: Double)(above: Double => Boolean): (Double, Double) = {
+    var a = from
+    var b = to
+    var steps = 0
+    while (b - a > FarApart * math.max(width, math.min(math.abs(a), math.abs(b))) && steps < MostSteps) {
+      val x = DistributionSum.middle(a, b, width)
+      if (above(x)) b = x else a = x
+      steps += 1
+    }
+    (a, b)
+  }
 
   // The part that is no sum is moved, points before others: what is known of the other one stays.
   override def shifted(by: Double): Distribution = second match {
@@ -154,6 +172,9 @@ object DistributionSum {
   private final val MostLookUps = 100000L
   // What is farther from 0 than so many times its width has too few digits left there.
   private final val Far = 1000.0
+  // How many widths of a body, or times its distance from 0, a search by distance begins with.
+  private final val FarApart = 1000.0
+  private final val MostSteps = 200
   // A move may put this much of a probability to a wrong side of a value.
   private final val LeastShare = 1e-8
   // Nearer to an end than this, cdfs of the families are not exact.
@@ -264,6 +285,13 @@ object DistributionSum {
     val there = d.shifted(by)
     if (there.writable || d.isInstanceOf[DistributionSum] || !finite(d.places, by)) there
     else DistributionSum(d, new PointDistribution(by), 1)
+  }
+
+  /** Between numbers far apart: by their sizes where they are larger than `width`, which counts as 1. */
+  private def middle(a: Double, b: Double, width: Double): Double = {
+    def size(x: Double): Double = math.signum(x) * math.log1p(math.abs(x) / width)
+    val half = (size(a) + size(b)) / 2
+    math.signum(half) * math.min(Double.MaxValue / 4, width * math.expm1(math.abs(half)))
   }
 
   private def finite(places: Array[Double], by: Double): Boolean = places.forall(place => Distribution.finite(place + by))

@@ -222,6 +222,27 @@ def test_variances_in_range(jvm: Jvm) -> None:
         assert jvm.parse(text).variance() == pytest.approx(expected, rel=1e-9), text
 
 
+def test_quantiles_of_the_heaviest_sums(jvm: Jvm) -> None:
+    """A logarithm with a deviation of 100: half of the sum lies below 1.3, and a tenth beyond 1e55."""
+    total = jvm.sums.add(jvm.parse("LN(0, 1e4)"), jvm.parse("U(0, 1)"))
+
+    def below(x: float) -> float:
+        def inner(z: float) -> float:
+            return float(special.ndtr(math.log(z) / 100))
+
+        low = max(0.0, x - 1)
+        return float(integrate.quad(inner, low, x, epsabs=1e-12, limit=400)[0])
+
+    for p in (0.1, 0.4, 0.495, 0.5):
+        assert below(total.quantile(p)) == pytest.approx(p, abs=1e-8), p
+    for p in (0.51, 0.9, 0.999):
+        expected = math.exp(100 * stats.norm.ppf(p))
+        assert math.log(total.quantile(p)) == pytest.approx(math.log(expected), rel=0.2, abs=1e-4)
+        assert stats.norm.cdf(math.log(total.quantile(p)) / 100) == pytest.approx(p, abs=3e-3)
+    even = jvm.parse("Sum(N(0, 1), U(-1, 1))")
+    assert even.quantile(0.5) == pytest.approx(0, abs=1e-9)
+
+
 def test_small_shares_of_a_normal(jvm: Jvm) -> None:
     for p in (1e-300, 1e-100, 1e-20, 1e-12, 1.1e-6, 0.9e-6, 1e-3):
         assert jvm.parse("N(0, 1)").quantile(p) == pytest.approx(stats.norm.ppf(p), rel=2e-9)
