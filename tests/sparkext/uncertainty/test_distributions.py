@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from scipy import special
 
@@ -50,47 +52,57 @@ def test_which_of_two_is_less(jvm: Jvm, left: Family) -> None:
     x = jvm.parse(left.literal)
     for right in FAMILIES:
         y = jvm.parse(right.literal)
-        less = right.expectation(left.below, tuple(x.breaks()))
-        not_greater = right.expectation(left.cdf, tuple(x.breaks()))
+        less = right.expectation(left.below, left.kinks)
+        not_greater = right.expectation(left.cdf, left.kinks)
         assert jvm.probabilities.less(x, y) == pytest.approx(less, abs=STATED_ERROR)
         assert jvm.probabilities.lessOrEqual(x, y) == pytest.approx(not_greater, abs=STATED_ERROR)
         assert jvm.probabilities.less(y, x) == pytest.approx(1 - not_greater, abs=STATED_ERROR)
 
 
-def test_between_two_others(jvm: Jvm) -> None:
-    random = Random(5)
-    for _ in range(40):
-        x, low, high = random.choices(FAMILIES, k=3)
-        kinks = (*jvm.parse(low.literal).breaks(), *jvm.parse(high.literal).breaks())
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_between_all_pairs_of_others(jvm: Jvm, family: Family) -> None:
+    kinks = tuple(kink for other in FAMILIES for kink in other.kinks)
+    values, weights = family.values(kinks)
+    below = [other.below(values) for other in FAMILIES]
+    above = [1 - other.cdf(values) for other in FAMILIES]
+    x, made = jvm.parse(family.literal), [jvm.parse(name) for name in NAMES]
+    for i, low in enumerate(made):
+        for j, high in enumerate(made):
+            found = jvm.probabilities.between(x, low, high)
+            expected = float(np.sum(weights * below[i] * above[j]))
+            assert found == pytest.approx(expected, abs=STATED_ERROR), (NAMES[i], NAMES[j])
 
-        def inside(v: float, low: Family = low, high: Family = high) -> float:
-            return low.below(v) * (1 - high.cdf(v))
 
-        made = [jvm.parse(family.literal) for family in (x, low, high)]
-        assert jvm.probabilities.between(*made) == pytest.approx(
-            x.expectation(inside, kinks), abs=STATED_ERROR
-        ), (x.literal, low.literal, high.literal)
+def summed(left: Family, right: Family, sign: int, z: float) -> float:
+    """P(X + Y <= z), or P(X - Y <= z)."""
+    if left.points and right.points:
+        pairs = product(left.points, right.points)
+        return sum(v * w for (a, v), (b, w) in pairs if a + sign * b <= z)
+    if left.points:
+        beyond = right.cdf if sign > 0 else lambda v: 1 - right.below(v)
+        return sum(w * float(beyond(sign * (z - v))) for v, w in left.points)
+    kinks = tuple(sign * (z - kink) for kink in left.kinks)
+    return right.expectation(lambda v: left.cdf(z - sign * v), kinks)
 
 
-def test_sums_and_differences(jvm: Jvm) -> None:
-    random = Random(6)
-    for _ in range(50):
-        left, right = random.choices(FAMILIES, k=2)
-        z = random.uniform(-1, 3)
-        x, y = jvm.parse(left.literal), jvm.parse(right.literal)
-        for sign, made in ((1, jvm.sums.add(x, y)), (-1, jvm.sums.subtract(x, y))):
-
-            def at(v: float, sign: int = sign, left: Family = left, z: float = z) -> float:
-                return left.cdf(z - sign * v)
-
-            kinks = tuple(sign * (z - b) for b in x.breaks())
-            read = jvm.parse(made.literal())
-            assert read.cdf(z) == pytest.approx(right.expectation(at, kinks), abs=STATED_ERROR), (
-                made.literal()
-            )
-            assert made.mean() == pytest.approx(left.mean + sign * right.mean, abs=1e-9)
-            assert made.variance() == pytest.approx(left.variance + right.variance, abs=1e-9)
-            assert read.cdf(read.quantile(0.3)) >= 0.3 - STATED_ERROR
+@pytest.mark.parametrize("left", FAMILIES, ids=NAMES)
+def test_sums_and_differences_of_all_pairs(jvm: Jvm, left: Family) -> None:
+    random = Random(left.literal)
+    x = jvm.parse(left.literal)
+    for right, sign in product(FAMILIES, (1, -1)):
+        y = jvm.parse(right.literal)
+        made = jvm.sums.add(x, y) if sign > 0 else jvm.sums.subtract(x, y)
+        read = jvm.parse(made.literal())
+        mean, deviation = left.mean + sign * right.mean, math.sqrt(left.variance + right.variance)
+        assert made.mean() == pytest.approx(mean, abs=1e-9)
+        assert made.variance() == pytest.approx(deviation**2, abs=1e-9)
+        # A body, its flanks, a tail, and a value that points may have.
+        for z in (*(mean + random.uniform(k - 1, k + 1) * deviation for k in (-2, 0, 1, 3)), 0.4):
+            expected = pytest.approx(summed(left, right, sign, z), abs=STATED_ERROR)
+            assert read.cdf(z) == expected, (made.literal(), z)
+        p = random.choice((0.02, 0.3, 0.9))
+        found = read.quantile(p)
+        assert read.below(found) - STATED_ERROR <= p <= read.cdf(found) + STATED_ERROR, made.literal()
 
 
 def test_sums_of_many(jvm: Jvm) -> None:

@@ -36,13 +36,6 @@ def literal(family: Family | str) -> str:
     return f'"{text}"^^rspu:distribution'
 
 
-def kinks(family: Family) -> tuple[float, ...]:
-    if family.points:
-        return tuple(value for value, _ in family.points)
-    ends = getattr(family.frozen, "edges", None) or family.frozen.support()
-    return tuple(map(float, ends))
-
-
 def test_a_distribution_and_a_number(engine: Engine) -> None:
     rows = select(
         engine,
@@ -86,7 +79,7 @@ def test_two_distributions(engine: Engine) -> None:
     for first, second, *values in rows:
         x, y = BY_LITERAL[first], BY_LITERAL[second]
         less, greater, not_less, not_greater, total, difference = map(float, values)
-        cuts = kinks(x)
+        cuts = x.kinks
         where = (first, second)
         assert less == pytest.approx(y.expectation(x.below, cuts), abs=1e-6), where
         assert not_greater == pytest.approx(y.expectation(x.cdf, cuts), abs=1e-6), where
