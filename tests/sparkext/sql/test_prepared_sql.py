@@ -302,6 +302,8 @@ def test_counts_of_another_order_teach_nothing(
     assert told == [False, True]
     query.wait()
     query.close()
+
+
 def test_a_failing_decision_costs_no_answers(
     engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
