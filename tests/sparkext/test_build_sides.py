@@ -9,7 +9,7 @@ import pytest
 
 from adaptive import Join, Scan
 from adaptive.explain import node_id
-from sparkext.runtime.explanation import counted_rows, operator_tree
+from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
 from tests.sparkext.test_adaptation import KNOWN, contents, evaluate, iri, started
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def test_the_executed_join_is_the_one_that_was_chosen(
             assert scans == ["RelationScan", name]
         if driver == "true":
             # What is static is built at the first run only, but how much that is stays known.
-            counted = counted_rows(hashed, [operator_tree(operators)])
+            reads = built.choices[0].contents
+            (laid,) = lay_over([(hashed, reads)], [operator_tree(operators)])
+            counted = counted_rows(laid)
             rows, _ = contents(second)
             static = sum(c != 7 for others in KNOWN.values() for c in others)
             left_over = static if filter_ is STATIC else sum(room != 1 for _, room in rows)
