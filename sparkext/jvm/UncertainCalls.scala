@@ -25,8 +25,8 @@ final class UncertainCalls(private[cqels] val room: Long) {
   /** Changes when ids may come to mean other terms: with each evaluation. */
   @volatile private[cqels] var epoch = 0L
 
-  /** `size` results are kept at most (0: none; large ones count for several), of `all` calls or of those where that pays; `extraNanos` makes every call so
-   *  much dearer, for experiments.
+  /** `size` results are kept at most (0: none; large ones count for several), of `all` calls or of those where that pays;
+   *  `extraNanos` makes every call so much dearer, for experiments.
    */
   def configure(size: Int, acrossEvaluations: Boolean, extraNanos: Long, all: Boolean): Unit = {
     lasting = acrossEvaluations

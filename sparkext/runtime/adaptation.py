@@ -21,7 +21,6 @@ from adaptive import (
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
-from sparkext.r2r.cluster_plans import largest_step
 from sparkext.runtime.executed_operators import lay_over, operator_tree
 from sparkext.runtime.followed_clusters import FollowedCluster
 from sparkext.runtime.join_orders import (
@@ -198,14 +197,11 @@ class Adaptation:
 
     def _place_anew(self, rows: Mapping[int, Mapping[frozenset[str], float]]) -> None:
         """Have the plans that run go on where so many rows, by cluster, are computed soonest: as a job, or here."""
-        largest, cost = 0.0, 0.0
-        now = {cluster.place: cluster.follower for cluster in self.clusters}
-        for place, choice in enumerate(self._plans.choices):
-            largest = max(largest, largest_step(choice.plan, rows.get(place)))
-            cost += now[place].cache.cost_of(choice.plan) if place in now else choice.plan.cost
-        before, place_now = self._plans.place, self._plans.rule.place(largest, cost)
+        plans = self._plans
+        costs = {c.place: c.follower.cache.cost_of(plans.orders[c.place]) for c in self.clusters}
+        before, place_now = plans.place, plans.place_for(rows, costs)
         if place_now != before:
-            self._plans.use.place = place_now
+            plans.use.place = place_now
             logger.info(
                 "plans run in %d slices (0: on the driver), no longer %d",
                 place_now.slices,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,9 +109,19 @@ class CompiledPlans:
     def place(self) -> Place:
         """Where the plans run: as rows were counted last, and before that as they were expected."""
         if self.use.place is None:
-            largest = max((largest_step(choice.plan) for choice in self.choices), default=0.0)
-            self.use.place = self.rule.place(largest, sum(c.plan.cost for c in self.choices))
+            self.use.place = self.place_for({}, {})
         return self.use.place
+
+    def place_for(
+        self, rows: Mapping[int, Mapping[frozenset[str], float]], costs: Mapping[int, float]
+    ) -> Place:
+        """Where plans run whose clusters, by number, compute so many rows and cost so many microseconds.
+
+        Of clusters that are not told, what was expected counts.
+        """
+        clusters = list(enumerate(self.choices))
+        largest = max((largest_step(c.plan, rows.get(n)) for n, c in clusters), default=0.0)
+        return self.rule.place(largest, sum(costs.get(n, c.plan.cost) for n, c in clusters))
 
     @property
     def slices(self) -> int:
