@@ -69,12 +69,14 @@ class OperatorPrices:
                 self._fixed[slots], self._each[slots] = linear.index_terms(self.rows[slots])
         self.held[slots] = self.value[slots] + self._fixed[slots]
         self.held[reach.leaves] = self.value[reach.leaves] + self._fixed[reach.leaves]
-        out = estimates.unfiltered[reach.union] * estimates.shares[reach.shares]
+        # `take` is twice as fast as an index in brackets, and this is most of an update.
+        out = estimates.unfiltered.take(reach.union)
+        out *= estimates.shares.take(reach.shares)
         if linear is None:
             own = self._singly(reach.alternatives, out)
         else:
-            own = self.rows[reach.left]
-            own *= self._each[reach.right]
+            own = self.rows.take(reach.left)
+            own *= self._each.take(reach.right)
             out *= linear.output_row
             own += out
         if self._calls is not None:

@@ -38,7 +38,7 @@ from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue, OperatorCounts
-from adaptive.sub_plans import IntArray, Reach, SubPlans, Touched
+from adaptive.sub_plans import Level, Reach, SubPlans, Touched
 
 # Sets of relations are numbers of 64 bits here.
 _MOST_RELATIONS = 62
@@ -235,23 +235,18 @@ class PlanCache:
         Returns the number of parts whose value changed.
         """
         value, held = self._prices.value, self._prices.held
-        changed = len(reach.leaves)
+        before = value[reach.parts]
         for level in reach.levels:
             span = slice(level.first, level.last)
-            cost = own[span] + value[reach.left[span]]
-            cost += held[reach.right[span]]
-            best = np.minimum.reduceat(cost, level.starts)
-            changed += self.propagate_sub_optimal_update(level.parts, best)
-        return changed
+            cost = own[span] + value.take(reach.left[span])
+            cost += held.take(reach.right[span])
+            self.propagate_sub_optimal_update(level, np.minimum.reduceat(cost, level.starts))
+        changed = np.count_nonzero(value[reach.parts] != before)
+        return len(reach.leaves) + int(changed)
 
-    def propagate_sub_optimal_update(self, parts: IntArray, best: FloatArray) -> int:
-        """Hand the new values of parts to all alternatives that read them.
-
-        Returns how many are not what they were.
-        """
-        changed = int(np.count_nonzero(self._prices.value[parts] != best))
-        self._prices.set_values(parts, best)
-        return changed
+    def propagate_sub_optimal_update(self, level: Level, best: FloatArray) -> None:
+        """Hand the new values of the parts of one size to all alternatives that read them."""
+        self._prices.set_values(level.parts, best)
 
     @property
     def cost(self) -> float:

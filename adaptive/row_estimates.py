@@ -31,6 +31,9 @@ from adaptive.sub_plans import IntArray, Reach, SubPlans
 # From so many terms of a variable on, matching them together is faster than one by one.
 _TOGETHER = 5
 
+# Reaches whose terms are kept.
+_REACHED = 8
+
 
 class RowEstimates:
     """Rows of all parts, before (`unfiltered`) and after (`filtered`) their filters.
@@ -59,7 +62,7 @@ class RowEstimates:
         self._factors: FloatArray = np.zeros(1)
         self._factor_of: IntArray = np.zeros(count, dtype=np.intp)
         self._corrections_seen = (-1, -1)
-        self._terms_of: dict[int, IntArray] = {}
+        self._terms_of: dict[int, tuple[IntArray, IntArray]] = {}
 
     def _number_terms(self) -> None:
         graph, parts = self.graph, self._sub_plans.parts
@@ -286,7 +289,7 @@ class RowEstimates:
     def estimate(self, reach: Reach) -> None:
         """Estimate the rows of the parts that a change reaches anew."""
         parts = reach.parts
-        logs = self._terms[self._part_terms[:, parts]].sum(axis=0)
+        logs = self._terms.take(self._terms_reached(parts)).sum(axis=0)
         if len(self._pair_logs):
             logs += self._pair_logs @ self._pair_parts[:, parts]
         factors = self._factors[self._factor_of[parts]]
@@ -301,3 +304,12 @@ class RowEstimates:
         # All rows of one relation were counted; a correction can only be about its filters.
         filtered[:leaves] *= np.exp(factors[:leaves])
         self.filtered[parts] = filtered
+
+    def _terms_reached(self, parts: IntArray) -> IntArray:
+        """The terms of the parts of a reach: picked once where a window changes again and again."""
+        known = self._terms_of.get(id(parts))
+        if known is None or known[0] is not parts:
+            if len(self._terms_of) >= _REACHED:
+                del self._terms_of[next(iter(self._terms_of))]
+            known = self._terms_of[id(parts)] = (parts, self._part_terms[:, parts])
+        return known[1]

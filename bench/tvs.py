@@ -106,6 +106,10 @@ FULL = Effort(SECTORS, THRESHOLDS, 8, 20)
 QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3)
 
 
+def _listed(thresholds: Sequence[float]) -> str:
+    return ", ".join(f"{threshold:g}" for threshold in thresholds)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
@@ -113,6 +117,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         choices=[workload.name for workload in WORKLOADS],
         help="only this query; repeatable (default all)",
+    )
+    parser.add_argument(
+        "--threshold",
+        action="append",
+        type=float,
+        help=f"only this threshold of q1 to q3; repeatable (default {_listed(FULL.thresholds)}; "
+        f"quick {_listed(QUICK.thresholds)})",
+    )
+    parser.add_argument(
+        "--functions",
+        action="append",
+        choices=FUNCTIONS,
+        help="only these functions; repeatable (default both)",
     )
     parser.add_argument(
         "--sectors",
@@ -332,7 +349,7 @@ def run(args: argparse.Namespace) -> Report:
     default = QUICK if args.quick else FULL
     effort = Effort(
         args.sectors or default.sectors,
-        default.thresholds,
+        tuple(dict.fromkeys(args.threshold or default.thresholds)),
         default.warm_ups if args.warm_ups is None else args.warm_ups,
         args.evaluations or default.evaluations,
     )
@@ -344,7 +361,7 @@ def run(args: argparse.Namespace) -> Report:
         with tempfile.TemporaryDirectory(prefix="bench-tvs-") as folder:
             static = Path(folder, "tunnel.nt")
             write_static(tunnel, static)
-            for functions in FUNCTIONS:
+            for functions in args.functions or FUNCTIONS:
                 settings = Settings(spark, functions, static)
                 try:
                     for workload in wanted:

@@ -227,8 +227,12 @@ def test_an_update_touches_the_parts_that_hold_a_changed_relation_and_no_others(
         pairs = pairs_up_to(graph, graph.all_relations, 10**6)
         reached = [(one, other) for one, other in pairs if (one | other) & mask]
         assert touched.alternatives == 2 * len(reached)
+        after = cache.values()
+        assert touched.changed == sum(
+            after[names] != cost for names, cost in before.items() if names not in untouched
+        )
         for names, cost in untouched.items():
-            assert cache.values()[names] == cost + 1e9
+            assert after[names] == cost + 1e9
         cache = PlanCache(graph, cache.catalogue, prejoin=WITHOUT)
 
 
