@@ -127,12 +127,12 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     """The streams of the bench; each goes through its phases so many times.
 
     >>> [(s.name, s.windows, s.relations, len(s.order)) for s in streams(1)]  # doctest: +ELLIPSIS
-    [('figure 3', 2, 6, 6), ('drift', 2, 6, 12), ('oscillate', 2, 10, 8), ...]
+    [('figure 3', 2, 6, 6), ('drift', 2, 6, 16), ('oscillate', 2, 10, 8), ...]
     """
     crowded_unknown, quiet_known = Phase(TOP, KNOWS_FEW), Phase(0, KNOWS_MANY)
     flip = (crowded_unknown, quiet_known)
     drift = (crowded_unknown, Phase(TOP - 1, 0), Phase(1, 1), Phase(0, TOP - 1), quiet_known)
-    there, back = [0] * 3 + [1, 2, 3], [4] * 3 + [3, 2, 1]
+    there, back = [0] * 5 + [1, 2, 3], [4] * 5 + [3, 2, 1]
     three = (
         Phase(0, KNOWS_MANY, TOP),
         Phase(TOP, KNOWS_FEW, TOP),

@@ -30,7 +30,7 @@ PREPARED_SECONDS = 20.0
 SESSION = {
     "spark.master": "local[2]",
     "spark.app.name": "bench",
-    "spark.driver.memory": "12g",
+    "spark.driver.memory": "14g",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _KEPT_REASONS = 100
+# Elements that go over to the JVM as one text, which is held several times on the way.
+_BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
 _LINE_ENDS = re.compile(r"[\r\n]+")  # str.splitlines also cuts at characters that literals may hold
 
@@ -156,15 +158,26 @@ class Stream:
             self.late_count += late
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
         too_late, in_order = in_order[:late], in_order[late:]
-        outcome = json.loads(self.log.append(block_of(in_order), strict))
-        refused = {number for number, _, _ in outcome["rejected"]}
-        for number, place, message in outcome["rejected"]:
+        rejected = self._hand_over(in_order, strict)
+        refused = {number for number, _, _ in rejected}
+        for number, place, message in rejected:
             self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
         taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         self.accepted_count += len(taken)
         self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
         return PushReport(len(taken), len(elements) - len(sound) + len(refused), late)
+
+    def _hand_over(
+        self, elements: Sequence[StreamElement], strict: bool
+    ) -> list[tuple[int, int, str]]:
+        """Write elements into the log; those that are malformed: number, column and what is wrong."""
+        rejected = []
+        for first in range(0, len(elements), _BLOCK):
+            block = block_of(elements[first : first + _BLOCK])
+            outcome = json.loads(self.log.append(block, strict))
+            rejected += [(first + number, *flaw) for number, *flaw in outcome["rejected"]]
+        return rejected
 
     def _set_aside(self, reason: str) -> None:
         self.malformed_count += 1

@@ -173,3 +173,19 @@ def test_recorded_elements_of_the_first_and_the_last_time_there_is(engine: Engin
     replay(engine, {S: RecordedStream([dated(time) for time in times])})
     assert [answers.time for answers in heard] == times
     assert engine.stream(S).malformed_count == 0
+
+
+def test_many_elements_go_over_in_blocks(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkext.runtime.streams._BLOCK", 3)
+    heard = listen(engine)
+    lines = [f"<{E}s> <{E}p> <{E}o{number}> ." for number in range(8)]
+    lines[4] = f"<{E}s> {E}p <{E}bad> ."
+    stream = engine.register_stream(S)
+    report = stream.push_elements(
+        [StreamElement(1000 - n, None, (t,)) for n, t in enumerate(lines)]
+    )
+    assert (report.accepted, report.malformed, report.late) == (7, 1, 0)
+    assert "element at 996 ms, column 14" in stream.set_aside[-1]
+    engine.advance_to(1000)
+    found = {row[0] for answers in heard for row in answers.rows()}
+    assert found == {f"<{E}o{number}>" for number in range(8) if number != 4}
