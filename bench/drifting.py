@@ -11,7 +11,7 @@ of a few. So answers are few, and what counts is the way to them: beginning with
 people are known by is dear at all times, and of the two other ways, one after the other is.
 
 The drift goes from crowded rooms and people who know few to quiet rooms and people who know many:
-the crowd thins out before those arrive, and most of the time is spent at the two ends. With three
+the crowd thins out before those arrive, and half of the time is spent at the two ends. With three
 windows people also ask about topics, things are offered about topics, and people like many things
 or few: the same triangle twice. In each of the four phases another one of the fan-outs is small,
 and the three others large.
@@ -127,12 +127,12 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     """The streams of the bench; each goes through its phases so many times.
 
     >>> [(s.name, s.windows, s.relations, len(s.order)) for s in streams(1)]  # doctest: +ELLIPSIS
-    [('figure 3', 2, 6, 6), ('drift', 2, 6, 16), ('oscillate', 2, 10, 8), ...]
+    [('figure 3', 2, 6, 6), ('drift', 2, 6, 12), ('oscillate', 2, 10, 8), ...]
     """
     crowded_unknown, quiet_known = Phase(TOP, KNOWS_FEW), Phase(0, KNOWS_MANY)
     flip = (crowded_unknown, quiet_known)
     drift = (crowded_unknown, Phase(TOP - 1, 0), Phase(1, 1), Phase(0, TOP - 1), quiet_known)
-    there, back = [0] * 5 + [1, 2, 3], [4] * 5 + [3, 2, 1]
+    there, back = [0] * 3 + [1, 2, 3], [4] * 3 + [3, 2, 1]
     three = (
         Phase(0, KNOWS_MANY, TOP),
         Phase(TOP, KNOWS_FEW, TOP),

@@ -237,6 +237,7 @@ def test_a_row_compares_with_the_best_order_and_with_hindsight() -> None:
     assert row["hindsight_ms"] == 40.0
     assert row["regret"] == pytest.approx(43 / 40)
     assert row["gain"] == pytest.approx(100 / 43, abs=1e-4)
+    assert row["possible_gain"] == 100 / 40
     assert row["optimizer_share"] == pytest.approx(3 / 46, abs=1e-5)
     assert row["fixed_ms"] == {"a": 100.0, "b": 140.0, "c": 150.0}
 
