@@ -77,13 +77,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def cells(race: CellRace, cardinalities: Sequence[float], quick: bool) -> list[dict[str, Any]]:
-    """All rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough."""
-    events = (QUICK if quick else FULL)[race.functions].events
+    """All rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough.
+
+    So do cardinalities, each from what the one before began with.
+    """
+    first = (QUICK if quick else FULL)[race.functions].events
     rows: list[dict[str, Any]] = []
     for cardinality in cardinalities:
+        found: list[dict[str, Any]] = []
         for selectivity in QUICK_SELECTIVITIES if quick else SELECTIVITIES:
-            rows.append(race.measure(cardinality, selectivity, events))
-            events = rows[-1]["events"]
+            events = found[-1]["events"] if found else first
+            found.append(race.measure(cardinality, selectivity, events))
+        first = found[0]["events"]
+        rows += found
     return rows
 
 
