@@ -1,1 +1,1 @@
-"""Benchmarks, one module per published experiment: `python -m bench` lists them."""
+"""Benchmarks, one module per published experiment: `python -m bench --help` lists them."""

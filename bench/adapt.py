@@ -9,7 +9,8 @@ orders, run through the same prepared plans. `hindsight` is the fastest order of
 Fixed orders are the 50 best by estimated cost, in turn of each phase and of all phases together
 (those that are estimated to be equal to another one in all phases come last), and those that the engine takes. All
 are warmed up in each phase of the stream; those that are then 1.25 times as slow as the fastest in
-every phase, and 1.3 times over all phases, are measured no further. Each order runs once in each
+every phase, and 1.3 times over all phases, are measured no further, and already after the first
+rounds by wider margins, except what the engine keeps prepared. Each order runs once in each
 batch, after the engine's evaluation; those near the fastest, and what the engine ran, run several
 times, in turn, and the median counts. The engine's evaluation, less its statistics and decision,
 is a run of the order that it chose, and those are added to the median. `possible_gain` is that of

@@ -150,7 +150,7 @@ class Settings:
         "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
         " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group are put"
         " above its joins, from where Spark's own optimizer still takes most of them down to where their variables"
-        " are bound.",
+        " are bound; filterPlacement counts for nothing.",
     )
     heuristics_h4_enabled: bool = _key(
         "heuristics.h4.enabled",
@@ -257,7 +257,7 @@ class Settings:
         "driverExecution.enabled",
         BOOLEAN,
         True,
-        "Run small evaluations on the driver instead of launching a Spark job.",
+        "Run small evaluations on the driver instead of launching a Spark job; delta evaluation needs it.",
     )
     driver_execution_max_rows: int = _key(
         "driverExecution.maxRows",

@@ -3,13 +3,15 @@ package org.apache.spark.sql.cqels
 import java.nio.file.Path
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.joins.StaticIndex
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(
     val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
-    scratch: Path) {
+    scratch: Path) extends Logging {
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
   private var heldBefore = new IdBuffer
@@ -25,6 +27,7 @@ final class ContinuousQuery(
   private var runNanos = 0L
   private var sampleNanos = 0L
   private var unsampled = 0
+  private var statisticsFailed = false
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
   private val statistics = mutable.ArrayBuffer[ClusterStatistics]()
@@ -101,12 +104,20 @@ final class ContinuousQuery(
     newsFrom(measured(moved), begun, moved)
   }
 
-  /** What each cluster has to tell ("": nothing); nothing at all where none has news. */
+  /** What each cluster has to tell ("": nothing); nothing at all where none has news.
+   *
+   *  Nor where they fail: which plan runs is decided by them, the answers are not.
+   */
   private def measured(moved: Long): Seq[String] = {
     val sample = samplingPays()
-    val found = statistics.map(_.news(sample)).toSeq
+    val found = try statistics.map(_.news(sample)).toSeq catch { case NonFatal(e) => failed(e); Nil }
     if (sample) sampleNanos = System.nanoTime() - moved
     if (found.exists(_.nonEmpty)) found else Nil
+  }
+
+  private def failed(e: Throwable): Unit = {
+    if (!statisticsFailed) logWarning(s"$name: statistics of its windows failed, and may again", e)
+    statisticsFailed = true
   }
 
   private def newsFrom(found: Seq[String], begun: Long, moved: Long): String = {

@@ -96,7 +96,7 @@ class DerivedStreams:
         name = f"{iri}#{answers.time}"
         time_triple = _TIME_TRIPLE.format(name, format_date_time(answers.time))
         element = StreamElement(answers.time, f"<{name}>", triples, time_triple, ())
-        self._streams[iri].push_elements([element])
+        self._streams[iri].take_answers(element)
 
 
 def _advance(watermark: StreamWatermark, complete: int) -> bool:

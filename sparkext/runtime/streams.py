@@ -85,10 +85,7 @@ class Stream:
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
-        if self.iri in self._engine.derived:
-            raise StreamElementError(
-                f"the elements of <{self.iri}> come from the query of that name"
-            )
+        self._check_nobody_makes_it()
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
         moment = milliseconds(time)
@@ -100,7 +97,18 @@ class Stream:
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in."""
+        self._check_nobody_makes_it()
         return self._push(elements)
+
+    def take_answers(self, element: StreamElement) -> None:
+        """Push what the query that makes this stream has answered at an instant."""
+        self._push([element])
+
+    def _check_nobody_makes_it(self) -> None:
+        if self.iri in self._engine.derived:
+            raise StreamElementError(
+                f"the elements of <{self.iri}> come from the query of that name"
+            )
 
     def _push(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
         with self._engine.lock:
@@ -120,6 +128,7 @@ class Stream:
         `set_aside` are the reasons of elements of the batch that are malformed already. An evaluation that fails does
         not undo the batch: its elements are in.
         """
+        self._check_nobody_makes_it()
         with self._engine.lock:
             fresh = not self.is_applied(source, batch_id)
             if fresh:
@@ -186,6 +195,7 @@ class Stream:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
+        self._check_nobody_makes_it()
         with self._engine.lock:
             self.watermark.advance_to(milliseconds(time))
             self._engine.evaluate_due()
@@ -196,6 +206,7 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
+        self._check_nobody_makes_it()
         return read_stream(self, frame, checkpoint, format)
 
     def __repr__(self) -> str:

@@ -413,3 +413,15 @@ def test_a_failing_decision_costs_no_answers(
         assert answers(query) == expected(second), second
     assert query.history(), "later decisions are carried out"
     engine.close()
+
+
+def test_failing_statistics_cost_no_answers(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query, _ = adapted_by_cost(engine, "fails")
+    query._jvm.addStatistics(None)  # asked for news like the others
+    for second in range(1, 10):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert query.progress.failures == 0
+    engine.close()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sparkext.engine import Engine
 from sparkext.errors import DuplicateNameError, RecursiveQueryError, StreamElementError
+from sparkext.recorded_streams import StreamElement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,6 +97,25 @@ def test_a_query_cannot_read_itself(engine: Engine) -> None:
         engine.derived.check("http://e/hot", engine.queries["http://e/alarms"].query)
     with pytest.raises(StreamElementError, match="come from the query"):
         engine.push("http://e/hot", "<http://e/a> <http://e/b> 1 .")
+
+
+def test_nobody_else_feeds_what_a_query_makes(engine: Engine, spark: SparkSession) -> None:
+    engine.register_query(HOT)
+    stream = engine.register_stream("http://e/hot")
+    element = StreamElement(1, None, ("<http://e/a> <http://e/b> <http://e/c> .",))
+    batches = spark.readStream.format("rate").load()
+    ways: dict[str, Callable[[], object]] = {
+        "push_elements": lambda: stream.push_elements([element]),
+        "apply_batch": lambda: stream.apply_batch("source", 0, [element]),
+        "advance_to": lambda: stream.advance_to(10_000),
+        "read": lambda: stream.read(batches),
+        "register_stream": lambda: engine.register_stream("http://e/hot", source=batches),
+    }
+    for name, way in ways.items():
+        with pytest.raises(StreamElementError, match="come from the query"):
+            way()
+        assert stream.accepted_count == 0, name
+    assert stream.watermark.complete_up_to < 10_000
 
 
 def test_a_stream_in_use_is_not_taken_over(engine: Engine) -> None:
