@@ -161,6 +161,8 @@ class CellRace:
             runner.contender.push(content.second, second)
             runner.contender.push(content.first, first)
             runner.warm.append(runner.contender.advance(time)[runner.name])
+        # What reading a million events has left behind is not to be collected while cells are measured.
+        runners[0].contender.collect_garbage()
 
     def _warm_up(self, runners: list[Runner]) -> set[str]:
         """Runs all until warm; the placements, of early and late, that are hopeless."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -204,6 +205,12 @@ class Contender:
         for watched in self.queries.values():
             watched.wait_for_plans()
         return found
+
+    def collect_garbage(self) -> None:
+        """Have Java and Python give back what nobody holds any more."""
+        gc.collect()
+        java: Any = self.engine.spark._jvm
+        java.System.gc()
 
     def close(self) -> None:
         """End the engine."""
