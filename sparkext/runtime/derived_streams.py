@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sparkext.errors import RecursiveQueryError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.event_time import format_date_time
-from sparkext.s2r.watermark import FOREVER, StreamWatermark, complete_up_to
+from sparkext.s2r.watermark import FOREVER, StreamWatermark
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
@@ -82,8 +82,7 @@ class DerivedStreams:
         """
         moved = False
         for iri, maker in self._makers.items():
-            inputs = {window.stream for window in maker.windows.values()}
-            complete = complete_up_to([self._streams[name].watermark for name in inputs])
+            complete = maker.scheduler.decided_up_to
             if maker in next_instants:
                 complete = min(complete, next_instants[maker] - 1)
             moved |= _advance(self._streams[iri].watermark, complete)

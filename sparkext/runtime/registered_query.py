@@ -16,7 +16,6 @@ from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.report_choice import ReportWish, policy_of
 from sparkext.runtime.window_registry import QueryWindow
 from sparkext.s2r.instants import InstantScheduler
-from sparkext.s2r.watermark import complete_up_to
 from sparkext.sinks import ParquetSink
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class RegisteredQuery(PreparedQuery):
         """Whether an instant before `time` may still be evaluated, with the static data of then."""
         if time is None:
             return bool(self._versions)
-        return complete_up_to(self.scheduler.watermarks.values()) < time - 1
+        return self.scheduler.decided_up_to < time - 1
 
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""

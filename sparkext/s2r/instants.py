@@ -8,6 +8,7 @@ from sparkext.errors import UnknownStreamError
 from sparkext.s2r.arrivals import arrivals_of
 from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule
 from sparkext.s2r.watermark import (
+    FOREVER,
     NEVER,
     Arrivals,
     StreamWatermark,
@@ -132,6 +133,28 @@ class InstantScheduler:
     def settled_up_to(self) -> int:
         """The greatest time such that every evaluation to come lies after it."""
         return self._settled
+
+    @property
+    def decided_up_to(self) -> int:
+        """As `settled_up_to`, but beyond it where no evaluation can come any more; to be asked when none is due.
+
+        What is complete is decided, with two exceptions: a stream that was idle may come back with elements of the time
+        since, and under a rule that needs no element the instants of an empty stretch come with the element after it.
+
+        >>> from sparkext.s2r.report import periodic
+        >>> from sparkext.s2r.windows import SlidingWindow
+        >>> query = InstantScheduler([("s", SlidingWindow(width=10, slide=10))], periodic(10))
+        >>> _ = query.push("s", [5]); query.advance_to(50); list(query.due()), query.decided_up_to
+        ([10], 10)
+        >>> _ = query.push("s", [55]); list(query.due()), query.decided_up_to
+        ([20, 30, 40, 50], 54)
+        """
+        complete = complete_up_to(self.watermarks.values())
+        decided = min([complete, *(w.complete_up_to for w in self.watermarks.values() if w.idle)])
+        goes_on = self._first is not None and complete < FOREVER
+        if goes_on and not all(rule.needs_element for rule in self.policy.rules):
+            decided = NEVER
+        return max(self._settled, decided)
 
     def progress(self, stream: str) -> list[tuple[WindowSpec, int]]:
         """Each of the query's windows on the stream with `settled_up_to`, as

@@ -65,6 +65,11 @@ class Rule:
         """Whether the rule may hold right after a window showed its last element."""
         return any(c.strategy is Strategy.STRICT_CONTENT_CHANGE for c in self.conditions)
 
+    @property
+    def needs_element(self) -> bool:
+        """Whether the rule holds only where a window shows an element or has just lost one."""
+        return any(c.strategy is not Strategy.WINDOW_CLOSE for c in self.conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class ReportPolicy:

@@ -86,6 +86,29 @@ def test_a_stream_is_waited_for_as_far_as_its_maker_may_still_answer(engine: Eng
     assert [a.time for a in got] == [10_000, 20_000, 30_000]
 
 
+COUNTS = """PREFIX : <http://e/> REGISTER RSTREAM :counts COMPUTED EVERY PT10S AS
+CONSTRUCT { :all :n ?n } FROM NAMED WINDOW :w ON :raw [RANGE PT10S STEP PT10S]
+{ { SELECT (COUNT(*) AS ?n) { WINDOW :w { ?room :temperature ?value } } } }"""
+READ = """PREFIX : <http://e/> SELECT ?n FROM NAMED WINDOW :c ON :counts [NOW] { WINDOW :c { :all :n ?n } }"""
+
+
+@pytest.mark.parametrize("promised", [False, True])
+def test_answers_of_an_empty_stretch_are_read_however_the_input_is_cut(
+    engine: Engine, promised: bool
+) -> None:
+    got: list[Answers] = []
+    engine.register_query(COUNTS)
+    engine.register_query(READ).subscribe(got.append)
+    engine.push(RAW, ("http://e/r1", "http://e/temperature", 20), time=5_000)
+    if promised:
+        engine.advance_to(50_000)  # the instants up to there come with the element after it
+    engine.push(RAW, ("http://e/r1", "http://e/temperature", 20), time=105_000)
+    engine.finish()
+    assert [a.time for a in got] == list(range(10_000, 120_000, 10_000))
+    assert engine.stream("http://e/counts").late_count == 0
+    assert [len(a.rows()) for a in got] == [1] * 11
+
+
 def test_a_query_cannot_read_itself(engine: Engine) -> None:
     itself = HOT.replace("ON :raw", "ON :hot")
     engine.register_stream("http://e/hot")

@@ -185,6 +185,26 @@ def test_a_query_that_lags_behind_sees_the_graph_of_its_instant(engine: Engine) 
     ]
 
 
+def test_instants_of_an_empty_stretch_see_the_graph_of_then(engine: Engine) -> None:
+    """Under COMPUTED EVERY they come when an element after the stretch is there, as if it had come at once."""
+    engine.replace_graph(f"{E}plan", triple("door", "in", "r0"))
+    rooms = Watched(
+        engine,
+        f"""PREFIX : <{E}> REGISTER RSTREAM :rooms COMPUTED EVERY 10 AS
+        SELECT ?room FROM NAMED WINDOW :w ON <{E}seen> [NOW]
+        {{ GRAPH :plan {{ ?place :in ?room }} OPTIONAL {{ WINDOW :w {{ ?p :at ?place }} }} }}""",
+    )
+    engine.replace_graph(f"{E}plan", triple("door", "in", "r1"), at=25)
+    engine.replace_graph(f"{E}plan", triple("door", "in", "r2"), at=35)
+    ann = triple("ann", "at", "door")
+    rooms.stream.push(ann, 5)
+    rooms.stream.advance_to(50)
+    assert rooms.told == {}
+    rooms.stream.push(ann, 55)
+    rooms.stream.advance_to(60)
+    assert rooms.told == {10: ["r0"], 20: ["r0"], 30: ["r1"], 40: ["r2"], 50: ["r2"]}
+
+
 def test_an_ordinary_query_sees_changes_whose_time_is_complete(engine: Engine) -> None:
     stream = engine.register_stream(f"{E}seen")
     engine.insert(triple("door", "in", "hall"), at=10)

@@ -25,7 +25,7 @@ from sparkext.s2r.report import (
     periodic,
 )
 from sparkext.s2r.retention import droppable_up_to
-from sparkext.s2r.watermark import NEVER, StreamWatermark
+from sparkext.s2r.watermark import FOREVER, NEVER, StreamWatermark
 from sparkext.s2r.windows import (
     ElementsWindow,
     IntervalWindow,
@@ -123,6 +123,7 @@ def test_instants_come_in_time_and_once_however_the_input_is_cut(
     scheduler = InstantScheduler(query, policy, allowed_lateness=lateness)
     arrived: dict[str, list[int]] = {stream: [] for stream in scheduler.watermarks}
     seen: list[int] = []
+    decided = NEVER
     for (stream, times), pulled in zip(batches, pulls, strict=False):
         if stream not in arrived:
             continue
@@ -132,6 +133,7 @@ def test_instants_come_in_time_and_once_however_the_input_is_cut(
         assert sorted(taken.on_time + taken.late) == batch
         assert set(expected_late) <= set(taken.late)
         arrived[stream] += taken.on_time
+        before = len(seen)
         seen += itertools.islice(scheduler.due(), pulled)
         complete = min(mark.complete_up_to for mark in scheduler.watermarks.values())
         assert all(t <= complete for t in seen)
@@ -139,8 +141,13 @@ def test_instants_come_in_time_and_once_however_the_input_is_cut(
             seen += scheduler.due()
             known = instants_by_definition(query, policy, arrived)
             assert seen == [t for t in known if t <= complete]
+            assert all(t > decided for t in seen[before:])
+            assert scheduler.settled_up_to <= scheduler.decided_up_to
+            decided = scheduler.decided_up_to
     scheduler.finish()
-    seen += scheduler.due()
+    last = list(scheduler.due())
+    assert all(t > decided for t in last)
+    seen += last
     assert seen == instants_by_definition(query, policy, arrived)
 
 
@@ -197,6 +204,38 @@ def test_an_idle_stream_is_not_waited_for() -> None:
     assert list(query.due()) == []
     now[0] = 2500
     assert list(query.due()) == [20]
+
+
+def test_what_is_complete_is_decided_where_elements_make_the_instants() -> None:
+    window = SlidingWindow(10, 10)
+    query = InstantScheduler([("a", window)], default_policy([window]))
+    query.advance_to(4)
+    assert query.decided_up_to == 4
+    query.push("a", [5])
+    query.advance_to(50)
+    assert list(query.due()) == [10]
+    assert query.decided_up_to == 50
+    query.finish()
+    assert query.decided_up_to == FOREVER
+
+
+def test_what_an_idle_stream_may_still_bring_is_not_decided() -> None:
+    now = [0]
+    window = NowWindow()
+    both = [("a", window), ("b", window)]
+    query = InstantScheduler(
+        both, default_policy([window] * 2), idle_timeout=10, clock=lambda: now[0]
+    )
+    query.push("b", [3])
+    now[0] = 10
+    query.push("a", [7])
+    query.advance_to(20, "a")
+    assert list(query.due()) == [3, 7]
+    assert query.decided_up_to == 7
+    query.push("b", [8])
+    query.advance_to(20)
+    assert list(query.due()) == [8]
+    assert query.decided_up_to == 20
 
 
 def test_allowed_lateness_delays_the_instants_and_takes_in_what_comes_out_of_order() -> None:
