@@ -9,7 +9,7 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 from __future__ import annotations
 
 import logging
-from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -67,8 +67,9 @@ def read_stream(
     """
     kind = _checked_format(frame, format)
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
-    feed = _Feed(stream, kind, None if checkpoint is None else str(Path(checkpoint).absolute()))
+    feed = _Feed(stream, kind)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
+    feed.begin(query.id)
     stream.sources.append(query)
     return query
 
@@ -76,14 +77,20 @@ def read_stream(
 class _Feed:
     """What is called with each micro-batch of one source."""
 
-    def __init__(self, stream: Stream, format: str, checkpoint: str | None) -> None:
+    def __init__(self, stream: Stream, format: str) -> None:
         self._stream = stream
         self._format = format
-        # Without a checkpoint of the user's, batch ids begin anew with each start.
-        self._source: object = self if checkpoint is None else checkpoint
+        self._source = ""
+        self._begun = Event()
+
+    def begin(self, query_id: str) -> None:
+        """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
+        self._source = query_id
+        self._begun.set()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         stream = self._stream
+        self._begun.wait()  # the query may be faster than who starts it
         if stream.is_applied(self._source, batch_id):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from static_data.blank_node_labels import LABEL
+
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
@@ -149,13 +151,13 @@ Term: TypeAlias = Iri | BlankNode | Literal | QuotedTriple
 
 # One alternative a kind of term; `lastgroup` then tells which one matched.
 _TOKEN: Final = re.compile(
-    r"""
-    <(?P<iri>[^\x00-\x20<>"{}|^`\\]*)>
+    rf"""
+    <(?P<iri>[^\x00-\x20<>"{{}}|^`\\]*)>
   | (?P<open><<)[ ]
   | "(?P<lexical>(?:[^"\\\n\r]|\\["\\nr])*)"
     (?: @(?P<language>[a-z]+(?:-[a-z0-9]+)*)(?:--(?P<direction>ltr|rtl))?
-      | \^\^<(?P<datatype>[^\x00-\x20<>"{}|^`\\]*)> )?
-  | _:(?P<label>[^\W][\w·‿⁀-]*(?:\.+[\w·‿⁀-]+)*)
+      | \^\^<(?P<datatype>[^\x00-\x20<>"{{}}|^`\\]*)> )?
+  | _:(?P<label>{LABEL})
     """,
     re.VERBOSE,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,12 @@ _INTEGERS = {
     )
 }
 _DECIMAL_DIGITS, _DECIMAL_SCALE = 38, 18
+_DECIMALS = Context(prec=_DECIMAL_DIGITS, traps=[InvalidOperation, Inexact])
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+# Python reads more: underscores, digits of other scripts, "infinity".
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(_DECIMAL.pattern + r"(?:[eE][+-]?[0-9]+)?")
 _FLOATS = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 
 
@@ -54,7 +60,7 @@ def typed_column(column: pa.ChunkedArray) -> pa.Array:
     (datatype,) = datatypes
     try:
         values = _typed(datatype, [literal.lexical for literal in literals])
-    except (ValueError, OverflowError, KeyError, InvalidOperation, pa.ArrowInvalid):
+    except (ValueError, OverflowError, KeyError, DecimalException, pa.ArrowInvalid):
         values = None  # a value out of range or ill-formed: the texts say what it is
     return (encoded.dictionary if values is None else values).take(encoded.indices)
 
@@ -63,7 +69,7 @@ def _typed(datatype: str, lexicals: list[str]) -> pa.Array | None:
     if datatype == XSD_STRING.value:
         return pa.array(lexicals, pa.string())
     if datatype in _INTEGERS:
-        return pa.array([int(text) for text in lexicals], pa.int64())
+        return pa.array([int(_checked(_INTEGER, text)) for text in lexicals], pa.int64())
     if datatype == XSD + "dateTime":
         return _moments(lexicals)
     if datatype not in _READERS:
@@ -72,16 +78,18 @@ def _typed(datatype: str, lexicals: list[str]) -> pa.Array | None:
     return pa.array([read(text) for text in lexicals], kind)
 
 
+def _checked(kind: re.Pattern[str], text: str) -> str:
+    if kind.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is ill-formed")
+    return text
+
+
 def _float(text: str) -> float:
-    return _FLOATS[text] if text in _FLOATS else float(text)
+    return _FLOATS[text] if text in _FLOATS else float(_checked(_DOUBLE, text))
 
 
 def _decimal(text: str) -> Decimal:
-    return (
-        Decimal(text).quantize(Decimal(1).scaleb(-_DECIMAL_SCALE))
-        if "e" not in text.lower()
-        else Decimal("sNaN")
-    )
+    return _DECIMALS.quantize(Decimal(_checked(_DECIMAL, text)), Decimal(1).scaleb(-_DECIMAL_SCALE))
 
 
 def _moments(lexicals: list[str]) -> pa.Array | None:

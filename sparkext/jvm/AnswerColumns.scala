@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.channels.FileChannel
-import java.nio.file.{Paths, StandardOpenOption}
+import java.nio.file.{Files, Paths, StandardOpenOption}
 
 /** Answers as columns of N-Triples texts, null where unbound: the one place where ids become terms.
  *
@@ -11,21 +11,29 @@ import java.nio.file.{Paths, StandardOpenOption}
  *  them without a copy.
  */
 object AnswerColumns {
-  /** Writes the file; returns JSON: for each column `[nulls, validity at, offsets at, bytes at, number of bytes]`. */
+  /** Writes the file; returns JSON: for each column `[nulls, validity at, offsets at, bytes at, number of bytes]`.
+   *
+   *  What could not be written whole is not left behind: where answers lie in memory, there would be no room for others.
+   */
   def write(rows: LongTable, columns: Int, texts: StaticTexts, path: String): String = {
     val out = FileChannel.open(Paths.get(path), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
     try {
-      var at = 0L
-      val described = (0 until columns).map { c =>
-        val column = new TermColumn(rows, c, texts)
-        val buffers = column.buffers
-        val places = buffers.scanLeft(at)((place, b) => place + b.remaining)
-        at = places.last
-        while (buffers.exists(_.hasRemaining)) out.write(buffers)
-        s"[${column.nulls},${places(0)},${places(1)},${places(2)},${column.byteCount}]"
-      }
-      described.mkString("[", ",", "]")
-    } finally out.close()
+      try written(rows, columns, texts, out)
+      finally out.close()
+    } catch { case e: Throwable => Files.deleteIfExists(Paths.get(path)); throw e }
+  }
+
+  private def written(rows: LongTable, columns: Int, texts: StaticTexts, out: FileChannel): String = {
+    var at = 0L
+    val described = (0 until columns).map { c =>
+      val column = new TermColumn(rows, c, texts)
+      val buffers = column.buffers
+      val places = buffers.scanLeft(at)((place, b) => place + b.remaining)
+      at = places.last
+      while (buffers.exists(_.hasRemaining)) out.write(buffers)
+      s"[${column.nulls},${places(0)},${places(1)},${places(2)},${column.byteCount}]"
+    }
+    described.mkString("[", ",", "]")
   }
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from static_data.blank_node_labels import LABEL
 from static_data.rdf_version import RdfVersion
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -19,7 +20,7 @@ Statement = tuple[str, str, str, str | None]
 
 # Lone surrogates stand for bytes that are not UTF-8.
 _IRI = r"<[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*>"
-_LABEL = r"_:\w(?:[\w.\-·‿⁀]*[\w\-·‿⁀])?"
+_LABEL = rf"_:{LABEL}"
 _UNWRITTEN = rf"<(?:{re.escape(XSD_STRING)}|{re.escape(RDF_LANG_STRING)})>"
 _PLAIN = rf"\"[^\"\\\n\r\ud800-\udfff]*\"(?:\^\^(?!{_UNWRITTEN}){_IRI})?"
 _NODE = rf"(?:{_IRI}|{_LABEL})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,6 +95,23 @@ def test_columns_answer_as_pushed_elements_do(
     assert late[1] == '"5"^^' + INTEGER
     assert (stream.accepted_count, stream.malformed_count) == (3, 1)
     assert list(stream.set_aside) == ["object 'no term' is not an RDF term in N-Triples syntax"]
+
+
+def test_a_new_checkpoint_in_the_same_folder_begins_anew(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    checkpoint = tmp_path / "checkpoint"
+    schema = "subject STRING, predicate STRING, object STRING, time TIMESTAMP"
+    for number in (1, 2):
+        folder = tmp_path / f"rows{number}"
+        source = rows_source(spark, folder, schema)
+        drop(folder, "1.json", [row("http://e/a", "<http://e/r>", f"1970-01-01T00:00:0{number}Z")])
+        query = stream.read(source, str(checkpoint))
+        query.processAllAvailable()
+        query.stop()
+        assert stream.accepted_count == number
+        shutil.rmtree(checkpoint)
 
 
 def test_a_batch_replayed_with_its_id_changes_nothing(

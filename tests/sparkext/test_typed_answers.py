@@ -39,6 +39,7 @@ def typed(*lexicals: str | None, datatype: str) -> pa.Array:
         ("date", ["2026-01-31"], "date32[day]", [date(2026, 1, 31)]),
         ("dateTime", ["2026-01-31T10:00:00Z", "2026-01-31T10:00:00.5+01:00"], "timestamp[us, tz=UTC]",
          [datetime(2026, 1, 31, 10, tzinfo=UTC), datetime(2026, 1, 31, 9, 0, 0, 500000, tzinfo=UTC)]),
+        ("decimal", ["12345678901.5"], "decimal128(38, 18)", [Decimal("12345678901.5")]),
         ("dateTime", ["2026-01-31T10:00:00"], "timestamp[us]", [datetime(2026, 1, 31, 10)]),
     ],
 )  # fmt: skip
@@ -54,7 +55,11 @@ def test_one_datatype_makes_a_typed_column(
     [
         ("integer", ["1", "9223372036854775808"]),
         ("integer", ["1", "one"]),
+        ("integer", ["1", "1_000"]),
         ("decimal", ["1e5"]),
+        ("decimal", ["0.1234567890123456789"]),
+        ("decimal", ["123456789012345678901.5"]),
+        ("double", ["1.5", "infinity"]),
         ("boolean", ["yes"]),
         ("dateTime", ["2026-01-31T10:00:00", "2026-01-31T10:00:00Z"]),
         ("gYear", ["2026"]),

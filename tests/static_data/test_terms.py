@@ -54,6 +54,17 @@ def test_equal_texts_mean_equal_terms(left: Term, right: Term) -> None:
     assert (left.n3() == right.n3()) == (left == right)
 
 
+@pytest.mark.parametrize("label", ["हिन", "a\u0301", "a·b", "a‿b", "\U0001f600", "٣"])
+def test_labels_have_all_characters_of_the_grammar(label: str) -> None:
+    assert parse_term(f"_:{label}") == BlankNode(label)
+
+
+@pytest.mark.parametrize("label", ["²", "\u0301", "·a", "a.", "a\u037e", "-"])
+def test_labels_have_no_others(label: str) -> None:
+    with pytest.raises(TermSyntaxError):
+        parse_term(f"_:{label}")
+
+
 def test_only_four_characters_are_escaped() -> None:
     assert Literal('a"b\\c\nd\re\tf\u00e9').n3() == '"a\\"b\\\\c\\nd\\re\tf\u00e9"'
 
