@@ -40,11 +40,14 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True)
 class GraphChange:
-    """A change of one graph (None: the default graph): N-Triples lines, or large `files` to be loaded."""
+    """A change of one graph (None: the default graph): N-Triples lines, or large `files` to be loaded.
+
+    Each of `texts` is a document, whose blank nodes are its own.
+    """
 
     kind: ChangeKind
     graph: str | None
-    text: str = ""
+    texts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -67,28 +70,35 @@ def read_change(
     that are to be removed: they would name no node of the graph.
     """
     if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
-        text, strict = source, version is RdfVersion.RDF_1_2
+        texts = [(name, _canonical(spark, name, source, version is RdfVersion.RDF_1_2))]
     else:
         files = find_files(spark, source)
         paths = [file.local_path for file in files]
         small = sum(file.size for file in files) <= _READ_HERE and all(paths)
         if not small and kind is not ChangeKind.REMOVE:
             return GraphChange(kind, graph, files=tuple(file.name for file in files))
-        text = "".join(
-            read_statements(spark, path, version=version) for path in paths if path is not None
-        )
-        strict = False  # canonical by now, which is RDF-star's form
-        name = ", ".join(file.name for file in files)
+        texts = [
+            # Canonical by now, which is RDF-star's form.
+            (str(path), _canonical(spark, str(path), read_statements(spark, path, version=version)))
+            for path in paths
+            if path is not None
+        ]
+    for where, text in texts:
+        if kind is ChangeKind.REMOVE and _has_blank_nodes(text):
+            raise StaticDataError(
+                f"{where}: a blank node names no node of the graph: such triples cannot be removed"
+            )
+    return GraphChange(kind, graph, tuple(text for _, text in texts))
+
+
+def _canonical(spark: SparkSession, name: str, text: str, strict: bool = False) -> str:
+    """N-Triples text in canonical form; `strict` as the version RDF 1.2 has it."""
     reader = extension(spark).CanonicalLines(False, strict)
     canonical = str(reader.read(text))
     problem = reader.problem()
     if problem is not None:
         raise MalformedRdfError(name, problem.line(), problem.column(), problem.message())
-    if kind is ChangeKind.REMOVE and _has_blank_nodes(canonical):
-        raise StaticDataError(
-            f"{name}: a blank node names no node of the graph: such triples cannot be removed"
-        )
-    return GraphChange(kind, graph, text=canonical)
+    return canonical
 
 
 def _has_blank_nodes(canonical: str) -> bool:
@@ -126,11 +136,11 @@ class GraphEditor:
         if change.graph is not None:
             graph_id = store.announce_graph(change.graph)
         if change.kind is ChangeKind.INSERT:
-            self._insert(graph_id, change.text)
+            self._insert(graph_id, change.texts)
         elif change.kind is ChangeKind.REMOVE:
-            self._remove(graph_id, change.text)
+            self._remove(graph_id, change.texts)
         else:
-            self._replace(graph_id, change.text)
+            self._replace(graph_id, change.texts)
         return store.version != version
 
     def release(self) -> None:
@@ -139,8 +149,8 @@ class GraphEditor:
             self._terms.release(ids_to_bytes(self._leaving))
             self._leaving.clear()
 
-    def _insert(self, graph_id: int, text: str) -> None:
-        held = self._encode(text)
+    def _insert(self, graph_id: int, texts: Sequence[str]) -> None:
+        held = self._encode(texts)
         wanted = _by_table(graph_id, held)
         there = self._store.rows_there(wanted)
         self._edit(
@@ -149,15 +159,15 @@ class GraphEditor:
             held,
         )
 
-    def _remove(self, graph_id: int, text: str) -> None:
-        wanted = _by_table(graph_id, ids_of_bytes(self._terms.lookup(text)))
+    def _remove(self, graph_id: int, texts: Sequence[str]) -> None:
+        wanted = _by_table(graph_id, ids_of_bytes(self._terms.lookup("".join(texts))))
         there = self._store.rows_there(wanted)
         self._edit(
             graph_id, {key: RowEdits(removed=frozenset(pairs)) for key, pairs in there.items()}
         )
 
-    def _replace(self, graph_id: int, text: str) -> None:
-        held = self._encode(text)
+    def _replace(self, graph_id: int, texts: Sequence[str]) -> None:
+        held = self._encode(texts)
         whole = _by_table(graph_id, held)
         rows = self._store.row_count(graph_id)
         if rows > _COMPARED_ROWS:
@@ -171,11 +181,14 @@ class GraphEditor:
         few = 2 * sum(edit.size for edit in edits.values()) < rows
         self._edit(graph_id, edits, held, None if few else whole)
 
-    def _encode(self, text: str) -> list[int]:
+    def _encode(self, texts: Sequence[str]) -> list[int]:
         """Ids of subjects, predicates and objects, side by side, each held once more."""
-        ids = ids_of_bytes(self._terms.encode(text, self._store.take_blank_scope()))
-        problem = self._terms.problem()
-        assert problem is None, "changes are checked when they are read"
+        ids: list[int] = []
+        for text in texts:
+            # Documents share no blank nodes (RDF 1.1 Concepts, section 3.4).
+            ids += ids_of_bytes(self._terms.encode(text, self._store.take_blank_scope()))
+            problem = self._terms.problem()
+            assert problem is None, "changes are checked when they are read"
         return ids
 
     def _edit(

@@ -229,6 +229,24 @@ def test_what_is_malformed_changes_nothing(engine: Engine, tmp_path: Path) -> No
     assert engine.store.version == 0
 
 
+@pytest.mark.parametrize("kind", ["replace", "insert"])
+def test_blank_nodes_of_several_files_stay_apart(engine: Engine, tmp_path: Path, kind: str) -> None:
+    """With a label and without one: the same ones in both files."""
+    files = []
+    for name in ("ann", "bob"):
+        path = tmp_path / f"{name}.ttl"
+        path.write_text(f'_:x <{E}name> "{name}" . [] <{E}nick> "{name}" .')
+        files.append(path)
+    if kind == "replace":
+        engine.replace_graph(f"{E}plan", files)
+    else:
+        engine.insert(files, f"{E}plan")
+    for predicate in ("name", "nick"):
+        both = f"SELECT * {{ GRAPH ?g {{ ?x <{E}{predicate}> ?a , ?b }} }}"
+        pairs = [row[2:] for row in engine.select(both).answer().rows()]
+        assert sorted(pairs) == [('"ann"', '"ann"'), ('"bob"', '"bob"')]
+
+
 # -- what is made anew --------------------------------------------------------------------------------
 
 
