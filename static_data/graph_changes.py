@@ -17,7 +17,7 @@ from static_data.jvm import extension
 from static_data.rdf_version import RdfVersion
 from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.source_files import find_files
-from static_data.statements import read_statements
+from static_data.statements import statements_of
 from static_data.store import StaticStore
 
 _READ_HERE = 8 << 20
@@ -73,15 +73,12 @@ def read_change(
         texts = [(name, _canonical(spark, name, source, version is RdfVersion.RDF_1_2))]
     else:
         files = find_files(spark, source)
-        paths = [file.local_path for file in files]
-        small = sum(file.size for file in files) <= _READ_HERE and all(paths)
-        if not small and kind is not ChangeKind.REMOVE:
+        if kind is not ChangeKind.REMOVE and sum(file.size for file in files) > _READ_HERE:
             return GraphChange(kind, graph, files=tuple(file.name for file in files))
         texts = [
             # Canonical by now, which is RDF-star's form.
-            (str(path), _canonical(spark, str(path), read_statements(spark, path, version=version)))
-            for path in paths
-            if path is not None
+            (file.name, _canonical(spark, file.name, statements_of(spark, file, version)))
+            for file in files
         ]
     for where, text in texts:
         if kind is ChangeKind.REMOVE and _has_blank_nodes(text):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.errors import MissingFileError
@@ -26,6 +27,22 @@ class SourceFile:
     def local_path(self) -> Path | None:
         """The path when the file is on this machine's file system, else None."""
         return Path(self.name) if "://" not in self.name else None
+
+
+def remote_content(spark: SparkSession, name: str) -> bytes:
+    """The bytes of a file that is not on this machine, as stored; raises MissingFileError, naming the file."""
+    jvm: Any = spark.sparkContext._jvm
+    remote = jvm.org.apache.hadoop.fs.Path(name)
+    try:
+        system = remote.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+        stream = system.open(remote)
+        try:
+            return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+    except Py4JJavaError as error:
+        message = error.java_exception.getMessage()
+        raise MissingFileError(name, f"cannot be read: {message}") from error
 
 
 def find_files(

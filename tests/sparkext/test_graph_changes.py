@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -245,6 +246,45 @@ def test_blank_nodes_of_several_files_stay_apart(engine: Engine, tmp_path: Path,
         both = f"SELECT * {{ GRAPH ?g {{ ?x <{E}{predicate}> ?a , ?b }} }}"
         pairs = [row[2:] for row in engine.select(both).answer().rows()]
         assert sorted(pairs) == [('"ann"', '"ann"'), ('"bob"', '"bob"')]
+
+
+@pytest.fixture
+def elsewhere(spark: SparkSession, tmp_path: Path) -> str:
+    """A folder on a file system of Hadoop's, which shows what is in `tmp_path`."""
+    host = tmp_path.name.replace("_", "-")  # Hadoop keeps file systems, so each test has its own.
+    key = f"fs.viewfs.mounttable.{host}.link./data"
+    spark.sparkContext._jsc.hadoopConfiguration().set(key, tmp_path.as_uri())
+    return f"viewfs://{host}/data"
+
+
+def test_triples_of_files_elsewhere_are_changed(
+    engine: Engine, elsewhere: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.nt").write_text(triple("door", "in", "hall"))
+    with gzip.open(tmp_path / "b.ttl.gz", "wt") as file:
+        file.write(triple("gate", "in", "yard"))
+    files = [f"{elsewhere}/a.nt", f"{elsewhere}/b.ttl.gz"]
+    engine.insert(files, f"{E}plan")
+    graph = engine.store.graph_id(f"{E}plan")
+    assert engine.store.row_count(graph) == 2
+    engine.remove([files[1], str(tmp_path / "a.nt")], f"{E}plan")
+    assert engine.store.row_count(graph) == 0
+    engine.insert(files, f"{E}plan")
+    engine.remove(files, f"{E}plan")
+    assert engine.store.row_count(graph) == 0
+
+
+def test_a_problem_in_a_file_elsewhere_names_it(
+    engine: Engine, elsewhere: str, tmp_path: Path
+) -> None:
+    from static_data.errors import MalformedRdfError, StaticDataError
+
+    (tmp_path / "broken.nt").write_text("\n\nnonsense .")
+    with pytest.raises(MalformedRdfError, match=f"^{elsewhere}/broken.nt, line 3"):
+        engine.remove(f"{elsewhere}/broken.nt")
+    (tmp_path / "blank.ttl").write_text(f"[] <{E}in> <{E}hall> .")
+    with pytest.raises(StaticDataError, match=f"^{elsewhere}/blank.ttl: a blank node"):
+        engine.remove(f"{elsewhere}/blank.ttl")
 
 
 # -- what is made anew --------------------------------------------------------------------------------
