@@ -17,7 +17,7 @@ from static_data.jvm import extension
 from static_data.rdf_version import RdfVersion
 from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.source_files import find_files
-from static_data.statements import statements_of
+from static_data.statements import triples_of
 from static_data.store import StaticStore
 
 _READ_HERE = 8 << 20
@@ -70,16 +70,12 @@ def read_change(
     that are to be removed: they would name no node of the graph.
     """
     if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
-        texts = [(name, _canonical(spark, name, source, version is RdfVersion.RDF_1_2))]
+        texts = [(name, _canonical(spark, name, source, version))]
     else:
         files = find_files(spark, source)
         if kind is not ChangeKind.REMOVE and sum(file.size for file in files) > _READ_HERE:
             return GraphChange(kind, graph, files=tuple(file.name for file in files))
-        texts = [
-            # Canonical by now, which is RDF-star's form.
-            (file.name, _canonical(spark, file.name, statements_of(spark, file, version)))
-            for file in files
-        ]
+        texts = [(file.name, triples_of(spark, file, version)) for file in files]
     for where, text in texts:
         if kind is ChangeKind.REMOVE and _has_blank_nodes(text):
             raise StaticDataError(
@@ -88,9 +84,8 @@ def read_change(
     return GraphChange(kind, graph, tuple(text for _, text in texts))
 
 
-def _canonical(spark: SparkSession, name: str, text: str, strict: bool = False) -> str:
-    """N-Triples text in canonical form; `strict` as the version RDF 1.2 has it."""
-    reader = extension(spark).CanonicalLines(False, strict)
+def _canonical(spark: SparkSession, name: str, text: str, version: RdfVersion) -> str:
+    reader = extension(spark).CanonicalLines(False, version is RdfVersion.RDF_1_2)
     canonical = str(reader.read(text))
     problem = reader.problem()
     if problem is not None:
@@ -127,7 +122,7 @@ class GraphEditor:
         version = store.version
         if change.files:
             replace = change.kind is ChangeKind.REPLACE
-            store.load(change.files, change.graph, replace=replace, progress=False)
+            store.load(change.files, change.graph, progress=False, replace=replace, one_graph=True)
             return store.version != version
         graph_id = DEFAULT_GRAPH
         if change.graph is not None:

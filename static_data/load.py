@@ -22,6 +22,7 @@ from static_data.rdf_formats import Compression, FileFormat, RdfFormat
 from static_data.rdf_reader import lines_of, open_unpacked, unpacked
 from static_data.rdf_version import RdfVersion
 from static_data.source_files import SourceFile
+from static_data.statements import malformed
 
 _LINES_PER_BATCH = 8192
 _PARSED_SCHEMA = "file INT, line STRING, error_line INT, error_column INT, error STRING"
@@ -69,14 +70,15 @@ def encode_files(
     graph: str | None,
     base_iri: str | None = None,
     version: RdfVersion = RdfVersion.STAR,
+    one_graph: bool = False,
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
     `layers` are the store's own layers of it, `scopes` holds a blank node prefix per file, `graph`
     the canonical text of the graph for triples without one, `base_iri` replaces the files' own
-    IRIs as the base of relative ones, `version` tells how quoted triples are read. Returns the
-    extension's StaticLoad, to be written and then closed. Raises MalformedRdfError for the first
-    malformed file, with nothing changed.
+    IRIs as the base of relative ones, `version` tells how quoted triples are read; with `one_graph`
+    a statement that names a graph is malformed. Returns the extension's StaticLoad, to be written
+    and then closed. Raises MalformedRdfError for the first malformed file, with nothing changed.
     """
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
@@ -87,8 +89,7 @@ def encode_files(
         list(layers),
         [_hadoop_path(file) for file in files],
         list(scopes),
-        # A line of N-Triples cannot name a graph; lines made of other formats can.
-        [file.format.rdf is not RdfFormat.N_TRIPLES for file in files],
+        [_names_graphs(file, one_graph) for file in files],
         [_strict(file, version) for file in files],
         line_files,
         parsed._jdf if parsed is not None else None,
@@ -96,12 +97,8 @@ def encode_files(
     )
     problem = load.problem()
     if problem is not None:
-        raise MalformedRdfError(
-            files[problem.file()].name,
-            problem.line() or None,
-            problem.column() or None,
-            problem.message(),
-        )
+        file = files[problem.file()]
+        raise malformed(file.name, file.format.rdf, problem)
     return load
 
 
@@ -114,6 +111,7 @@ def encode_small_files(
     graph: str | None,
     base_iri: str | None = None,
     version: RdfVersion = RdfVersion.STAR,
+    one_graph: bool = False,
 ) -> Any:
     """As `encode_files`, for a few local files that fit into memory, without a Spark job.
 
@@ -138,11 +136,16 @@ def encode_small_files(
         list(layers),
         texts,
         list(scopes),
-        [file.format.rdf is not RdfFormat.N_TRIPLES for file in files],
+        [_names_graphs(file, one_graph) for file in files],
         [_strict(file, version) for file in files],
         graph,
     )
     return load if load.problem() is None else None
+
+
+def _names_graphs(file: SourceFile, one_graph: bool) -> bool:
+    """Whether lines may name a graph: those of N-Triples cannot, those made of other formats can."""
+    return not one_graph and file.format.rdf is not RdfFormat.N_TRIPLES
 
 
 def _strict(file: SourceFile, version: RdfVersion) -> bool:

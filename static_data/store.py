@@ -99,6 +99,7 @@ class StaticStore:
         progress: bool | None = None,
         base_iri: str | None = None,
         replace: bool = False,
+        one_graph: bool = False,
     ) -> LoadReport:
         """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
         vanish. With `replace`, `graph` holds nothing else afterwards.
@@ -106,7 +107,8 @@ class StaticStore:
         `graph` is the IRI of the graph for triples that name none (None: the default graph),
         `format` overrides what file names say, `progress` shows a bar on standard error (None: only
         on a terminal), `base_iri` is what relative IRIs are resolved against (None: each file's own
-        IRI). Blank nodes are new with each file and load. Raises MalformedRdfError,
+        IRI). With `one_graph`, a statement that names a graph itself is malformed, so that all go to
+        `graph`. Blank nodes are new with each file and load. Raises MalformedRdfError,
         UnsupportedFormatError or MissingFileError, with nothing changed.
         """
         watch = Stopwatch()
@@ -114,7 +116,7 @@ class StaticStore:
         with self._lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            encoded = self._encode(sources, scopes, graph_text, base_iri)
+            encoded = self._encode(sources, scopes, graph_text, base_iri, one_graph)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.of_graph(graph_id) if replace]
             try:
@@ -147,14 +149,16 @@ class StaticStore:
         scopes: Sequence[str],
         graph: str | None,
         base_iri: str | None,
+        one_graph: bool,
     ) -> Any:
-        inputs = (self._spark, self.dictionary, self._layers, sources, scopes, graph, base_iri)
+        place = (self._spark, self.dictionary, self._layers)
+        inputs = (*place, sources, scopes, graph, base_iri, self._rdf, one_graph)
         small = sum(source.size for source in sources) <= self._driver_bytes
         if small and all(source.local_path for source in sources):
-            encoded = encode_small_files(*inputs, self._rdf)
+            encoded = encode_small_files(*inputs)
             if encoded is not None:
                 return encoded
-        return encode_files(*inputs, self._rdf)
+        return encode_files(*inputs)
 
     def _keep(self, encoded: Any, replaced: Collection[TableKey]) -> Mapping[TableKey, Table]:
         """Store the load's tables, merged with those that are there and stay; returns only these."""

@@ -287,6 +287,34 @@ def test_a_problem_in_a_file_elsewhere_names_it(
         engine.remove(f"{elsewhere}/blank.ttl")
 
 
+@pytest.mark.parametrize("bytes_read_here", [8 << 20, 0])
+def test_files_that_name_graphs_change_nothing(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_read_here: int
+) -> None:
+    """Those that are too large to be read on the driver, too, also with the graph that is meant."""
+    from static_data import graph_changes
+    from static_data.errors import MalformedRdfError
+
+    monkeypatch.setattr(graph_changes, "_READ_HERE", bytes_read_here)
+    engine.insert(triple("door", "in", "hall"), f"{E}plan")
+    before = engine.store.version
+    quads = tmp_path / "large.nq"
+    quads.write_text(f"# rooms\n{triple('a', 'in', 'b')}\n<{E}c> <{E}in> <{E}d> <{E}plan> .\n")
+    column = len(f"<{E}c> <{E}in> <{E}d> ") + 1
+    place = rf"large\.nq, line 3, column {column}: expected the closing '\.'"
+    trig = tmp_path / "large.trig"
+    trig.write_text(f"<{E}a> <{E}in> <{E}b> . <{E}other> {{ <{E}c>\n  <{E}in> <{E}d> }}")
+    for file, words in ((quads, place), (trig, rf"large\.trig: .* in: <{E}c> .* <{E}other> \.$")):
+        for change in (engine.replace_graph, lambda graph, file: engine.insert(file, graph)):
+            with pytest.raises(MalformedRdfError, match=words):
+                change(f"{E}plan", file)
+    assert engine.store.version == before
+    assert [graph.text for graph in engine.store.graphs()] == [None, f"<{E}plan>"]
+    quads.write_text(triple("gate", "in", "yard"))
+    engine.replace_graph(f"{E}plan", quads)
+    assert engine.store.row_count(engine.store.graph_id(f"{E}plan")) == 1
+
+
 # -- what is made anew --------------------------------------------------------------------------------
 
 
