@@ -119,11 +119,18 @@ class GraphEditor:
     def apply(self, change: GraphChange) -> bool:
         """Make the change; the store's listeners are told. False when nothing is different."""
         store = self._store
-        version = store.version
+        # The rows that are there must stay the same until those that come and go are known, and are made so.
+        with store.lock:
+            version = store.version
+            self._apply(change)
+            return store.version != version
+
+    def _apply(self, change: GraphChange) -> None:
+        store = self._store
         if change.files:
             replace = change.kind is ChangeKind.REPLACE
             store.load(change.files, change.graph, progress=False, replace=replace, one_graph=True)
-            return store.version != version
+            return
         graph_id = DEFAULT_GRAPH
         if change.graph is not None:
             graph_id = store.announce_graph(change.graph)
@@ -133,7 +140,6 @@ class GraphEditor:
             self._remove(graph_id, change.texts)
         else:
             self._replace(graph_id, change.texts)
-        return store.version != version
 
     def release(self) -> None:
         """Let go of terms of rows that left: no plan reads them any more."""

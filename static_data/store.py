@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from static_data.rdf_version import RdfVersion
 from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
-from static_data.store_changes import ChangeListeners, StoreChange
+from static_data.store_changes import ChangeLock, StoreChange
 from static_data.tables import MemoryTable, Table, Tables
 
 logger = logging.getLogger(__name__)
@@ -48,8 +47,9 @@ class StaticStore:
     `dictionary` is the extension's Dictionary of the session (made when not given); `work_dir` is
     where tables are kept, a temporary folder when not given. On a cluster it must be a place that
     all executors reach. Local files of up to `driver_bytes` together are read on the driver and
-    stay in its memory. `version` tells how quoted triples in files are read. Loads and opening
-    exclude each other; reading is free meanwhile and sees the state before.
+    stay in its memory. `version` tells how quoted triples in files are read. Loads, edits and
+    opening exclude each other, as does whoever has `lock`; reading is free meanwhile and sees the
+    state before.
     """
 
     def __init__(
@@ -64,14 +64,13 @@ class StaticStore:
         self._extension = extension(spark)
         self.dictionary: Any = self._extension.Dictionary() if dictionary is None else dictionary
         self._work = self._make_work_folder(work_dir)
-        self._lock = threading.RLock()
+        self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
         self._rdf = version
         self._tables = Tables()
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
         self._layers: list[Any] = []
-        self._listeners = ChangeListeners()
         self._scopes = 0
         self._writes = 0
         self._version = 0
@@ -113,7 +112,7 @@ class StaticStore:
         """
         watch = Stopwatch()
         sources = find_files(self._spark, files, format)
-        with self._lock, progress_bar(self._spark, "load", progress):
+        with self.lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = self._encode(sources, scopes, graph_text, base_iri, one_graph)
@@ -130,8 +129,7 @@ class StaticStore:
             statements = encoded.statements()
             if graph_text is not None:
                 self._graphs[graph_id] = graph_text
-            change = self._adopt(written, replaced)
-        self._listeners.tell(change)
+            self.lock.note(self._adopt(written, replaced))
         report = LoadReport(
             files=len(sources),
             bytes=sum(source.size for source in sources),
@@ -228,7 +226,7 @@ class StaticStore:
 
     def take_blank_scope(self) -> str:
         """A prefix for the labels of blank nodes that no load or change has used."""
-        with self._lock:
+        with self.lock:
             self._scopes += 1
             return f"f{self._scopes - 1}_"
 
@@ -244,7 +242,7 @@ class StaticStore:
         afterwards, and the files of its tables are read no more; `edits` then only say what changed, and lack the
         tables of which that is not known.
         """
-        with self._lock:
+        with self.lock:
             before = self._tables.of_graph(graph_id)
             if whole is None:
                 changed = {key for key, edit in edits.items() if edit}
@@ -261,8 +259,7 @@ class StaticStore:
             self._count_edits(graph_id, changed, edits)
             large = [key for key in changed if self._edits_of(key).size > _MOST_EDITS]
             self._write_edits(large)
-            change = StoreChange(self._version, frozenset(changed), dict(edits))
-        self._listeners.tell(change)
+            self.lock.note(StoreChange(self._version, frozenset(changed), dict(edits)))
 
     def _count_edits(
         self, graph_id: int, changed: Collection[TableKey], edits: Mapping[TableKey, RowEdits]
@@ -307,7 +304,7 @@ class StaticStore:
 
     def listen(self, listener: Callable[[StoreChange], None]) -> Callable[[], None]:
         """Have `listener` called after each change of the data; the result ends this."""
-        return self._listeners.add(listener)
+        return self.lock.listen(listener)
 
     @property
     def version(self) -> int:
@@ -374,7 +371,7 @@ class StaticStore:
 
     def catalogue(self) -> Catalogue:
         """Statistics of all tables, computed when asked for and kept until the data change."""
-        with self._lock:
+        with self.lock:
             return self._catalogue.current(self._tables.of_graph(), self._counts)
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
@@ -393,7 +390,7 @@ class StaticStore:
         The folder is written under another name and renamed when whole. Raises StoreFormatError
         when `path` exists, unless it is a saved store and `overwrite` is set.
         """
-        with self._lock:
+        with self.lock:
             write_saved(
                 self._spark,
                 Folder(self._spark, path),
@@ -420,7 +417,7 @@ class StaticStore:
         Raises StoreFormatError for a folder that is no whole store of this format version, and
         StoreConflictError when its ids contradict those given out in this session.
         """
-        with self._lock, progress_bar(self._spark, "open", progress):
+        with self.lock, progress_bar(self._spark, "open", progress):
             if self._tables.of_graph():
                 raise StoreConflictError(
                     f"{path}: a saved store is opened before anything is loaded"
@@ -430,10 +427,10 @@ class StaticStore:
             self._scopes = max(self._scopes, saved.scopes)
             for text in saved.graphs:
                 self._graphs[self._held_id(text)] = text
-            change = self._adopt({(table.graph, table.predicate): table for table in saved.tables})
+            written: dict[TableKey, Table] = {(t.graph, t.predicate): t for t in saved.tables}
+            self.lock.note(self._adopt(written))
             if saved.catalogue is not None:
                 self._catalogue.adopt(saved.catalogue)
-        self._listeners.tell(change)
 
     def close(self) -> None:
         """Delete the temporary files; the store is of no use afterwards."""

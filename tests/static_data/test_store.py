@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from static_data.errors import StoreConflictError, StoreFormatError
+from static_data.graph_changes import ChangeKind, GraphEditor, read_change
+from static_data.row_edits import Pair, TableKey
 from static_data.store import StaticStore
-from static_data.store_changes import StoreChange
+from static_data.store_changes import ChangeLock, StoreChange
 from tests.static_data.rdf_samples import EX, store_quads, write_as
 
 if TYPE_CHECKING:
@@ -233,3 +236,71 @@ def test_a_failing_listener_keeps_none_from_hearing(spark: SparkSession, tmp_pat
         store.load(path)
     assert len(heard) == 1
     assert store.row_count(0) == 1
+
+
+class WatchedLock(ChangeLock):
+    """Says when a thread that wants it has to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = threading.Event()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self.awaited.set()
+            self._lock.acquire()
+        self._lock.release()
+        super().__enter__()
+
+
+def test_a_load_waits_for_a_change_that_has_looked_at_the_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"<{EX}a> <{EX}p> <{EX}b> .\n"
+    path = write_as(tmp_path, "a.nt", line.encode())
+    store = StaticStore(spark)
+    store.lock = lock = WatchedLock()
+    editor = GraphEditor(store, spark)
+    rows_there = store.rows_there
+    loading = threading.Thread(target=lambda: (store.load(path), lock.awaited.set()))
+
+    def look_and_be_late(wanted: Mapping[TableKey, Collection[Pair]]) -> dict[TableKey, set[Pair]]:
+        found = rows_there(wanted)
+        loading.start()
+        assert lock.awaited.wait(60)  # It has to wait, or it is done.
+        return found
+
+    monkeypatch.setattr(store, "rows_there", look_and_be_late)
+    editor.apply(read_change(spark, ChangeKind.INSERT, None, line))
+    loading.join(60)
+    assert store.quads().count() == store.row_count(0) == 1
+    monkeypatch.undo()
+    editor.apply(read_change(spark, ChangeKind.REMOVE, None, line))
+    assert store.row_count(0) == 0
+
+
+def test_listeners_are_told_of_a_change_when_the_lock_is_free(spark: SparkSession) -> None:
+    """Also of one before which, under the same lock, something failed."""
+    store = StaticStore(spark)
+    free: list[bool] = []
+
+    def ask(change: StoreChange) -> None:
+        def take() -> None:
+            taken = store.lock._lock.acquire(blocking=False)
+            free.append(taken)
+            if taken:
+                store.lock._lock.release()
+
+        asking = threading.Thread(target=take)
+        asking.start()
+        asking.join()
+
+    store.listen(ask)
+    editor = GraphEditor(store, spark)
+    change = read_change(spark, ChangeKind.INSERT, None, f"<{EX}a> <{EX}p> <{EX}b> .")
+    assert editor.apply(change)
+    with pytest.raises(RuntimeError, match="afterwards"), store.lock:
+        editor.apply(read_change(spark, ChangeKind.REMOVE, None, f"<{EX}a> <{EX}p> <{EX}b> ."))
+        assert free == [True]
+        raise RuntimeError("afterwards")
+    assert free == [True, True]
