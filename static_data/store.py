@@ -116,14 +116,16 @@ class StaticStore:
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = self._encode(sources, scopes, graph_text, base_iri, one_graph)
+            # The dictionary has the terms by now, whatever becomes of the tables. Edits count on a
+            # layer for those that it has, so what is saved must have them, too.
+            self._layers.append(encoded.layer())
+            self._scopes += len(sources)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.of_graph(graph_id) if replace]
             try:
                 written = self._keep(encoded, replaced)
             finally:
                 encoded.close()
-            self._scopes += len(sources)
-            self._layers.append(encoded.layer())
             kept = {key: 0 if key in replaced else self._tables.rows(key) for key in written}
             added = sum(t.rows - kept[key] for key, t in written.items())
             statements = encoded.statements()
@@ -256,10 +258,14 @@ class StaticStore:
             if not changed:
                 return
             self._version += 1
+            # Noted first: what can be seen must be told, whatever fails below.
+            self.lock.note(StoreChange(self._version, frozenset(changed), dict(edits)))
             self._count_edits(graph_id, changed, edits)
             large = [key for key in changed if self._edits_of(key).size > _MOST_EDITS]
-            self._write_edits(large)
-            self.lock.note(StoreChange(self._version, frozenset(changed), dict(edits)))
+            try:
+                self._write_edits(large)
+            except Exception:  # The rows are read from memory as well; the next edit tries again.
+                logger.exception("tables with many edits could not be written anew")
 
     def _count_edits(
         self, graph_id: int, changed: Collection[TableKey], edits: Mapping[TableKey, RowEdits]

@@ -304,3 +304,46 @@ def test_listeners_are_told_of_a_change_when_the_lock_is_free(spark: SparkSessio
         assert free == [True]
         raise RuntimeError("afterwards")
     assert free == [True, True]
+
+
+def _fail(*_: object) -> None:
+    raise OSError("no space left")
+
+
+def test_a_table_that_cannot_be_written_anew_keeps_no_listener_from_hearing(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("static_data.store._MOST_EDITS", 0)
+    store = StaticStore(spark)
+    heard: list[StoreChange] = []
+    store.listen(heard.append)
+    editor = GraphEditor(store, spark)
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "_write_out", _fail)
+        editor.apply(read_change(spark, ChangeKind.INSERT, None, f"<{EX}a> <{EX}p> <{EX}b> ."))
+    assert "no space left" in caplog.text
+    assert [change.version for change in heard] == [store.version]
+    assert store.row_count(0) == store.quads().count() == 1
+    # Tried again with the next one.
+    editor.apply(read_change(spark, ChangeKind.INSERT, None, f"<{EX}a> <{EX}p> <{EX}c> ."))
+    assert not store.rows_beside_files(0)
+    assert store.quads().count() == 2
+
+
+def test_terms_of_a_load_that_failed_are_saved(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in the dictionary, so that a later change brings only their ids."""
+    line = f"<{EX}a> <{EX}p> <{EX}b> .\n"
+    store = StaticStore(spark)
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "_keep", _fail)
+        with pytest.raises(OSError, match="no space left"):
+            store.load(write_as(tmp_path, "a.nt", line.encode()))
+    assert store.version == store.row_count(0) == 0
+    GraphEditor(store, spark).apply(read_change(spark, ChangeKind.INSERT, None, line))
+    store.save(tmp_path / "saved")
+    opened = StaticStore(spark)
+    opened.open(tmp_path / "saved")
+    assert store_quads(opened) == store_quads(store)
+    assert opened.lookup(f"<{EX}a>") == store.lookup(f"<{EX}a>") != 0
