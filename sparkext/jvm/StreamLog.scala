@@ -164,10 +164,36 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
   }
 
-  /** Drops the panes that every window has left; those of a stream without windows up to `close`. Returns panes dropped. */
-  def dropExpired(close: Long): Int = synchronized {
-    val upTo = if (windows.isEmpty) close else windows.valuesIterator.map(w => math.min(w.open, w.close)).min
-    val gone = panes.headMap(upTo, true)
+  /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
+   *
+   *  `stretches` says which times each window may still show: "key|lo|hi" for (lo, hi], one a line. Without its line it is
+   *  all from where the window opens.
+   */
+  def dropExpired(close: Long, stretches: String): Int = synchronized {
+    val awaited = stretches.split('\n').filter(_.nonEmpty).map { line =>
+      val Array(key, low, high) = line.split('|')
+      key -> (low.toLong, high.toLong)
+    }.toMap
+    val needed = windows.valuesIterator.flatMap { w =>
+      val (low, high) = awaited.getOrElse(w.key, (Long.MinValue, Long.MaxValue))
+      // A window takes out what it has taken in, so what it shows must be there, awaited or not.
+      Seq((w.open, w.close), (math.max(low, math.min(w.open, w.close)), high))
+    }.filter { case (low, high) => low < high }.toSeq.sorted
+    // Between the stretches only: what is kept is not gone through.
+    var kept = Long.MinValue
+    var dropped = 0
+    for ((low, high) <- needed) {
+      dropped += drop(kept, math.min(low, close))
+      kept = math.max(kept, high)
+    }
+    dropped + drop(kept, close)
+  }
+
+  def dropExpired(close: Long): Int = dropExpired(close, "")
+
+  private def drop(after: Long, upTo: Long): Int = {
+    if (upTo <= after) return 0
+    val gone = panes.subMap(after, false, upTo, true)
     val n = gone.size
     gone.values.forEach { pane =>
       ids.reset()
@@ -178,7 +204,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       quads -= pane.rowCount
     }
     gone.clear()
-    starts.headMap(upTo, true).clear()
+    starts.subMap(after, false, upTo, true).clear()
     n
   }
 }

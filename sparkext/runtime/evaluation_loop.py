@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sparkext.errors import EvaluationError, first_line
+from sparkext.s2r.retention import still_shown
 from sparkext.s2r.watermark import NEVER, milliseconds_now
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SHOWN_FAILURES = 3
+_LAST = 1 << 53  # after every time that an element can have
+_Stretches = dict[str, tuple[int, int]]  # (lo, hi] by the key of a window
 
 
 class EvaluationLoop:
@@ -43,11 +46,7 @@ class EvaluationLoop:
     def settled_up_to(self, iri: str) -> int:
         """The greatest instant of a stream that some query has evaluated: older elements come too late."""
         return max(
-            (
-                q.scheduler.settled_up_to
-                for q in self._queries.values()
-                if q.scheduler.progress(iri)
-            ),
+            (q.scheduler.settled_up_to for q in self._queries.values() if q.scheduler.reads(iri)),
             default=NEVER,
         )
 
@@ -56,7 +55,7 @@ class EvaluationLoop:
         times = sorted(arrived)
         counts = [arrived[time] for time in times]
         for query in self._queries.values():
-            if any(window.stream == iri for window in query.windows.values()):
+            if query.scheduler.reads(iri):
                 query.scheduler.add(iri, times, counts)
 
     def evaluate_due(self) -> None:
@@ -124,21 +123,37 @@ class EvaluationLoop:
             self._failures.append(f"{query.name} at {instant} ms: {said}")
 
     def _let_panes_go(self) -> None:
+        """Move windows that were not evaluated lately, and drop the panes that none shows or may still show."""
         for iri, stream in self._streams.items():
-            complete = min(stream.watermark.complete_up_to, 1 << 53)
+            complete = min(stream.watermark.complete_up_to, _LAST)
             if complete <= NEVER:
                 continue
-            lines: dict[str, tuple[int, int]] = {}
+            present: _Stretches = {}
+            awaited: _Stretches = {}
             for query in self._queries.values():
+                if not query.scheduler.reads(iri):
+                    continue
                 settled = min(query.scheduler.settled_up_to, complete)
+                emptied = min(query.scheduler.emptied_up_to, _LAST)
                 for window in query.windows.values():
-                    if window.stream == iri and settled > NEVER:
-                        low, high = window.spec.present_bounds(settled)
-                        other = lines.get(window.key, (low, high))
-                        lines[window.key] = min(other, (low, high))
-            if lines:
-                stream.log.advanceAll("\n".join(f"{k}|{lo}|{hi}" for k, (lo, hi) in lines.items()))
-            stream.log.dropExpired(complete)
+                    if window.stream != iri:
+                        continue
+                    low, high = still_shown(window.spec, emptied)
+                    other_low, other_high = awaited.get(window.key, (low, high))
+                    awaited[window.key] = (min(low, other_low), max(high, other_high))
+                    if settled > NEVER:
+                        bounds = window.spec.present_bounds(settled)
+                        present[window.key] = min(present.get(window.key, bounds), bounds)
+            if present:
+                stream.log.advanceAll(_lines(present))
+            # What is too late for the stream or for a query over it is not taken in any more.
+            passed = min(max(complete, self.settled_up_to(iri)), _LAST)
+            stream.log.dropExpired(passed, _lines(awaited))
+
+
+def _lines(stretches: _Stretches) -> str:
+    """As StreamLog reads them."""
+    return "\n".join(f"{key}|{low}|{high}" for key, (low, high) in stretches.items())
 
 
 def _summary(failures: Sequence[str]) -> str:

@@ -85,6 +85,10 @@ class ClosedOpenWindow(WindowSpec):
     def start(self) -> int | None:
         return self.inside.start
 
+    @property
+    def shown_until(self) -> int:
+        return self.inside.shown_until - 1
+
     def present_bounds(self, t: int) -> tuple[int, int]:
         low, high = self.inside.present_bounds(t)
         return (low - 1, high - 1)
@@ -131,6 +135,10 @@ class DelayedWindow(WindowSpec):
     def start(self) -> int | None:
         return self.inside.start
 
+    @property
+    def shown_until(self) -> int:
+        return self.inside.shown_until
+
     def present_bounds(self, t: int) -> tuple[int, int]:
         return self.inside.present_bounds(t - self.delay)
 
@@ -174,6 +182,10 @@ class ComposedWindow(WindowSpec):
     @property
     def start(self) -> int | None:
         return self.outer.start
+
+    @property
+    def shown_until(self) -> int:
+        return min(self.outer.shown_until, self.inner.shown_until)
 
     def present_bounds(self, t: int) -> tuple[int, int]:
         (low, high), (inner_low, inner_high) = (

@@ -156,10 +156,21 @@ class InstantScheduler:
             decided = NEVER
         return max(self._settled, decided)
 
-    def progress(self, stream: str) -> list[tuple[WindowSpec, int]]:
-        """Each of the query's windows on the stream with `settled_up_to`, as
-        `retention.droppable_up_to` takes it."""
-        return [(window, self._settled) for name, window in self.windows if name == stream]
+    @property
+    def emptied_up_to(self) -> int:
+        """The greatest time such that an evaluation to come lies after it, or shows nothing of what has come but
+        what stays for ever.
+
+        Where all that has come is gone, that is as far as the streams are complete: `settled_up_to` waits for an
+        element that some window shows, which may never come.
+        """
+        if self._last_instant() > self._settled:
+            return self._settled
+        return max(self._settled, complete_up_to(self.watermarks.values()))
+
+    def reads(self, stream: str) -> bool:
+        """Whether a window of the query looks at the stream."""
+        return any(name == stream for name, _ in self.windows)
 
     def due(self) -> Iterator[int]:
         """Yield the instants that are due, in order; an instant counts as evaluated once it has

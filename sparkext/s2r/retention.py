@@ -1,27 +1,21 @@
-"""How long the elements of a stream must be kept for the windows that look at it."""
+"""Which elements of a stream must be kept for the windows that look at it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from sparkext.s2r.watermark import NEVER
 from sparkext.s2r.windows import WindowSpec
 
 
-def droppable_up_to(progress: Iterable[tuple[WindowSpec, int]]) -> int | None:
-    """The greatest time such that no window shows an element of that time, or an earlier one, ever
-    again.
+def still_shown(window: WindowSpec, emptied: int) -> tuple[int, int]:
+    """The stretch ``(lo, hi]`` of element times that the window may show at an instant after `emptied`; empty where
+    both ends are equal.
 
-    `progress` pairs each window on the stream with the instant up to which its query has been
-    evaluated; every later evaluation lies after it. None when no window looks at the stream: then
-    nothing need be kept at all.
-
-    >>> from sparkext.s2r.windows import NowWindow, RangeWindow, SlidingWindow
-    >>> droppable_up_to([(SlidingWindow(5, 2, 1), 10), (NowWindow(), 10)])
-    7
-    >>> droppable_up_to([(RangeWindow(30), 100), (SlidingWindow(5, 2, 1), 10)])
-    7
+    >>> from sparkext.s2r.windows import IntervalWindow, SlidingWindow
+    >>> still_shown(SlidingWindow(5, 2, 1), 10)[0], still_shown(SlidingWindow(5, 2, 100), 10)[0]
+    (7, 11)
+    >>> still_shown(IntervalWindow(20, 30), 10)
+    (19, 30)
     """
-    # The lower end never decreases, so the next instant's decides for all that follow.
-    return min(
-        (window.present_bounds(settled + 1)[0] for window, settled in progress), default=None
-    )
+    # Neither end ever decreases, so the next instant's lower end decides for all that follow.
+    low = max(NEVER, window.present_bounds(emptied + 1)[0])
+    return (low, max(low, window.shown_until))

@@ -5,7 +5,7 @@ end out. Everything here is constant-time arithmetic: nothing walks over windows
 
 The panes rely on one property of every kind of window: neither end of `WindowSpec.present_bounds`
 ever decreases as the instant grows. Hence an element that has left a window never comes back, and
-what lies at or below the lower end can be dropped.
+what lies at or below the lower end, or after `WindowSpec.shown_until`, can be dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from sparkext.errors import CqelsError
-from sparkext.s2r.watermark import NEVER
+from sparkext.s2r.watermark import FOREVER, NEVER
 
 
 class WindowError(CqelsError):
@@ -45,6 +45,11 @@ class WindowSpec(ABC):
     def start(self) -> int | None:
         """t0, where the first of the windows opens; None for a kind without one."""
         return None
+
+    @property
+    def shown_until(self) -> int:
+        """No element of a greater time is ever in the content; FOREVER where there is no such time."""
+        return FOREVER
 
     @abstractmethod
     def present_bounds(self, t: int) -> tuple[int, int]:
@@ -220,6 +225,10 @@ class IntervalWindow(WindowSpec):
     @property
     def closes_apart(self) -> bool:
         return True
+
+    @property
+    def shown_until(self) -> int:
+        return self.last
 
     def present_bounds(self, t: int) -> tuple[int, int]:
         return (self.first - 1, max(self.first - 1, min(self.last, t)))

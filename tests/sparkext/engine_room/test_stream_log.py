@@ -207,6 +207,35 @@ def test_panes_go_when_the_last_window_has_left_them(live: LiveRoom, stream: Any
     assert stream.quadCount() == 0
 
 
+def test_panes_go_that_lie_in_no_stretch_still_to_be_shown(live: LiveRoom, stream: Any) -> None:
+    stretch, sliding = stream.window("stretch"), stream.window("sliding")
+    content = everything(live, stretch)
+    stream.append(block([sighting(t, f"at{t}") for t in range(1, 21)]))
+
+    def kept() -> list[int]:
+        found = [t for t in range(1, 21) if live.dictionary.lookup(iri(f"at{t}")) != 0]
+        assert stream.paneCount() == stream.quadCount() == len(found)
+        return found
+
+    # Without a word of it, a window may still show everything.
+    assert stream.dropExpired(20, "stretch|6|8") == 0
+    sliding.advance(10, 12)
+    # Both have left what comes before, and only the sliding one shows what comes after.
+    assert stream.dropExpired(15, "stretch|6|8\nsliding|11|99\nunknown|0|99") == 6 + 2
+    assert kept() == [7, 8, *range(11, 21)]
+    stretch.advance(6, 8)
+    assert len(rows(live, content)) == 2
+    # What a window shows is there until it has moved on, whatever is said.
+    assert stream.dropExpired(20, "stretch|9|9\nsliding|18|99") == 6
+    assert kept() == [7, 8, 11, 12, 19, 20]
+    stretch.advance(8, 8)
+    assert rows(live, content) == []
+    sliding.advance(18, 20)
+    assert stream.dropExpired(20, "stretch|9|9\nsliding|19|99") == 4
+    assert kept() == [19, 20]
+    assert stream.dropExpired(20, "stretch|9|9\nsliding|19|99") == 0
+
+
 def test_idle_windows_are_moved_together(live: LiveRoom, stream: Any) -> None:
     first, second = stream.window("first"), stream.window("second")
     contents = [everything(live, window) for window in (first, second)]

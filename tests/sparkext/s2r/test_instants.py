@@ -24,7 +24,7 @@ from sparkext.s2r.report import (
     default_policy,
     periodic,
 )
-from sparkext.s2r.retention import droppable_up_to
+from sparkext.s2r.retention import still_shown
 from sparkext.s2r.watermark import FOREVER, NEVER, StreamWatermark
 from sparkext.s2r.windows import (
     ElementsWindow,
@@ -295,8 +295,7 @@ def test_memory_follows_the_windows_and_retention_the_instants() -> None:
             pass
     assert max(len(arrivals) for arrivals in query._arrivals) <= 400
     assert query.settled_up_to == 99_998
-    assert droppable_up_to(query.progress("s")) == 99_900
-    assert query.progress("t") == []
+    assert still_shown(window, query.emptied_up_to)[0] == 99_900
 
 
 def test_unknown_streams_are_named() -> None:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkext.s2r.retention import droppable_up_to
 from sparkext.s2r.windows import (
     NowWindow,
     RangeWindow,
@@ -137,23 +136,6 @@ def test_present_bounds_never_decrease(window: WindowSpec, t: int) -> None:
     assert low <= next_low
     assert high <= next_high
     assert low <= high == t
-
-
-@quick
-@given(st.lists(st.tuples(windows, st.integers(-5, 40)), min_size=1, max_size=3))
-def test_what_retention_lets_go_is_never_shown_again(
-    progress: list[tuple[WindowSpec, int]],
-) -> None:
-    bound = droppable_up_to(progress)
-    assert bound is not None
-    later = [
-        window.present_bounds(settled + k)[0] for window, settled in progress for k in range(1, 30)
-    ]
-    assert min(later) == bound
-
-
-def test_retention_without_windows_keeps_nothing_alive() -> None:
-    assert droppable_up_to([]) is None
 
 
 @quick
