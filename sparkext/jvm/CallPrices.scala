@@ -44,6 +44,9 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
   def nanos: Double = sampled.nanos
   def interval: Int = sampled.interval
 
+  /** Whether a call has been timed. */
+  def isKnown: Boolean = sampled.samples > 0
+
   def add(nanos: Long): Unit = if (sampled.add(nanos)) decide(use == CallPrice.Probed)
 
   /** What an evaluation has counted: calls made, calls looked up, and of these calls that had been made before. */

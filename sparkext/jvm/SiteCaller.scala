@@ -133,8 +133,8 @@ private object SiteCaller {
 /** What one thread has counted of the calls of one function whose arguments are of certain families. */
 private[cqels] final class Tally(val code: Long, val price: CallPrice) {
   var made, spared, lookedUp = 0L
-  // Evaluations of few calls must not always take the time of the first one.
-  var untilTimed: Int = Tally.random(price.interval)
+  // Evaluations of few calls must not always take the time of the first one, unless nothing is known yet.
+  var untilTimed: Int = if (price.isKnown) Tally.random(price.interval) else 0
 
   def reset(): Unit = { made = 0; spared = 0; lookedUp = 0 }
 }
