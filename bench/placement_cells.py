@@ -36,7 +36,8 @@ class CellEffort:
 
     Evaluations before the measured ones, those (twice), those of a hopeless placement, the milliseconds that the faster
     of early and late takes at least, and the first stream's events to begin with and at most; `settling` more
-    evaluations at most until the engine has tried, under cost, what it wants to try.
+    evaluations at most until the engine has tried, under cost, what it wants to try. Evaluations get faster after the
+    warm-up: `sized_ms` are wanted then, `least_ms` of the medians.
     """
 
     warm_ups: int
@@ -46,6 +47,7 @@ class CellEffort:
     events: int
     most_events: int
     settling: int = 0
+    sized_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Runner:
     name: str
     content: Content
     watched: WatchedQuery
+    hopeless: bool = False
     warm: list[Evaluation] = field(default_factory=list)
     passes: tuple[list[Evaluation], list[Evaluation]] = field(default_factory=lambda: ([], []))
 
@@ -102,20 +105,15 @@ class CellRace:
     def measure(self, fan_out: float, selectivity: float, events: int) -> dict[str, Any]:
         """A row of the result; `events` are tried first, and more where these are answered too fast."""
         while True:
-            runners = self._open(fan_out, selectivity, events)
-            few = self._warm_up(runners)
-            least = min(r.warmed_ms() for r in runners if r.placement != "cost")
-            wanted = self._effort.least_ms
-            if least >= wanted or events >= self._effort.most_events:
+            runners, events = self._sized(fan_out, selectivity, events)
+            self._run(runners)
+            least = min(r.median(0) for r in runners if r.placement != "cost")
+            if least >= self._effort.least_ms or events >= self._effort.most_events:
                 break
-            events = min(events * grown(least, wanted), self._effort.most_events)
-        self._settle(runners)
-        for place in range(2):
-            for turn in range(self._effort.runs):
-                for contender in in_turn(self.contenders, turn):
-                    runner = next(r for r in runners if r.contender is contender)
-                    if turn < self._effort.few_runs or runner.placement not in few:
-                        runner.passes[place].append(runner.evaluate())
+            progress(
+                f"  measured again with more than {events:,} events: {least:.1f} ms are too few"
+            )
+            events = min(2 * events, self._effort.most_events)
         agree({f"{r.placement}, run {n}": e for r in runners for n, e in enumerate(_all(r))})
         expected = runners[0].content.events.answers(selectivity)
         if runners[0].warm[0].answers != expected:
@@ -127,6 +125,31 @@ class CellRace:
         shown = ", ".join(f"{key} {found[key]}" for key in ("early_ms", "late_ms", "cost_ms"))
         progress(f"  1 to {fan_out:g}, selectivity {selectivity:g}, {events:,} events: {shown}")
         return found
+
+    def _sized(self, fan_out: float, selectivity: float, events: int) -> tuple[list[Runner], int]:
+        """A cell that is warm and takes long enough, and its events."""
+        while True:
+            runners = self._open(fan_out, selectivity, events)
+            few = self._warm_up(runners)
+            least = min(r.warmed_ms() for r in runners if r.placement != "cost")
+            wanted = self._effort.sized_ms
+            if least >= wanted or events >= self._effort.most_events:
+                break
+            events = min(events * grown(least, wanted), self._effort.most_events)
+        for runner in runners:
+            runner.hopeless = runner.placement in few
+        self._settle(runners)
+        return runners, events
+
+    def _run(self, runners: list[Runner]) -> None:
+        """Two passes over all placements, in turn."""
+        by_contender = {id(runner.contender): runner for runner in runners}
+        for place in range(2):
+            for turn in range(self._effort.runs):
+                for contender in in_turn(self.contenders, turn):
+                    runner = by_contender[id(contender)]
+                    if turn < self._effort.few_runs or not runner.hopeless:
+                        runner.passes[place].append(runner.evaluate())
 
     def _open(self, fan_out: float, selectivity: float, events: int) -> list[Runner]:
         """Registers the query of a cell in all engines, over the windows of the cell before if these will do."""

@@ -123,6 +123,18 @@ def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
     assert found["best_ms"] <= min(found["early_ms"], found["late_ms"])
 
 
+def test_a_cell_that_took_too_little_time_is_measured_again_with_more_events(
+    spark: SparkSession,
+) -> None:
+    forever = 1e9
+    race = CellRace(spark, "native", CellEffort(1, 2, 1, forever, 20, 40))
+    try:
+        row = race.measure(10.0, 0.5, 20)
+    finally:
+        race.close()
+    assert row["events"] == 40 and row["answers"] == 200
+
+
 def test_not_exactly_one_evaluation_is_an_error(spark: SparkSession) -> None:
     contender = Contender(spark, Setting())
     try:
