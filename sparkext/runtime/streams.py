@@ -6,7 +6,8 @@ import json
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral
@@ -85,7 +86,6 @@ class Stream:
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted; an element without a time is now.
         """
-        self._check_nobody_makes_it()
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
         moment = milliseconds(time)
@@ -93,28 +93,33 @@ class Stream:
         element = StreamElement(
             moment, None if graph is None else f"<{graph}>", tuple(lines), None, ()
         )
-        return self._push([element], self.rdf is RdfVersion.RDF_1_2)
+        with self._fed():
+            return self._append([element], self.rdf is RdfVersion.RDF_1_2)
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in."""
-        self._check_nobody_makes_it()
-        return self._push(elements)
+        with self._fed():
+            return self._append(elements)
 
     def take_answers(self, element: StreamElement) -> None:
         """Push what the query that makes this stream has answered at an instant."""
-        self._push([element])
+        with self._engine.lock:
+            self._append([element])
+            self._engine.evaluate_due()
+
+    @contextmanager
+    def _fed(self) -> Iterator[None]:
+        """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
+        with self._engine.lock:
+            self._check_nobody_makes_it()
+            yield
+            self._engine.evaluate_due()
 
     def _check_nobody_makes_it(self) -> None:
         if self.iri in self._engine.derived:
             raise StreamElementError(
                 f"the elements of <{self.iri}> come from the query of that name"
             )
-
-    def _push(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
-        with self._engine.lock:
-            report = self._append(elements, strict)
-            self._engine.evaluate_due()
-        return report
 
     def apply_batch(
         self,
@@ -128,8 +133,7 @@ class Stream:
         `set_aside` are the reasons of elements of the batch that are malformed already. An evaluation that fails does
         not undo the batch: its elements are in.
         """
-        self._check_nobody_makes_it()
-        with self._engine.lock:
+        with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
                 if set_aside:
@@ -138,7 +142,6 @@ class Stream:
                 self.malformed_count += len(set_aside)
                 self.set_aside.extend(set_aside)
                 self._applied[source] = batch_id
-            self._engine.evaluate_due()
         return fresh
 
     def is_applied(self, source: Hashable, batch_id: int) -> bool:
@@ -195,10 +198,9 @@ class Stream:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
-        self._check_nobody_makes_it()
-        with self._engine.lock:
-            self.watermark.advance_to(milliseconds(time))
-            self._engine.evaluate_due()
+        moment = milliseconds(time)
+        with self._fed():
+            self.watermark.advance_to(moment)
 
     def read(
         self, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
@@ -206,7 +208,7 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
-        self._check_nobody_makes_it()
+        self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
 
     def __repr__(self) -> str:
