@@ -67,9 +67,9 @@ class Runner:
     name: str
     content: Content
     watched: WatchedQuery
-    hopeless: bool = False
     warm: list[Evaluation] = field(default_factory=list)
     passes: tuple[list[Evaluation], list[Evaluation]] = field(default_factory=lambda: ([], []))
+    hopeless: bool = False
 
     @property
     def placement(self) -> str:

@@ -59,10 +59,7 @@ class DriftRace:
                     rounds.append([])
             for place, evaluation in found.items():
                 ms[place][-1].append(evaluation.ms)
-        measured = {
-            place: np.median(np.array(rounds[effort.warm_rounds :]), axis=0)
-            for place, rounds in ms.items()
-        }
+        measured = {place: np.array(rounds[effort.warm_rounds :]) for place, rounds in ms.items()}
         return drift_row(self.functions, measured, effort.batches)
 
     def _evaluate(self, number: int) -> dict[str, Evaluation]:
@@ -85,8 +82,12 @@ class DriftRace:
             contender.close()
 
 
-def drift_row(functions: str, ms: dict[str, np.ndarray], batches: int) -> dict[str, Any]:
-    """Times over all batches of a round: of each placement, and of the better of early and late in each batch."""
+def drift_row(functions: str, runs: dict[str, np.ndarray], batches: int) -> dict[str, Any]:
+    """Times over all batches of a round: of each placement, and of the better of early and late in each batch.
+
+    `runs` are milliseconds by placement, a row for each round; medians of the rounds count.
+    """
+    ms = {place: np.median(times, axis=0) for place, times in runs.items()}
     best = np.minimum(ms["early"], ms["late"])
     cost = float(ms["cost"].sum())
     return {
@@ -99,6 +100,7 @@ def drift_row(functions: str, ms: dict[str, np.ndarray], batches: int) -> dict[s
                 "selectivity": round(drifted(batch, batches)[0], 4),
                 "fan_out": round(drifted(batch, batches)[1], 4),
                 **{place: round(float(ms[place][batch]), 3) for place in PLACEMENTS},
+                "cost_runs": [round(float(time), 3) for time in runs["cost"][:, batch]],
             }
             for batch in range(batches)
         ],

@@ -2,7 +2,7 @@
 
 The second part of the uncertainty paper's experiments, with events linked by places: each event of the first stream
 leads to one place, at which `fan_out` events of the second happen; below 1 that is the share of the events that lead
-to a place where one happens. Values are evenly spread between 0 and 1, their errors are U(-1,1).
+to a place where one happens, another one for each. Values are evenly spread between 0 and 1, their errors are U(-1,1).
 """
 
 from __future__ import annotations
@@ -42,8 +42,13 @@ class LinkedEvents:
 
     @property
     def places(self) -> int:
-        """The places at which events of the second stream happen."""
-        return min(PLACES, self.events)
+        """The places at which events of the second stream happen.
+
+        >>> LinkedEvents(5000, 1.0).places, LinkedEvents(5000, 0.1).places
+        (100, 500)
+        """
+        least = min(PLACES, self.events)
+        return least if self.fan_out >= 1 else max(least, int(self.events * self.fan_out))
 
     @property
     def following(self) -> int:

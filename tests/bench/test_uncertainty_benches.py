@@ -234,11 +234,16 @@ def test_summary_of_placement() -> None:
     assert placement.summarise([hopeless], [])["noise"] is None
     assert placement.summarise([*rows, hopeless], [])["noise"] == 1.01
     drift = [
-        drift_row(functions, dict(zip(PLACEMENTS, times, strict=True)), 2)
+        drift_row(
+            functions, {p: np.array(runs) for p, runs in zip(PLACEMENTS, times, strict=True)}, 2
+        )
         for functions, times in zip(
-            FUNCTIONS, np.array([[[1, 9], [5, 2], [2, 2]], [[4, 4], [4, 4], [4, 4]]]), strict=True
+            FUNCTIONS,
+            ([[[1, 9]], [[5, 2]], [[2, 1], [2, 2], [9, 3]]], [[[4, 4]], [[4, 4]], [[4, 4]]]),
+            strict=True,
         )
     ]
+    assert drift[0]["batches"][1]["cost_runs"] == [1.0, 2.0, 3.0]
     summary = placement.summarise(rows, drift)
     assert summary["worst_ratio"] == 1.1 and summary["worst_cell"]["selectivity"] == 1.0
     assert summary["noise"] == 1.01 and summary["least_ms"] == 20.0
