@@ -17,7 +17,7 @@ demo: $(VENV)/.runtime ## Generate a small world, stream through it, print answe
 	$(PYTHON) -m bench.demo
 
 # Two processes, each with a Spark of its own; the tests of a file stay together.
-test: $(VENV)/.dev ## Run the tests, under ten minutes
+test: $(VENV)/.dev ## Run the tests, in ten to twenty-five minutes
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(QUICK)"
 
 test-all: $(VENV)/.dev ## Run all tests: clusters, long runs, the W3C suite, installation
