@@ -442,7 +442,7 @@ class Engine:
         self.evaluations.evaluate_due()
 
     def close(self) -> None:
-        """Stop all queries and sources and give back what the engine holds."""
+        """Stop all queries and sources and give back what the engine holds, the files of its tables too."""
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
         for prepared in list(self._prepared_sql):
@@ -456,5 +456,8 @@ class Engine:
                 self._sql.close()
         # Without the lock, too: what is being prepared ends first, what waits is not begun.
         self.background.shutdown(cancel_futures=True)
-        with self.lock:
-            self.room.close()
+        try:
+            with self.lock:
+                self.room.close()
+        finally:
+            self.store.close()

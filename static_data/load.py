@@ -64,7 +64,6 @@ class LoadReport:
 def encode_files(
     spark: SparkSession,
     dictionary: Any,
-    layers: Sequence[Any],
     files: Sequence[SourceFile],
     scopes: Sequence[str],
     graph: str | None,
@@ -74,11 +73,11 @@ def encode_files(
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
-    `layers` are the store's own layers of it, `scopes` holds a blank node prefix per file, `graph`
-    the canonical text of the graph for triples without one, `base_iri` replaces the files' own
-    IRIs as the base of relative ones, `version` tells how quoted triples are read; with `one_graph`
-    a statement that names a graph is malformed. Returns the extension's StaticLoad, to be written
-    and then closed. Raises MalformedRdfError for the first malformed file, with nothing changed.
+    `scopes` holds a blank node prefix per file, `graph` the canonical text of the graph for triples
+    without one, `base_iri` replaces the files' own IRIs as the base of relative ones, `version`
+    tells how quoted triples are read; with `one_graph` a statement that names a graph is malformed.
+    Returns the extension's StaticLoad, to be written and then closed. Raises MalformedRdfError for
+    the first malformed file, with nothing changed.
     """
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
@@ -86,7 +85,6 @@ def encode_files(
     load = extension(spark).StaticLoader.load(
         spark._jsparkSession,
         dictionary,
-        list(layers),
         [_hadoop_path(file) for file in files],
         list(scopes),
         [_names_graphs(file, one_graph) for file in files],
@@ -105,7 +103,6 @@ def encode_files(
 def encode_small_files(
     spark: SparkSession,
     dictionary: Any,
-    layers: Sequence[Any],
     files: Sequence[SourceFile],
     scopes: Sequence[str],
     graph: str | None,
@@ -133,7 +130,6 @@ def encode_small_files(
     load = extension(spark).StaticLoader.loadHere(
         spark._jsparkSession,
         dictionary,
-        list(layers),
         texts,
         list(scopes),
         [_names_graphs(file, one_graph) for file in files],

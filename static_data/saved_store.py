@@ -49,7 +49,6 @@ class SavedStore:
 
     tables: tuple[SavedTable, ...]
     graphs: tuple[str, ...]
-    layer: Any
     scopes: int
     catalogue: Catalogue | None
 
@@ -59,7 +58,6 @@ def write_saved(
     folder: Folder,
     overwrite: bool,
     dictionary: Any,
-    layers: Sequence[Any],
     tables: Sequence[SavedTable],
     graphs: Sequence[str],
     scopes: int,
@@ -82,11 +80,9 @@ def write_saved(
             Folder(spark, table.path).copy(quads.child(table.inner))
         dictionaries = extension(spark).DictionaryFiles
         terms = dictionaries.write(
-            spark._jsparkSession, list(layers), partial.child("dictionary").path
+            spark._jsparkSession, dictionary, partial.child("dictionary").path
         )
-        exceptions = {
-            text: dictionary.lookup(text) for text in dictionaries.exceptions(list(layers))
-        }
+        exceptions = {text: dictionary.lookup(text) for text in dictionaries.exceptions(dictionary)}
         if catalogue is not None:
             partial.write_text(_CATALOGUE, catalogue.to_json())
         manifest = {
@@ -141,7 +137,7 @@ def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedSto
             f" this session has {dictionary.hashBits()}"
         )
     try:
-        layer = extension(spark).DictionaryFiles.read(
+        read = extension(spark).DictionaryFiles.read(
             spark._jsparkSession, dictionary, terms.path, expected[2], exceptions
         )
     except Py4JJavaError as error:
@@ -151,12 +147,12 @@ def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedSto
             f"{folder.name}: {error.java_exception.getMessage()};"
             " open it before streams run and files are loaded"
         ) from error
-    if layer.size() != expected[2]:
-        raise StoreFormatError(folder.name, f"{layer.size()} terms in place of {expected[2]}")
+    if read != expected[2]:
+        raise StoreFormatError(folder.name, f"{read} terms in place of {expected[2]}")
     catalogue = None
     if folder.exists(_CATALOGUE):
         catalogue = Catalogue.from_json(folder.read_text(_CATALOGUE))
-    return SavedStore(tables, graphs, layer, scopes, catalogue)
+    return SavedStore(tables, graphs, scopes, catalogue)
 
 
 def _read_manifest(folder: Folder) -> dict[str, Any]:

@@ -5,9 +5,6 @@ Parquet.
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.catalogue_upkeep import CatalogueUpkeep
-from static_data.errors import StaticDataError, StoreConflictError, UnknownGraphError
+from static_data.errors import StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
@@ -28,7 +25,8 @@ from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_byt
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
 from static_data.store_changes import ChangeLock, StoreChange
-from static_data.tables import MemoryTable, Table, Tables
+from static_data.table_files import TableFiles
+from static_data.tables import MemoryTable, Table, Tables, read_files
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +42,12 @@ _ROWS_IN_MEMORY = 65_536
 class StaticStore:
     """Named graphs and a default graph of Linked Data, encoded to 64-bit ids.
 
-    `dictionary` is the extension's Dictionary of the session (made when not given); `work_dir` is
-    where tables are kept, a temporary folder when not given. On a cluster it must be a place that
-    all executors reach. Local files of up to `driver_bytes` together are read on the driver and
-    stay in its memory. `version` tells how quoted triples in files are read. Loads, edits and
-    opening exclude each other, as does whoever has `lock`; reading is free meanwhile and sees the
-    state before.
+    `dictionary` is the extension's Dictionary of the session (made when not given). Tables are kept
+    in `work_dir`, in a folder of the store's own that `close` deletes; when not given, in a
+    temporary folder. On a cluster it must be a place that all executors reach. Local files of up to
+    `driver_bytes` together are read on the driver and stay in its memory. `version` tells how
+    quoted triples in files are read. Loads, edits and opening exclude each other, as does whoever
+    has `lock`; reading is free meanwhile and sees the state before.
     """
 
     def __init__(
@@ -63,30 +61,16 @@ class StaticStore:
         self._spark = spark
         self._extension = extension(spark)
         self.dictionary: Any = self._extension.Dictionary() if dictionary is None else dictionary
-        self._work = self._make_work_folder(work_dir)
+        self._files = TableFiles(spark, work_dir)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
         self._rdf = version
         self._tables = Tables()
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
-        self._layers: list[Any] = []
         self._scopes = 0
-        self._writes = 0
         self._version = 0
         self._catalogue = CatalogueUpkeep()
-
-    def _make_work_folder(self, work_dir: str | Path | None) -> Folder:
-        if work_dir is not None:
-            return Folder(self._spark, work_dir)
-        master = self._spark.sparkContext.master or ""
-        if not master.startswith("local"):
-            raise StaticDataError(
-                f"on {master} the store needs work_dir, a folder that all executors reach"
-            )
-        made = tempfile.mkdtemp(prefix="cqels-static-")
-        self._cleanup = weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
-        return Folder(self._spark, made)
 
     # -- changing ---------------------------------------------------------------------------------
 
@@ -116,9 +100,7 @@ class StaticStore:
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
             encoded = self._encode(sources, scopes, graph_text, base_iri, one_graph)
-            # The dictionary has the terms by now, whatever becomes of the tables. Edits count on a
-            # layer for those that it has, so what is saved must have them, too.
-            self._layers.append(encoded.layer())
+            # The dictionary has the terms by now, whatever becomes of the tables.
             self._scopes += len(sources)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.of_graph(graph_id) if replace]
@@ -151,7 +133,7 @@ class StaticStore:
         base_iri: str | None,
         one_graph: bool,
     ) -> Any:
-        place = (self._spark, self.dictionary, self._layers)
+        place = (self._spark, self.dictionary)
         inputs = (*place, sources, scopes, graph, base_iri, self._rdf, one_graph)
         small = sum(source.size for source in sources) <= self._driver_bytes
         if small and all(source.local_path for source in sources):
@@ -178,15 +160,9 @@ class StaticStore:
         return self._write(encoded, beside)
 
     def _write(self, encoded: Any, there: Sequence[TableKey]) -> dict[TableKey, Table]:
-        folder = self._work.child(f"load-{self._writes}")
-        self._writes += 1
         self._settle(there)
         existing = self._tables.frame(self._spark, there)._jdf if there else None
-        rows = encoded.write(folder.path, existing)
-        return {
-            (int(g), int(p)): SavedTable(folder.path, int(g), int(p), int(n))
-            for g, p, n in ((row[0], row[1], row[2]) for row in rows)
-        }
+        return dict(self._files.write(lambda folder: encoded.write(folder, existing)))
 
     def _adopt(
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()
@@ -282,13 +258,11 @@ class StaticStore:
         self._write_out(keys)
 
     def _write_out(self, keys: Collection[TableKey]) -> None:
-        folder = self._work.child(f"load-{self._writes}")
-        self._writes += 1
-        rows = self._extension.QuadTables.writeFrame(
-            self._spark._jsparkSession, self._tables.frame(self._spark, keys)._jdf, folder.path
-        )
-        written = (SavedTable(folder.path, *list(row)) for row in rows)
-        self._tables = self._tables.replaced(keys, {(t.graph, t.predicate): t for t in written})
+        rows = self._tables.frame(self._spark, keys)._jdf
+        write = self._extension.QuadTables.writeFrame
+        session = self._spark._jsparkSession
+        written = self._files.write(lambda folder: write(session, rows, folder))
+        self._tables = self._tables.replaced(keys, written)
 
     def _edits_of(self, key: TableKey) -> RowEdits:
         return self._tables.edits.get(key, NO_EDITS)
@@ -300,9 +274,7 @@ class StaticStore:
             for pair in self._edits_of(key).added:
                 ids.extend((*pair, key[1]))
         if ids:
-            layer = self._extension.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
-            if layer is not None:
-                self._layers.append(layer)
+            self._extension.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
 
     def _held_id(self, text: str) -> int:
         """The id of a term that must stay although perhaps no quad holds it."""
@@ -350,12 +322,13 @@ class StaticStore:
         when asked for.
         """
         key = (graph_id, predicate_id)
-        table = self._tables.whole.get(key)
-        if key in self._tables.edits or isinstance(table, MemoryTable):
-            return self._tables.frame(self._spark, [key]).select("s", "o")
+        tables = self._tables
+        table = tables.whole.get(key)
+        if key in tables.edits or isinstance(table, MemoryTable):
+            return tables.frame(self._spark, [key]).select("s", "o")
         if table is None:
             return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
-        return self._spark.read.schema("s BIGINT, o BIGINT").parquet(table.path)
+        return read_files(self._spark, [table], "s BIGINT, o BIGINT")
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
         """All quads (s, p, o, g BIGINT) of a graph (None: of all graphs)."""
@@ -402,7 +375,6 @@ class StaticStore:
                 Folder(self._spark, path),
                 overwrite,
                 self.dictionary,
-                self._layers,
                 self._saved_tables(),
                 [text for text in self._graphs.values() if text is not None],
                 self._scopes,
@@ -429,7 +401,6 @@ class StaticStore:
                     f"{path}: a saved store is opened before anything is loaded"
                 )
             saved = read_saved(self._spark, Folder(self._spark, path), self.dictionary)
-            self._layers.append(saved.layer)
             self._scopes = max(self._scopes, saved.scopes)
             for text in saved.graphs:
                 self._graphs[self._held_id(text)] = text
@@ -439,7 +410,6 @@ class StaticStore:
                 self._catalogue.adopt(saved.catalogue)
 
     def close(self) -> None:
-        """Delete the temporary files; the store is of no use afterwards."""
-        cleanup = getattr(self, "_cleanup", None)
-        if cleanup is not None:
-            cleanup()
+        """Delete the files of the tables; the store is of no use afterwards."""
+        with self.lock:
+            self._files.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,8 +80,8 @@ class Tables:
             rows = extension(spark).MemoryTables.frame(spark._jsparkSession, here)
             frames.append(DataFrame(rows, spark))
         for root, tables in by_root.items():
-            reader = spark.read.schema("s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT")
-            frame = reader.option("basePath", root).parquet(*[table.path for table in tables])
+            columns = "s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT"
+            frame = read_files(spark, tables, columns, root)
             frames.append(
                 frame.select("s", F.col("predicate").alias("p"), "o", F.col("graph").alias("g"))
             )
@@ -122,6 +122,19 @@ class Tables:
             for s, p, o, g in _quads_of(self.frame(spark, stored)):
                 rows.setdefault((g, p), set()).add((s, o))
         return rows
+
+
+def read_files(
+    spark: SparkSession, tables: Sequence[SavedTable], columns: str, root: str | None = None
+) -> DataFrame:
+    """The rows of tables of one folder, read when asked for; with `root`, the folder, also what paths say."""
+    reader = spark.read.schema(columns)
+    if root is not None:
+        reader = reader.option("basePath", root)
+    frame = reader.parquet(*[table.path for table in tables])
+    # The files must stay as long as something reads this.
+    extension(spark).FolderReaders.add(tables[0].root, frame._jdf)
+    return frame
 
 
 def _quads_of(frame: DataFrame) -> Iterator[tuple[int, int, int, int]]:

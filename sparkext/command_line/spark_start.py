@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import uuid
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,22 +78,14 @@ def spark_session(arguments: Namespace, settings: Mapping[str, str]) -> Iterator
 
 @contextmanager
 def opened_engine(spark: SparkSession, work_dir: str | None) -> Iterator[Engine]:
-    """An engine that keeps its static tables in a new folder within `work_dir`; both are gone on leaving.
-
-    Without one they are in a temporary folder of this machine.
-    """
+    """An engine that keeps its static tables in `work_dir` (None: a temporary folder); closed on leaving."""
     from sparkext.engine import Engine
-    from static_data.folders import Folder
 
-    # Commands that run at the same time may be given one folder.
-    own = None if work_dir is None else Folder(spark, work_dir).child(f"cqels-{uuid.uuid4().hex}")
-    engine = Engine(spark, work_dir=None if own is None else own.path)
+    engine = Engine(spark, work_dir=work_dir)
     try:
         yield engine
     finally:
         engine.close()
-        if own is not None:
-            own.delete()
 
 
 def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:

@@ -69,16 +69,13 @@ final class ChangeTerms(dictionary: Dictionary) {
     dictionary.release(numbers, numbers.length)
   }
 
-  /** Makes a static layer of terms that files are going to hold; null when all are in one already. */
-  def settle(ids: Array[Byte]): CompactDictionary = {
+  /** Makes those terms static that are not: files are going to hold them. */
+  def settle(ids: Array[Byte]): Unit = {
     val loose = ChangeTerms.numbers(ids).distinct.filter(id => id != 0 && !TermId.isInline(id) && !dictionary.isStatic(id))
-    if (loose.isEmpty) null
-    else {
+    if (loose.nonEmpty) {
       val builder = new CompactDictionary.Builder(loose.length, dictionary.hasher())
       loose.foreach(id => builder.add(id, dictionary.text(id).getBytes(UTF_8)))
-      val layer = builder.build()
-      dictionary.addStatic(layer)
-      layer
+      dictionary.addStatic(builder.build())
     }
   }
 }

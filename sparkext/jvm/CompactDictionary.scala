@@ -149,6 +149,10 @@ object CompactDictionary {
   private final val FormatVersion = 1
   private final val MaxCapacity = Int.MaxValue - 16
 
+  /** All terms of two layers that agree. */
+  private[cqels] def merged(one: CompactDictionary, other: CompactDictionary): CompactDictionary =
+    new Builder(one.size + other.size, new TermHasher(one.hashBits)).addAll(one).addAll(other).build()
+
   /** The first slot to look at: the upper half of a multiplicative hash, scaled to the capacity. */
   private def home(id: Long, capacity: Int): Int =
     (((id * 0x9e3779b97f4a7c15L) >>> 32) * capacity >>> 32).toInt
@@ -208,6 +212,22 @@ object CompactDictionary {
       val id = hasher.id(utf8)
       add(id, utf8)
       id
+    }
+
+    /** Takes over the terms of a layer, which must agree with those that are here. */
+    private[cqels] def addAll(layer: CompactDictionary): Builder = {
+      val salted = layer.saltedSlots.map(layer.idAt).toSet
+      var from = layer.nextSlot(-1)
+      while (from >= 0) {
+        val id = layer.idAt(from)
+        val to = find(id)
+        if (ids(to) == 0) {
+          put(to, id, if (id < 0) blob.appendLongs(layer.quotedAt(from)) else blob.append(layer.utf8At(from)))
+          if (salted(id)) saltedIds.add(id)
+        }
+        from = layer.nextSlot(from)
+      }
+      this
     }
 
     private def addQuoted(id: Long, utf8: Array[Byte]): Unit = {

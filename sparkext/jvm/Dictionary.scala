@@ -19,7 +19,7 @@ class Dictionary {
   import Dictionary._
 
   private val lock = new Object
-  @volatile private var layers = new Array[CompactDictionary](0)
+  private val layers = new StaticLayers(StaticLayers.MostMerged)
   private val stream = new StreamTerms
   private val exceptions = new ExceptionalIds
   private var bits = TermId.PayloadBits
@@ -46,17 +46,23 @@ class Dictionary {
   /** As assigning `hashBits`, for callers from Python. */
   def setHashBits(width: Int): Unit = hashBits = width
 
-  def staticSize: Long = layers.iterator.map(_.size.toLong).sum
+  /** The number of static terms, at most. */
+  def staticSize: Long = layers.size
+
+  /** The number of places where a static term is looked for. */
+  def layerCount: Int = layers.all.length
+
+  private[cqels] def staticLayers: Array[CompactDictionary] = layers.all
 
   /** Whether the term with this id is part of static data, and so stays. */
-  def isStatic(id: Long): Boolean = layers.exists(_.find(id) >= 0)
+  def isStatic(id: Long): Boolean = layers.of(id) != null
 
   def streamSize: Long = lock.synchronized(stream.size.toLong)
 
   def exceptionCount: Int = lock.synchronized(exceptions.size)
 
   def memoryBytes: Long =
-    layers.iterator.map(_.memoryBytes).sum + lock.synchronized(stream.memoryBytes)
+    layers.memoryBytes + lock.synchronized(stream.memoryBytes)
 
   /** The ids as a pure function with the exceptions of this moment, for encoding in parallel. */
   def hasher(): TermHasher = lock.synchronized {
@@ -72,17 +78,22 @@ class Dictionary {
     * would have two ids. The remedy: `encode` the added text here (and `retain` it), build again
     * with the id answered, add again. Layers that share terms with earlier ones are fine.
     */
-  def addStatic(layer: CompactDictionary): Unit = lock.synchronized {
+  def addStatic(layer: CompactDictionary): Unit = {
+    takeStatic(layer)
+    layers.merge()
+  }
+
+  private def takeStatic(layer: CompactDictionary): Unit = lock.synchronized {
     if (layer.hashBits != bits)
       throw new IllegalArgumentException(
         s"a layer with hashes of ${layer.hashBits} bits in a dictionary of $bits"
       )
     started = true
-    layers.foreach(known => LayerTerms.requireAgreement(known, layer))
+    layers.all.foreach(known => LayerTerms.requireAgreement(known, layer))
     checkStream(layer)
     checkExceptions(layer)
     layer.saltedSlots.foreach(slot => exceptions.put(LayerTerms.key(layer, slot), layer.idAt(slot)))
-    layers = layers :+ layer
+    layers.add(layer)
     dropFromStream(layer)
   }
 
@@ -151,7 +162,7 @@ class Dictionary {
     }
     else {
       val id = TermId.hashId(kind, utf8, 0, bits)
-      if (staticHas(id, utf8)) id else lock.synchronized(placeText(id, utf8, holders))
+      if (layers.hasText(id, utf8)) id else lock.synchronized(placeText(id, utf8, holders))
     }
   }
 
@@ -161,17 +172,6 @@ class Dictionary {
   def encodeQuoted(subject: Long, predicate: Long, obj: Long): Long = lock.synchronized {
     Array(subject, predicate, obj).foreach(requireKnown)
     place(new QuotedKey(subject, predicate, obj), 0)
-  }
-
-  private def staticHas(id: Long, utf8: Array[Byte]): Boolean = {
-    val known = layers
-    var i = 0
-    while (i < known.length) {
-      val slot = known(i).find(id)
-      if (slot >= 0) return known(i).hasText(slot, utf8)
-      i += 1
-    }
-    false
   }
 
   /** The usual case of `place` without the making of a key. */
@@ -217,24 +217,10 @@ class Dictionary {
 
   private def isHere(id: Long, key: TermKey): Boolean = {
     val slot = stream.find(id)
-    if (slot >= 0) key.isBody(stream.body(slot))
-    else {
-      val layer = layerOf(id)
-      layer != null && LayerTerms.holds(layer, layer.find(id), key)
-    }
+    if (slot >= 0) key.isBody(stream.body(slot)) else layers.holds(id, key)
   }
 
-  private def occupied(id: Long): Boolean = stream.find(id) >= 0 || layerOf(id) != null
-
-  private def layerOf(id: Long): CompactDictionary = {
-    val known = layers
-    var i = 0
-    while (i < known.length) {
-      if (known(i).find(id) >= 0) return known(i)
-      i += 1
-    }
-    null
-  }
+  private def occupied(id: Long): Boolean = stream.find(id) >= 0 || layers.of(id) != null
 
   /** The id of a term, 0 when it is unknown; nothing is added. */
   def lookup(canonicalText: String): Long = lookupUtf8(canonicalText.getBytes(UTF_8))
@@ -262,7 +248,7 @@ class Dictionary {
       if (!TermId.isInline(ids(i)) && ids(i) != 0) {
         val slot = stream.find(ids(i))
         if (slot >= 0) hold(slot, 1)
-        else if (layerOf(ids(i)) == null) {
+        else if (layers.of(ids(i)) == null) {
           for (counted <- ids.iterator.take(i)) {
             val undone = if (TermId.isInline(counted)) -1 else stream.find(counted)
             if (undone >= 0) hold(undone, -1)
@@ -314,7 +300,7 @@ class Dictionary {
     val body = stream.body(slot)
     stream.remove(slot)
     // A term that moves to a static layer keeps its id, and with it its note.
-    if (exceptions.size > 0 && layerOf(id) == null) exceptions.remove(TermKey.ofBody(body), id)
+    if (exceptions.size > 0 && layers.of(id) == null) exceptions.remove(TermKey.ofBody(body), id)
     body match {
       case parts: Array[Long] => parts.foreach(releaseOne)
       case _ =>
@@ -326,7 +312,7 @@ class Dictionary {
   /** Writes the canonical text of a term; throws [[UnknownTermException]]. */
   def appendText(id: Long, out: ByteSink): Unit =
     if (TermId.isInline(id)) TermCodec.appendInline(id, out)
-    else if (!appendStatic(id, out)) {
+    else if (!layers.appendText(id, out)) {
       val body = lock.synchronized {
         val slot = stream.find(id)
         if (slot < 0) null else stream.body(slot)
@@ -342,23 +328,9 @@ class Dictionary {
           appendText(parts(2), out)
           out.appendAscii(" >>")
         // The term may have moved to a static layer between the two looks.
-        case _ => if (!appendStatic(id, out)) throw new UnknownTermException(id)
+        case _ => if (!layers.appendText(id, out)) throw new UnknownTermException(id)
       }
     }
-
-  private def appendStatic(id: Long, out: ByteSink): Boolean = {
-    val known = layers
-    var i = 0
-    while (i < known.length) {
-      val slot = known(i).find(id)
-      if (slot >= 0) {
-        known(i).appendText(slot, out)
-        return true
-      }
-      i += 1
-    }
-    false
-  }
 
   def text(id: Long): String = {
     val sink = new ByteSink()
@@ -375,7 +347,7 @@ class Dictionary {
       val slot = stream.find(id)
       if (slot >= 0) stream.body(slot).asInstanceOf[Array[Long]].clone
       else {
-        val layer = layerOf(id)
+        val layer = layers.of(id)
         if (layer == null) null else layer.quotedAt(layer.find(id))
       }
     }

@@ -17,10 +17,11 @@ object DictionaryFiles {
   private final val TermsPerSlice = 1 << 18
   private val schema = StructType(Seq(StructField("id", LongType, nullable = false), StructField("text", BinaryType, nullable = false)))
 
-  /** Writes the terms of all layers, each once; returns how many. */
-  def write(spark: SparkSession, layers: JList[CompactDictionary], path: String): Long = {
-    val slices = layers.asScala.toArray.zipWithIndex.flatMap { case (layer, i) =>
-      val earlier = layers.asScala.take(i).toArray
+  /** Writes the static terms, each once; returns how many. */
+  def write(spark: SparkSession, dictionary: Dictionary, path: String): Long = {
+    val layers = dictionary.staticLayers
+    val slices = layers.zipWithIndex.flatMap { case (layer, i) =>
+      val earlier = layers.take(i)
       slotRanges(layer).map { case (from, until) => (earlier, layer, from, until) }
     }
     val rdd = new LayerSlices(spark.sparkContext, slices.zipWithIndex.map { case ((earlier, layer, from, until), i) =>
@@ -45,17 +46,17 @@ object DictionaryFiles {
     starts.toArray.zip(starts.drop(1).toArray :+ Int.MaxValue)
   }
 
-  /** The texts whose ids are not their plain hashes. */
-  def exceptions(layers: JList[CompactDictionary]): JList[String] =
-    layers.asScala.flatMap(layer => layer.saltedSlots.map(layer.textAt)).distinct.sorted.asJava
+  /** The static texts whose ids are not their plain hashes. */
+  def exceptions(dictionary: Dictionary): JList[String] =
+    dictionary.staticLayers.toSeq.flatMap(layer => layer.saltedSlots.map(layer.textAt)).distinct.sorted.asJava
 
-  /** Reads what `write` wrote into one layer and adds it to `dictionary`; returns the layer.
+  /** Reads what `write` wrote into one layer and adds it to `dictionary`; returns the number of terms.
    *
    *  `expected` is the number of terms, `exceptions` are the ids of the texts that have not their plain hashes. Throws [[IdCollision]] when an id
    *  contradicts the dictionary, which then stays as it was.
    */
   def read(spark: SparkSession, dictionary: Dictionary, path: String, expected: Long,
-      exceptions: JMap[String, Number]): CompactDictionary = {
+      exceptions: JMap[String, Number]): Int = {
     val byText = new java.util.HashMap[String, java.lang.Long]
     exceptions.forEach((text, id) => byText.put(text, id.longValue))
     val files = spark.read.schema(schema).parquet(path)
@@ -82,7 +83,7 @@ object DictionaryFiles {
     }
     val layer = builder.build()
     dictionary.addStatic(layer)
-    layer
+    layer.size
   }
 }
 

@@ -72,10 +72,9 @@ object StaticLoader {
    *
    *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING.
    *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
-   *  `layers` are static layers of the dictionary: their terms need not be kept again. Returns with the new terms in
-   *  `dictionary`, or with a problem and nothing changed.
+   *  Returns with the new terms in `dictionary`, or with a problem and nothing changed.
    */
-  def load(spark: SparkSession, dictionary: Dictionary, layers: JList[CompactDictionary], paths: JList[String], scopes: JList[String],
+  def load(spark: SparkSession, dictionary: Dictionary, paths: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
       graph: String): StaticLoad = {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
@@ -96,7 +95,7 @@ object StaticLoader {
           }
           val colliding = new JTreeSet[String]
           val noted = summaries.map(_.terms.toLong).sum
-          val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, layers.asScala.toArray, colliding)
+          val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
           if (colliding.isEmpty) {
             kept = true
             return new StaticLoad(spark, encoded, null, summaries, null, added)
@@ -113,7 +112,7 @@ object StaticLoader {
    *
    *  As `load` otherwise, but a problem's line is not looked for.
    */
-  def loadHere(spark: SparkSession, dictionary: Dictionary, layers: JList[CompactDictionary], texts: JList[String], scopes: JList[String],
+  def loadHere(spark: SparkSession, dictionary: Dictionary, texts: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String): StaticLoad = {
     val files = texts.asScala.indices.map(i => LoadFile(null, scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val held = new mutable.ArrayBuffer[Long]
@@ -128,7 +127,7 @@ object StaticLoader {
         if (problems.nonEmpty) return new StaticLoad(spark, null, blocks, summaries, problems.head, null)
         val colliding = new JTreeSet[String]
         val noted = summaries.map(_.terms.toLong).sum
-        val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, layers.asScala.toArray, colliding)
+        val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
         if (colliding.isEmpty) return new StaticLoad(spark, null, blocks, summaries, null, added)
         colliding.forEach(text => held += dictionary.encodeRetained(text))
       }
@@ -308,7 +307,8 @@ object StaticLoader {
 
   /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
   private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
-      layers: Array[CompactDictionary], colliding: JTreeSet[String]): CompactDictionary = {
+      colliding: JTreeSet[String]): CompactDictionary = {
+    val layers = dictionary.staticLayers
     val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())
     def collide(collision: IdCollision): Unit = {
       colliding.add(collision.knownText)
@@ -370,13 +370,13 @@ object StaticLoader {
  *  The encoded blocks are with Spark (`encoded`) or, of small files, here (`blocks`); the other is null.
  */
 final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[EncodedBlock], blocks: Array[EncodedBlock],
-    summaries: Array[BlockSummary], val problem: LoadProblem, val layer: CompactDictionary) {
+    summaries: Array[BlockSummary], val problem: LoadProblem, layer: CompactDictionary) {
 
   private val counts = new mutable.HashMap[(Long, Long), Long]
   for (summary <- summaries; (key, n) <- summary.counts) counts(key) = counts.getOrElse(key, 0L) + n
 
   /** How many terms the load brought. */
-  def termCount: Int = layer.size
+  val termCount: Int = if (layer == null) 0 else layer.size
 
   def statements: Long = summaries.map(_.statements.toLong).sum
 
