@@ -2,9 +2,10 @@ package org.apache.spark.sql.cqels
 
 /** How often each value of some columns occurs among a window's rows, kept up by what arrives and what expires.
  *
- *  Counters by hash serve every size: their number in use tells how many different values there are (linear counting,
- *  Whang et al. 1990, which can forget), products of two tell the size of a join. While there are at most `exactValues`
- *  different values, a table beside them counts each exactly; it is given up beyond that.
+ *  Counters by hash serve every size: products of two tell the size of a join, and their number in use tells how many
+ *  different values there are (linear counting, Whang et al. 1990, which can forget), until nearly all are in use: then a
+ *  sample of the values does. While there are at most `exactValues` different values, a table beside them counts each
+ *  exactly; it is given up beyond that.
  */
 final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   import ColumnCounts._
@@ -14,6 +15,7 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   private var occupied = 0
   private var rows = 0L
   private var values: ExactCounts = if (exactValues > 0) new ExactCounts(exactValues) else null
+  private var sample: SampledValues = null // while the counters are crowded
 
   def rowCount: Long = rows
   def isExact: Boolean = values != null
@@ -27,6 +29,8 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     rows += 1
     if (values != null && !values.add(value)) values = null
     if (values == null && count.toLong * Candidates > rows) candidates(at & (Candidates - 1)) = value
+    if (sample != null) sample.add(value)
+    else if (occupied > Crowded) sample = sampleOf(table)
   }
 
   def remove(table: WindowTable, row: Int): Unit = {
@@ -36,6 +40,7 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     if (buckets(at) == 0) occupied -= 1
     rows -= 1
     if (values != null) values.remove(value)
+    if (sample != null) { if (occupied > Crowded / 2) sample.remove(value) else sample = null }
     // Nothing left: from here the exact count can start again.
     if (rows == 0 && values == null && exactValues > 0) values = new ExactCounts(exactValues)
   }
@@ -43,6 +48,7 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   /** Different values, exact or estimated; never more than rows. */
   def distinct: Double =
     if (values != null) values.size
+    else if (sample != null) math.min(rows.toDouble, sample.distinct)
     else math.min(rows.toDouble, -Buckets * math.log(math.max(1, Buckets - occupied).toDouble / Buckets))
 
   /** Rows with this value (for one column); an upper bound beyond `exactValues` different ones. */
@@ -61,7 +67,8 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   /** Rows of the join of `table`, of which these are counts, with another window on these columns.
    *
    *  Exact where both count few values; else from `sampleRows` rows of the table, each with what the other counts of its
-   *  value, less what other values in its bucket are expected to add.
+   *  value. Where it counts by hash, that is less what other values in the bucket are expected to add, below 0 too: where
+   *  buckets are crowded, most of what one row has is chance, which only the sum of many evens out.
    */
   def joinSize(table: WindowTable, other: ColumnCounts, sampleRows: Int, offset: Int): Estimate =
     if (isJoinCounted(other, sampleRows)) {
@@ -69,10 +76,19 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
       Estimate(few.product(many), 0.0)
     } else {
       val collisions = if (other.values != null) 0.0 else other.rows.toDouble / Buckets
-      RowSample.total(table, sampleRows, offset)(row => math.max(0.0, other.card(keyOf(table, row)) - collisions))
+      RowSample.total(table, sampleRows, offset, other.values == null)(row => other.card(keyOf(table, row)) - collisions)
     }
 
-  def memoryBytes: Long = 4L * Buckets + 8L * Candidates + (if (values == null) 0L else values.memoryBytes)
+  def memoryBytes: Long =
+    4L * Buckets + 8L * Candidates + (if (values == null) 0L else values.memoryBytes) + (if (sample == null) 0L else sample.memoryBytes)
+
+  /** The row that made it crowded is in the table already. */
+  private def sampleOf(table: WindowTable): SampledValues = {
+    val made = new SampledValues(Sampled)
+    var row = 0
+    while (row < table.capacityUsed) { if (table.isPresent(row)) made.add(keyOf(table, row)); row += 1 }
+    made
+  }
 
   private def keyOf(table: WindowTable, row: Int): Long =
     if (columns.length == 1) table.cell(row, columns(0))
@@ -89,6 +105,9 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
 private object ColumnCounts {
   final val Buckets = 1 << 14
   final val Candidates = 1 << 8
+  /** With more counters in use, at three values a counter, linear counting errs by more than a hundredth, and soon by any factor. */
+  final val Crowded = Buckets / 20 * 19
+  final val Sampled = 1 << 12
 }
 
 /** A number of rows, and its standard error: 0 where it was counted. */
@@ -115,9 +134,9 @@ private[cqels] object RowSample {
   /** The sum of `measure` over all rows, from at most `most` of them, other ones for each `offset`.
    *
    *  Which row of a part it is looks random: what arrives in turn (each tenth row matches, say) must not meet the same
-   *  step here.
+   *  step here. With `noisy`, each measure is off by chance, in either direction.
    */
-  def total(table: WindowTable, most: Int, offset: Int)(measure: Int => Double): Estimate = {
+  def total(table: WindowTable, most: Int, offset: Int, noisy: Boolean = false)(measure: Int => Double): Estimate = {
     val used = table.capacityUsed
     val all = used <= most
     val steps = if (all) used else most
@@ -137,10 +156,21 @@ private[cqels] object RowSample {
       }
       i += 1
     }
-    if (all) Estimate(sum, 0.0) else estimate(seen, matching, sum, squares).scaled(table.rowCount)
+    if (noisy) ofNoisy(seen, sum, squares).scaled(table.rowCount)
+    else if (all) Estimate(sum, 0.0)
+    else estimate(seen, matching, sum, squares).scaled(table.rowCount)
   }
 
   private def within(from: Long, until: Long, random: Long): Int = (from + ((random >>> 33) * (until - from) >>> 31)).toInt
+
+  /** As `estimate`, where chance hides which rows match: where they seem to have nothing, half a match is left. */
+  private def ofNoisy(seen: Int, sum: Double, squares: Double): Estimate =
+    if (seen == 0) Estimate(0.0, 0.0)
+    else {
+      val mean = sum / seen
+      val variance = math.max(0.0, squares / seen - mean * mean)
+      Estimate(math.max(mean, 0.5 / seen), math.sqrt(math.max(variance, 1.0 / seen) / seen))
+    }
 
   /** The mean of what a row has, and its error.
    *
@@ -157,6 +187,29 @@ private[cqels] object RowSample {
     }
 }
 
+/** The rows of those values whose hashes begin with so many zeros that there are at most `most`: as if each value had been
+ *  drawn or not, once and for all (adaptive sampling, Wegman, described by Flajolet 1990). Errs by about 1.2 / sqrt(most).
+ */
+private final class SampledValues(most: Int) {
+  private var counts = new ExactCounts(most)
+  private var zeros = 0
+
+  def distinct: Double = counts.size.toDouble * (1L << zeros)
+  def memoryBytes: Long = counts.memoryBytes
+
+  def add(value: Long): Unit = while (isDrawn(value) && !counts.add(value)) drawFewer()
+  def remove(value: Long): Unit = if (isDrawn(value)) counts.remove(value)
+
+  private def isDrawn(value: Long): Boolean = java.lang.Long.numberOfLeadingZeros(LongTable.mix(0L, value)) >= zeros
+
+  private def drawFewer(): Unit = {
+    zeros += 1
+    val left = new ExactCounts(most)
+    counts.all.foreach { case (value, count) => if (isDrawn(value)) left.set(value, count.toInt) }
+    counts = left
+  }
+}
+
 /** Values and their counts: side by side in arrays, found through an open-addressing table; a value leaves with its last
  *  row.
  */
@@ -171,18 +224,29 @@ private final class ExactCounts(most: Int) {
   def memoryBytes: Long = 4L * capacity + 12L * most
   def apply(value: Long): Long = { val n = slots(slotOf(value)); if (n == 0) 0L else counts(n - 1).toLong }
 
-  /** Whether there was room for it. */
+  /** Counts one more row of a value; whether there was room for it. */
   def add(value: Long): Boolean = {
     val slot = slotOf(value)
     if (slots(slot) == 0) {
       if (used == most) return false
-      keys(used) = value
-      counts(used) = 0
-      used += 1
-      slots(slot) = used
+      open(slot, value)
     }
     counts(slots(slot) - 1) += 1
     true
+  }
+
+  /** Gives a value that is not here its count; there must be room. */
+  def set(value: Long, count: Int): Unit = {
+    val slot = slotOf(value)
+    open(slot, value)
+    counts(slots(slot) - 1) = count
+  }
+
+  private def open(slot: Int, value: Long): Unit = {
+    keys(used) = value
+    counts(used) = 0
+    used += 1
+    slots(slot) = used
   }
 
   def remove(value: Long): Unit = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from tests.sparkext.engine_room.live_room import LiveRoom
+from tests.sparkext.engine_room.stream_blocks import Element, block, iri
 
 SAMPLE = 50
 
@@ -32,7 +34,7 @@ class Window:
         self.rows = rows
 
     def counts(self, exact_values: int, *columns: int) -> Any:
-        return self.table.counts(self._ints(columns), exact_values)
+        return self.table.counts(ints(self.live, *columns), exact_values)
 
     def _cells(self, row: tuple[int, ...]) -> Any:
         cells = self.live.spark.sparkContext._gateway.new_array(self.live.jvm.long, len(row))
@@ -40,11 +42,23 @@ class Window:
             cells[at] = cell
         return cells
 
-    def _ints(self, values: tuple[int, ...]) -> Any:
-        numbers = self.live.spark.sparkContext._gateway.new_array(self.live.jvm.int, len(values))
-        for at, value in enumerate(values):
-            numbers[at] = value
-        return numbers
+
+def ints(live: LiveRoom, *values: int) -> Any:
+    """An array of the JVM."""
+    numbers = live.spark.sparkContext._gateway.new_array(live.jvm.int, len(values))
+    for at, value in enumerate(values):
+        numbers[at] = value
+    return numbers
+
+
+def filled(live: LiveRoom, name: str, panes: dict[int, Iterable[int]]) -> tuple[Any, Any]:
+    """A window over a stream with numbered subjects by time, the content of its one pattern; it is to be advanced."""
+    stream = live.room.stream(iri(name))
+    for time, numbers in panes.items():
+        triples = [(iri(str(n)), iri("p"), iri("o")) for n in numbers]
+        stream.append(block([Element(time, None, triples)]))
+    window = stream.window("w")
+    return window, live.room.windowPattern(window, "all", "0,0,0||0,2||set")
 
 
 def random_rows(rng: random.Random, count: int, values: int, others: int) -> set[tuple[int, int]]:
@@ -96,6 +110,33 @@ def test_large_domains_are_estimated_within_a_few_percent(live: LiveRoom) -> Non
     window.change({(value * 7919, 1) for value in range(1, 3001)})
     assert not counts.isExact()
     assert abs(counts.distinct() - 3000) < 0.05 * 3000
+
+
+def test_more_values_than_there_are_counters_are_estimated_as_well(live: LiveRoom) -> None:
+    panes = {1: range(150_000), 2: range(150_000, 300_000), 3: range(5000)}
+    window, content = filled(live, "many-values", panes)
+    counts = content.table().counts(ints(live, 0), 64)
+    moves = {(0, 1): 150_000, (0, 2): 300_000, (1, 2): 150_000, (2, 3): 5000}
+    for (opens, closes), expected in moves.items():
+        window.advance(opens, closes)
+        assert not counts.isExact()
+        assert abs(counts.distinct() - expected) < 0.06 * expected
+    window.advance(3, 3)
+    assert counts.isExact() and counts.distinct() == 0
+
+
+def test_joins_of_windows_with_crowded_counters_are_not_taken_for_larger_ones(
+    live: LiveRoom,
+) -> None:
+    large, many = filled(live, "large", {1: range(150_000)})
+    small, few = filled(live, "small", {1: range(0, 300_000, 10)})
+    for window in (large, small):
+        window.advance(0, 1)
+    for left, right in ((many, few), (few, many)):
+        measures = live.room.statistics(1024, 64, 1.3)
+        measures.addWindows(left, "0", right, "0")
+        told = [json.loads(news)[0] for _ in range(8) if (news := measures.news(True))]
+        assert abs(told[-1] - 15_000) < 9_000
 
 
 def test_measures_are_told_when_they_have_drifted(live: LiveRoom) -> None:
@@ -221,7 +262,7 @@ def test_samples_of_large_windows_find_joins_of_the_right_size(live: LiveRoom) -
 def test_an_index_that_no_plan_asks_for_any_more_is_given_up(live: LiveRoom) -> None:
     window = Window(live, "w")
     window.change({(1, 1), (2, 2)})
-    both, first, second = window._ints((0, 1)), window._ints((0,)), window._ints((1,))
+    both, first, second = ints(live, 0, 1), ints(live, 0), ints(live, 1)
     window.table.index(both, first)
     assert window.table.indexCount() == 1
     for _ in range(1001):
