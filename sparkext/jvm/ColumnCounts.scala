@@ -20,8 +20,22 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   def rowCount: Long = rows
   def isExact: Boolean = values != null
 
+  /** Counts a row that has come to the table. */
   def add(table: WindowTable, row: Int): Unit = {
     val value = keyOf(table, row)
+    count(value)
+    if (sample != null) sample.add(value)
+    else if (occupied > Crowded) sample = sampleOf(table)
+  }
+
+  /** Counts all rows of a table, when none has been counted. */
+  def addAll(table: WindowTable): Unit = {
+    var row = 0
+    while (row < table.capacityUsed) { if (table.isPresent(row)) count(keyOf(table, row)); row += 1 }
+    if (occupied > Crowded) sample = sampleOf(table)
+  }
+
+  private def count(value: Long): Unit = {
     val at = bucket(value)
     val count = buckets(at) + 1
     buckets(at) = count
@@ -29,8 +43,6 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     rows += 1
     if (values != null && !values.add(value)) values = null
     if (values == null && count.toLong * Candidates > rows) candidates(at & (Candidates - 1)) = value
-    if (sample != null) sample.add(value)
-    else if (occupied > Crowded) sample = sampleOf(table)
   }
 
   def remove(table: WindowTable, row: Int): Unit = {
@@ -82,7 +94,7 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
   def memoryBytes: Long =
     4L * Buckets + 8L * Candidates + (if (values == null) 0L else values.memoryBytes) + (if (sample == null) 0L else sample.memoryBytes)
 
-  /** The row that made it crowded is in the table already. */
+  /** A sample of all rows of the table, which are those that have been counted. */
   private def sampleOf(table: WindowTable): SampledValues = {
     val made = new SampledValues(Sampled)
     var row = 0

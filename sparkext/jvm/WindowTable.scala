@@ -136,8 +136,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def counts(columns: Array[Int], exactValues: Int): ColumnCounts = synchronized {
     counted.find(c => java.util.Arrays.equals(c.columns, columns)).getOrElse {
       val made = new ColumnCounts(columns, exactValues)
-      var row = 0
-      while (row < used) { if (sightings(row) > 0) made.add(this, row); row += 1 }
+      made.addAll(this)
       counted :+= made
       made
     }
