@@ -143,11 +143,11 @@ class CellRace:
 
     def _run(self, runners: list[Runner]) -> None:
         """Two passes over all placements, in turn."""
-        by_contender = {id(runner.contender): runner for runner in runners}
+        by_contender = {runner.contender: runner for runner in runners}
         for place in range(2):
             for turn in range(self._effort.runs):
                 for contender in in_turn(self.contenders, turn):
-                    runner = by_contender[id(contender)]
+                    runner = by_contender[contender]
                     if turn < self._effort.few_runs or not runner.hopeless:
                         runner.passes[place].append(runner.evaluate())
 

@@ -328,7 +328,7 @@ class StaticStore:
             return tables.frame(self._spark, [key]).select("s", "o")
         if table is None:
             return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
-        return read_files(self._spark, [table], "s BIGINT, o BIGINT")
+        return read_files(self._spark, [table])
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
         """All quads (s, p, o, g BIGINT) of a graph (None: of all graphs)."""

@@ -79,9 +79,8 @@ class Tables:
         if here:
             rows = extension(spark).MemoryTables.frame(spark._jsparkSession, here)
             frames.append(DataFrame(rows, spark))
-        for root, tables in by_root.items():
-            columns = "s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT"
-            frame = read_files(spark, tables, columns, root)
+        for tables in by_root.values():
+            frame = read_files(spark, tables, with_keys=True)
             frames.append(
                 frame.select("s", F.col("predicate").alias("p"), "o", F.col("graph").alias("g"))
             )
@@ -125,15 +124,17 @@ class Tables:
 
 
 def read_files(
-    spark: SparkSession, tables: Sequence[SavedTable], columns: str, root: str | None = None
+    spark: SparkSession, tables: Sequence[SavedTable], with_keys: bool = False
 ) -> DataFrame:
-    """The rows of tables of one folder, read when asked for; with `root`, the folder, also what paths say."""
-    reader = spark.read.schema(columns)
-    if root is not None:
+    """The rows (s, o) of tables of one folder, read when asked for; `with_keys`, (s, o, graph, predicate)."""
+    root = tables[0].root
+    reader = spark.read.schema("s BIGINT, o BIGINT")
+    if with_keys:  # Paths say them.
+        reader = spark.read.schema("s BIGINT, o BIGINT, graph BIGINT, predicate BIGINT")
         reader = reader.option("basePath", root)
     frame = reader.parquet(*[table.path for table in tables])
     # The files must stay as long as something reads this.
-    extension(spark).FolderReaders.add(tables[0].root, frame._jdf)
+    extension(spark).FolderReaders.add(root, frame._jdf)
     return frame
 
 

@@ -66,11 +66,11 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     val one = left.table.counts(Numbers.list(leftColumns).map(_.toInt), exactValues)
     val other = right.table.counts(Numbers.list(rightColumns).map(_.toInt), exactValues)
     // Rows of the smaller window: what chance adds to each of them counts less often.
-    def size: Estimate =
+    def common: Estimate =
       if (left.rowCount <= right.rowCount) one.joinSize(left.table, other, sampleRows, offset)
       else other.joinSize(right.table, one, sampleRows, offset)
     measures += new Measure(
-      () => !one.isJoinCounted(other, sampleRows), () => math.min(left.rowCount, right.rowCount).toDouble, () => size)
+      () => !one.isJoinCounted(other, sampleRows), () => math.min(left.rowCount, right.rowCount).toDouble, () => common)
   }
 
   /** Adds a measure: the rows of the join of a window with a static relation; below 0 while there is no index to look in. */
