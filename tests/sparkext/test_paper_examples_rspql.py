@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.oracle.recorded import element
+from tests.sparkext.graph_changes.test_example_10 import shops_over_time
 from tests.sparkext.replay import replay, write_graphs
-from tests.sparkext.test_graph_changes import shops_over_time
 from tests.sparkext.test_rspql_examples import COUPON, NEARBY, SHOPS, W1, E
 
 if TYPE_CHECKING:
