@@ -48,7 +48,7 @@ QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
 # Evaluations get a little faster still after the warm-up.
 LEAST_MS, SIZED_MS = 20.0, 24.0
 FULL = {
-    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 21, settling=40, sized_ms=SIZED_MS),
+    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=SIZED_MS),
     "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, settling=40, sized_ms=SIZED_MS),
 }
 QUICK = {

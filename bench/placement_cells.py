@@ -28,6 +28,8 @@ SETTLED_AFTER = 10
 # Event time between evaluations, and a window that nothing leaves.
 STEP_MS = 1000
 RANGE = "PT24H"
+# Events whose texts are in memory at a time.
+PUSHED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,13 @@ class CellRace:
 
     def _fill(self, runners: list[Runner], content: Content) -> None:
         time = max(contender.clock for contender in self.contenders) + STEP_MS
-        first, second = content.events.first(time), content.events.second(time)
+        second = content.events.second(time)
         for runner in runners:
             runner.contender.push(content.second, second)
-            runner.contender.push(content.first, first)
+        for part in content.events.first_in_parts(time, PUSHED_AT_ONCE):
+            for runner in runners:
+                runner.contender.push(content.first, part)
+        for runner in runners:
             runner.warm.append(runner.contender.advance(time)[runner.name])
         # What reading a million events has left behind is not to be collected while cells are measured.
         runners[0].contender.collect_garbage()

@@ -31,7 +31,8 @@ PREPARED_SECONDS = 20.0
 SESSION = {
     "spark.master": "local[2]",
     "spark.app.name": "bench",
-    "spark.driver.memory": "14g",
+    # Three engines with windows of four million events each, in the placement bench.
+    "spark.driver.memory": "18g",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -159,6 +159,13 @@ class Settings:
         "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
         " H3 and `filterPlacement`.",
     )
+    scan_grouping_enabled: bool = _key(
+        "scanGrouping.enabled",
+        BOOLEAN,
+        True,
+        "Read the rows of a window that leads to many look-ups grouped by the key of those, so that neighbours find in"
+        " the processor's caches what they need.",
+    )
     filter_placement: Literal["early", "late", "cost"] = _key(
         "filterPlacement",
         choice("early", "late", "cost"),

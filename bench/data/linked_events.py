@@ -7,6 +7,7 @@ to a place where one happens, another one for each. Values are evenly spread bet
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -100,7 +101,20 @@ class LinkedEvents:
 
     def first(self, time_ms: int) -> list[StreamElement]:
         """The elements of the first stream."""
-        return self._uncertain(np.arange(self.events), self.values(), self.leads_to(), time_ms)
+        return [element for part in self.first_in_parts(time_ms, self.events) for element in part]
+
+    def first_in_parts(self, time_ms: int, most: int) -> Iterator[list[StreamElement]]:
+        """The elements of the first stream, at most so many at a time: texts of millions fill the memory.
+
+        >>> events = LinkedEvents(10, 1.0)
+        >>> parts = list(events.first_in_parts(0, 4))
+        >>> [len(part) for part in parts], sum(parts, []) == events.first(0)
+        ([4, 4, 2], True)
+        """
+        values, places = self.values(), self.leads_to()
+        for begun in range(0, self.events, most):
+            index = np.arange(begun, min(begun + most, self.events))
+            yield self._uncertain(index, values[index], places[index], time_ms)
 
     def second(self, time_ms: int) -> list[StreamElement]:
         """The elements of the second stream."""

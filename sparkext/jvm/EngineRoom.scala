@@ -150,6 +150,13 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     case _ => data
   }
 
+  /** A window's pattern whose scan gives rows with equal values in some columns one after the other; others stay as they are. */
+  def grouped(data: Dataset[Row], columns: JList[Integer]): Dataset[Row] = data.queryExecution.analyzed match {
+    case leaf @ IdRelationLeaf(window: WindowContent, _, _, _) =>
+      Dataset.ofRows(session, leaf.copy(content = new GroupedScan(window, columns.asScala.map(_.intValue).toArray)))
+    case _ => data
+  }
+
   /** The rows of a relation as they are now in an ordinary, stock DataFrame (what runs with spark.cqels.enabled=false). */
   def stockFrame(content: RelationContent, columns: JList[String]): Dataset[Row] = {
     val now = content.snapshot()

@@ -137,8 +137,13 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
     }
   }
 
-  override def release(): Unit = if (kept != null) stages.foreach(_.release())
-  override def memoryBytes: Long = if (kept == null) 0L else stages.map(_.memoryBytes).sum
+  private lazy val groupedScans: Seq[GroupedScan] = logical.collect { case IdRelationLeaf(grouped: GroupedScan, _, _, _) => grouped }
+
+  override def release(): Unit = {
+    groupedScans.foreach(_.release())
+    if (kept != null) stages.foreach(_.release())
+  }
+  override def memoryBytes: Long = groupedScans.map(_.memoryBytes).sum + (if (kept == null) 0L else stages.map(_.memoryBytes).sum)
 
   /** The time that a quarter of so many runs stayed below, after as many to warm up. */
   def quickNanosOnDriver(runs: Int): Long = quickNanos(runs)(runOnDriver())

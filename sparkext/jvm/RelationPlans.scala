@@ -60,7 +60,10 @@ case class RelationScanExec(
     new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
   }
 
-  override def simpleString(maxFields: Int): String = s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}"
+  override def simpleString(maxFields: Int): String = {
+    val order = content match { case grouped: GroupedScan => grouped.by(output.map(_.name)); case _ => "" }
+    s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}$order"
+  }
 }
 
 /** A leaf that may send content to executors, which is worth nothing after the run it was bound for. */

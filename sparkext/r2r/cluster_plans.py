@@ -20,6 +20,7 @@ from adaptive import (
 )
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
+from adaptive.scan_grouping import grouped_scans
 from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Expression
 from sparkext.r2r.cluster_binds import bind, read_variables
@@ -114,6 +115,7 @@ class ClusterPlanner:
         )
         self._solutions: dict[str, Solutions] = {}
         self._contents: dict[frozenset[str], str] = {}
+        self._grouped: dict[str, tuple[str, ...]] = {}
         self._applied: set[str] = set()
 
     def _is_loose(self, leaf: Leaf) -> bool:
@@ -160,6 +162,8 @@ class ClusterPlanner:
             for name in derived:
                 self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
             plan = self._choose()
+            if self._compiler.groups_scans:
+                self._grouped = grouped_scans(plan, self._groupable())
             result = self._build(plan)
         for late in self._late.values():
             assert result is not None and isinstance(late.node, Path)
@@ -264,7 +268,19 @@ class ClusterPlanner:
     def _leaf(self, name: str, rows: float) -> Solutions:
         if name in self._solutions:
             return self._solutions[name]
-        return self._compiler.leaf(self._leaves[name], name, rows)
+        solutions = self._compiler.leaf(self._leaves[name], name, rows)
+        if (together := self._grouped.get(name)) is None:
+            return solutions
+        variables = [v for v in solutions.variables if v.name in together]
+        return self._compiler.frames.grouped(solutions, variables)
+
+    def _groupable(self) -> dict[str, tuple[str, ...]]:
+        """The relations that arrive in any order: windows, but for what has just arrived in a delta."""
+        return {
+            name: tuple(variable.name for variable in leaf.variables)
+            for name, leaf in self._leaves.items()
+            if isinstance(leaf, WindowLeaf) and not isinstance(leaf.pattern, TimedPattern)
+        }
 
     def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
         """Filters and BINDs by name, in that order."""

@@ -79,8 +79,9 @@ class PatternCompiler:
     `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
     that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
-    `early_filters` is heuristic H3, `uncertain` where calls of uncertainty functions go, `learned` what is known of a
-    condition in the cluster of a number from before the query was compiled anew.
+    `early_filters` is heuristic H3, `groups_scans` whether a window's rows with equal keys are read one after
+    the other, `uncertain` where calls of uncertainty functions go, `learned` what is known of a condition in the
+    cluster of a number from before the query was compiled anew.
     """
 
     room: EngineRoom
@@ -93,6 +94,7 @@ class PatternCompiler:
     costs: CostModel = field(default_factory=CostModel)
     orders: Sequence[PlanNode] = ()
     early_filters: bool = True
+    groups_scans: bool = True
     uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)
     learned: Callable[[int, Expression], FilterStatistics | None] = lambda _, __: None
     choices: list[ClusterChoice] = field(default_factory=list)

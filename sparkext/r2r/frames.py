@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -39,6 +39,9 @@ class Frames(Protocol):
 
     def built(self, solutions: Solutions) -> Solutions:
         """A relation that a join builds, whatever index of it there is."""
+
+    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
+        """A window's pattern whose scan gives rows with equal values of these variables one after the other."""
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -88,6 +91,10 @@ class PreparedFrames:
 
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
+
+    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
+        columns = [solutions.variables.index(variable) for variable in variables]
+        return replace(solutions, frame=self._room.grouped_frame(solutions.frame, columns))
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -144,6 +151,9 @@ class StockFrames:
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
 
     def built(self, solutions: Solutions) -> Solutions:
+        return solutions
+
+    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
         return solutions
 
     def kept(

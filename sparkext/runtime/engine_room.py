@@ -99,6 +99,10 @@ class EngineRoom:
         """A relation's DataFrame that joins build, whatever index of it there is; another DataFrame as it is."""
         return DataFrame(self.jvm.built(frame._jdf), self.spark)
 
+    def grouped_frame(self, frame: DataFrame, columns: Sequence[int]) -> DataFrame:
+        """A window's DataFrame, rows with equal values in these columns one after the other; another one as it is."""
+        return DataFrame(self.jvm.grouped(frame._jdf, list(columns)), self.spark)
+
     def stock_frame(self, content: Any, names: Sequence[str]) -> DataFrame:
         """A copy of a relation's rows of now as an ordinary DataFrame."""
         return DataFrame(self.jvm.stockFrame(content, list(names)), self.spark)

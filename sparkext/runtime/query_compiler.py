@@ -158,6 +158,7 @@ class QueryCompiler:
             costs=engine.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
+            groups_scans=settings.scan_grouping_enabled,
             uncertain=engine.uncertain,
             learned=self._learned_of,
         )

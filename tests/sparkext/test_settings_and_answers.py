@@ -63,6 +63,7 @@ OFF = [
     {"statistics.enabled": "false"},
     {"heuristics.h1.enabled": "false"},
     {"heuristics.h3.enabled": "false"},
+    {"scanGrouping.enabled": "false"},
     {"planCache.size": "1"},
 ]
 # Each with whether orders change under it.
