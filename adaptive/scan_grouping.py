@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from adaptive.plan import Join, PlanNode, Scan
 
 LEAST_FAN_OUT = 8.0
-"""To group a row takes about as long as its neighbours save in so many look-ups."""
+"""So many look-ups a row, at least, are to make up for grouping it. A guess: what that takes was not measured."""
 
 
 def grouped_scans(
