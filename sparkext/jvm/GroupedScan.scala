@@ -1,24 +1,38 @@
 package org.apache.spark.sql.cqels
 
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, WindowIndex}
 
-/** A window's pattern whose scans give rows with equal values in `columns` one after the other.
+/** A window's pattern whose scans give rows with equal values in some columns one after the other, as `groupBy` says.
  *
  *  Look-ups with equal keys then find in the processor's caches what the one before has fetched. Rows are grouped once
  *  per content, by the hash of their values; many rows, and rows that count several times, come as they are kept.
  */
-final class GroupedScan(base: WindowContent, columns: Array[Int]) extends RelationContent(base.name, base.arity) {
+final class GroupedScan(base: WindowContent) extends RelationContent(base.name, base.arity) {
   private val table = base.table
+  private var columns = Array.empty[Int]
   private var grouped: LongTable = _
   private var arrivals, expiries = -1L // of the table, when rows were grouped
+
+  /** By these columns from now on; by none: rows come as they are kept. */
+  def groupBy(others: JList[Integer]): Unit = synchronized {
+    columns = others.asScala.map(_.intValue).toArray
+    grouped = null
+  }
 
   /** The rows of the last content go; they are grouped again when they are read. */
   def release(): Unit = synchronized { grouped = null }
   def memoryBytes: Long = synchronized(if (grouped == null) 0L else grouped.memoryBytes)
 
   /** By which columns, by their names in a plan. */
-  def by(names: Seq[String]): String = columns.map(names(_)).mkString(" grouped by ", ", ", "")
+  def by(names: Seq[String]): String =
+    if (isGrouped) columns.map(names(_)).mkString(" grouped by ", ", ", "") else ""
+
+  private def isGrouped: Boolean = synchronized(columns.nonEmpty)
 
   override def live: Boolean = true
   override def rowCount: Long = base.rowCount
@@ -27,7 +41,7 @@ final class GroupedScan(base: WindowContent, columns: Array[Int]) extends Relati
   override def snapshot(): StaticContent = base.snapshot()
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
-    if (table.bag || table.rowCount > GroupedScan.Most) base.scan(slice, slices)
+    if (!isGrouped || table.bag || table.rowCount > GroupedScan.Most) base.scan(slice, slices)
     else {
       val rows = now()
       TableScan.slice(arity, rows.rowCount, rows.data, null, slice, slices)

@@ -20,7 +20,7 @@ from adaptive import (
 )
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
-from adaptive.scan_grouping import grouped_scans
+from adaptive.scan_grouping import leading_scans
 from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Expression
 from sparkext.r2r.cluster_binds import bind, read_variables
@@ -30,6 +30,7 @@ from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, WindowLeaf
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.path_searches import PathSearches
+from sparkext.r2r.row_orders import RowOrders
 from sparkext.r2r.solutions import Solutions, join
 from sparkext.r2r.written_order import as_written
 
@@ -55,7 +56,7 @@ class ClusterChoice:
     """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given.
 
     `contents` are the names of what its scans and pre-joined parts read, as operators show them; of a derived relation
-    there is none.
+    there is none. `row_orders` can tell the scans of windows in which order to read rows.
     """
 
     label: str
@@ -63,6 +64,7 @@ class ClusterChoice:
     optimized: OptimizedPlan | None
     search: ClusterSearch | None = None
     contents: Mapping[frozenset[str], str] = field(default_factory=dict, compare=False)
+    row_orders: RowOrders = field(default_factory=RowOrders, compare=False)
 
 
 def largest_step(plan: PlanNode, rows: Mapping[frozenset[str], float] | None = None) -> float:
@@ -115,7 +117,8 @@ class ClusterPlanner:
         )
         self._solutions: dict[str, Solutions] = {}
         self._contents: dict[frozenset[str], str] = {}
-        self._grouped: dict[str, tuple[str, ...]] = {}
+        self._leading: set[str] = set()
+        self._row_orders = RowOrders()
         self._applied: set[str] = set()
 
     def _is_loose(self, leaf: Leaf) -> bool:
@@ -162,9 +165,9 @@ class ClusterPlanner:
             for name in derived:
                 self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
             plan = self._choose()
-            if self._compiler.groups_scans:
-                self._grouped = grouped_scans(plan, self._groupable())
+            self._leading = leading_scans(plan) if self._compiler.groups_scans else set()
             result = self._build(plan)
+            self._row_orders.follow(plan)
         for late in self._late.values():
             assert result is not None and isinstance(late.node, Path)
             searches = PathSearches(self._compiler)
@@ -212,7 +215,9 @@ class ClusterPlanner:
         else:
             written = as_written(graph, catalogue, compiler.policy)
             plan = self._place(written, graph, catalogue)
-        compiler.choices.append(ClusterChoice(label, plan, chosen, search, self._contents))
+        compiler.choices.append(
+            ClusterChoice(label, plan, chosen, search, self._contents, self._row_orders)
+        )
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
     def _place(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
@@ -269,18 +274,11 @@ class ClusterPlanner:
         if name in self._solutions:
             return self._solutions[name]
         solutions = self._compiler.leaf(self._leaves[name], name, rows)
-        if (together := self._grouped.get(name)) is None:
-            return solutions
-        variables = [v for v in solutions.variables if v.name in together]
-        return self._compiler.frames.grouped(solutions, variables)
-
-    def _groupable(self) -> dict[str, tuple[str, ...]]:
-        """The relations that arrive in any order: windows, but for what has just arrived in a delta."""
-        return {
-            name: tuple(variable.name for variable in leaf.variables)
-            for name, leaf in self._leaves.items()
-            if isinstance(leaf, WindowLeaf) and not isinstance(leaf.pattern, TimedPattern)
-        }
+        if name in self._leading and isinstance(self._leaves[name], WindowLeaf):
+            solutions, group_by = self._compiler.frames.groupable(solutions)
+            if group_by is not None:
+                self._row_orders.add(name, solutions.variables, group_by)
+        return solutions
 
     def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
         """Filters and BINDs by name, in that order."""

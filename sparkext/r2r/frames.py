@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
 """Gives the JVM's content of a window's pattern, or of one over windows and static data."""
+
+GroupBy = Callable[[Sequence[int]], None]
+"""Has a scan give rows with equal values in these columns one after the other; as they are kept, if there are none."""
 
 
 class Frames(Protocol):
@@ -40,8 +43,8 @@ class Frames(Protocol):
     def built(self, solutions: Solutions) -> Solutions:
         """A relation that a join builds, whatever index of it there is."""
 
-    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
-        """A window's pattern whose scan gives rows with equal values of these variables one after the other."""
+    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
+        """A window's pattern whose scans can be told in which order to give rows; None where they cannot."""
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -92,9 +95,9 @@ class PreparedFrames:
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
 
-    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
-        columns = [solutions.variables.index(variable) for variable in variables]
-        return replace(solutions, frame=self._room.grouped_frame(solutions.frame, columns))
+    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
+        frame, group_by = self._room.groupable_frame(solutions.frame)
+        return replace(solutions, frame=frame), group_by
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -153,8 +156,8 @@ class StockFrames:
     def built(self, solutions: Solutions) -> Solutions:
         return solutions
 
-    def grouped(self, solutions: Solutions, variables: Iterable[Variable]) -> Solutions:
-        return solutions
+    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
+        return solutions, None
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]

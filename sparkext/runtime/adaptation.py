@@ -187,6 +187,7 @@ class Adaptation:
                 cluster.follower.unchanged()
         if rows:
             self._place_anew(rows)
+            self._group_anew(rows)
         self._observed.clear()
         if self._until_look:
             self._until_look -= 1
@@ -207,6 +208,13 @@ class Adaptation:
                 place_now.slices,
                 before.slices,
             )
+
+    def _group_anew(self, rows: Mapping[int, Mapping[frozenset[str], float]]) -> None:
+        """Have the plans that run read windows in the order that serves so many rows, by cluster."""
+        for place, counted in rows.items():
+            choice = self._plans.choices[place]
+            if choice.row_orders.follow(choice.plan, counted):
+                logger.info("rows are read grouped: %s", choice.row_orders.grouped or "none")
 
     def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
         if use.places is None:

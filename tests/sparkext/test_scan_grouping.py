@@ -73,3 +73,45 @@ def test_the_key_of_the_most_look_ups_groups_the_window(
     assert "grouped by v_room" in grouped
     assert "grouped by" not in plain
     assert answers == same
+
+
+def test_rows_are_grouped_as_they_were_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """The plan is made while windows are empty; later some who enter know many, and then nobody."""
+    from sparkext import Engine
+
+    path = tmp_path / "known.nt"
+    path.write_text(
+        "".join(f"<{E}p{a}> <{E}knows> <{E}q{b}> .\n" for a in range(6) for b in range(50))
+    )
+    spark.conf.set("spark.cqels.planCache.trials", "0")
+    try:
+        engine = Engine(spark)
+    finally:
+        spark.conf.unset("spark.cqels.planCache.trials")
+    try:
+        engine.load_static(path, progress=False)
+        stream = engine.register_stream(f"{E}s")
+        query = engine.register_query(TEXT)
+
+        def run(second: int, known: int, strangers: int) -> tuple[int, bool]:
+            """Fifty are at three rooms; some enter there, others elsewhere: answers, and whether rows are grouped."""
+            for n in range(50):
+                stream.push(f"<{E}q{n}> <{E}at> <{E}room{n % 3}> .", second)
+            for n in range(known):
+                stream.push(f"<{E}p{n}> <{E}enters> <{E}room{n % 3}> .", second)
+            for n in range(strangers):
+                stream.push(f"<{E}x{n}> <{E}enters> <{E}room7> .", second)
+            stream.advance_to(second)
+            answers = query.last_answers
+            assert answers is not None and answers.time == second
+            return answers.table.num_rows, "grouped by" in query.plans.jvm.planTree()
+
+        assert "grouped by" not in query.plans.jvm.planTree()
+        crowd = [run(second, 6, 0) for second in range(1, 30)]
+        assert {rows for rows, _ in crowd} == {100}
+        assert crowd[-1][1]
+        few = [run(second, 1, 60) for second in range(30, 80)]
+        assert {rows for rows, _ in few} == {17}
+        assert not few[-1][1]
+    finally:
+        engine.close()

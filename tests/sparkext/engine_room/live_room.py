@@ -65,7 +65,9 @@ class LiveRoom:
 
     def grouped(self, frame: DataFrame, *columns: int) -> DataFrame:
         """The frame of a window's pattern, rows with equal values in these columns one after the other."""
-        return DataFrame(self.room.grouped(frame._jdf, self.names(*columns)), self.spark)
+        made = self.room.groupable(frame._jdf)
+        self.room.groupedScan(made).groupBy(self.names(*columns))
+        return DataFrame(made, self.spark)
 
     def stock(self, rows: Sequence[Sequence[int]], *columns: str) -> DataFrame:
         """An ordinary DataFrame of bigint columns."""
