@@ -26,6 +26,9 @@ class RowEstimator(Protocol):
     def unfiltered_rows(self, mask: int) -> float:
         """Rows of a set of relations before any filter."""
 
+    def modelled_rows(self, mask: int) -> float:
+        """Rows of the join of a set, before any filter, by all that is known but what executed joins have counted."""
+
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
 

@@ -99,6 +99,12 @@ class CardinalityEstimator:
             self._unfiltered[mask] = known
         return known
 
+    def modelled_rows(self, mask: int) -> float:
+        """Rows of the join of a set, before any filter, by all that is known but what executed joins have counted."""
+        if mask & (mask - 1) == 0:
+            return self._base[mask.bit_length() - 1]
+        return math.exp(min(MAX_LOG, self._model(mask) + self._measured(mask)))
+
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
         return self._changed[position]

@@ -45,6 +45,13 @@ class KnownRows:
             return self._other().unfiltered_rows(mask)
         return float(self._estimates.unfiltered[number])
 
+    def modelled_rows(self, mask: int) -> float:
+        """Rows of the join of a set, before any filter, by all that is known but what executed joins have counted."""
+        number = self._sub_plans.number.get(mask)
+        if number is None or mask & (mask - 1) == 0:
+            return self._other().modelled_rows(mask)
+        return self._estimates.modelled(number)
+
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
         return self._catalogue.changed_rows(self.graph.relations[position])

@@ -22,18 +22,24 @@ _LONGEST = 4
 # What fewer rows find says little.
 _FEW_ROWS = 10.0
 
+# What is expected to be none at all is taken to be so many: a ratio needs some.
+_LEAST_ROWS = 1e-12
+
 
 def linked_counts(
     graph: QueryGraph,
     plan: PlanNode,
     counted: Mapping[frozenset[str], float],
     rows: Callable[[frozenset[str]], float],
+    modelled: Callable[[frozenset[str]], float],
 ) -> Iterator[OperatorCounts]:
     """Counts of cycles that were closed after more than their own relations had been joined.
 
-    `counted` are the rows of joins of `plan`, `rows` gives what is expected of any connected set.
-    Each row of the cycle without the closing relation is taken to find as many partners as each row
-    of the input did. Not told: what was counted by itself, joins that filter, inputs of few rows.
+    `counted` are the rows of joins of `plan`, `rows` gives what is expected of any connected set, and `modelled` that
+    without what counts have corrected. The model is taken to be as wrong of the partners that a row of the cycle
+    without the closing relation finds as it was of those that a row of the input found. (They need not find as many:
+    what else has been joined may have left those alone that find partners.) Not told: what was counted by itself,
+    joins that filter, inputs of few rows.
     """
     told: set[frozenset[str]] = set(counted)
     for node in walk(plan):
@@ -48,8 +54,10 @@ def linked_counts(
                 cycle = linked | {name}
                 if cycle not in told:
                     told.add(cycle)
-                    found = rows(linked) * counted[node.relations] / before
-                    yield OperatorCounts(cycle, rows(cycle), found)
+                    expected = modelled(node.relations) / max(modelled(rest.relations), _LEAST_ROWS)
+                    wrong = counted[node.relations] / before / max(expected, _LEAST_ROWS)
+                    partners = modelled(cycle) / max(modelled(linked), _LEAST_ROWS)
+                    yield OperatorCounts(cycle, rows(cycle), rows(linked) * partners * wrong)
 
 
 def _linked(

@@ -33,7 +33,13 @@ def beside_estimates(
         expected, estimator = cache.expected_rows(plan), cache.estimator
         counted = {count.relations: count.actual for count in counts if len(count.relations) > 1}
         linked = tuple(
-            linked_counts(graph, plan, counted, lambda names: estimator.rows(graph.mask(names)))
+            linked_counts(
+                graph,
+                plan,
+                counted,
+                lambda names: estimator.rows(graph.mask(names)),
+                lambda names: estimator.modelled_rows(graph.mask(names)),
+            )
         )
     else:
         graph = filters.cache.items.without

@@ -305,6 +305,10 @@ class RowEstimates:
         filtered[:leaves] *= np.exp(factors[:leaves])
         self.filtered[parts] = filtered
 
+    def modelled(self, number: int) -> float:
+        """Rows of a part of several relations, before its filters, without what executed joins have corrected."""
+        return float(self.unfiltered[number] / np.exp(self._factors[self._factor_of[number]]))
+
     def _terms_reached(self, parts: IntArray) -> IntArray:
         """The terms of the parts of a reach: picked once where a window changes again and again."""
         known = self._terms_of.get(id(parts))

@@ -28,8 +28,7 @@ final class GroupedScan(base: WindowContent) extends RelationContent(base.name, 
   def release(): Unit = synchronized { grouped = null }
   def memoryBytes: Long = synchronized(if (grouped == null) 0L else grouped.memoryBytes)
 
-  /** By which columns, by their names in a plan. */
-  def by(names: Seq[String]): String =
+  override def shownOrder(names: Seq[String]): String =
     if (isGrouped) columns.map(names(_)).mkString(" grouped by ", ", ", "") else ""
 
   private def isGrouped: Boolean = synchronized(columns.nonEmpty)

@@ -60,10 +60,8 @@ case class RelationScanExec(
     new RelationScanRDD(sparkContext, source, slices, longMetric("numOutputRows"))
   }
 
-  override def simpleString(maxFields: Int): String = {
-    val order = content match { case grouped: GroupedScan => grouped.by(output.map(_.name)); case _ => "" }
-    s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}$order"
-  }
+  override def simpleString(maxFields: Int): String =
+    s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}${content.shownOrder(output.map(_.name))}"
 }
 
 /** A leaf that may send content to executors, which is worth nothing after the run it was bound for. */

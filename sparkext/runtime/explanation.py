@@ -38,6 +38,9 @@ class Explanation:
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(format_plan(choice)))
+        for window in self.data.get("grouped", ()):
+            by = ", ".join(f"?{variable}" for variable in window["by"])
+            lines.append(f"rows of {window['relation']} are read grouped by {by}")
         for counted in self.data.get("statistics", ()):
             about = "" if counted["exact"] else "about "
             frequent = ", ".join(
@@ -99,6 +102,11 @@ def explain_query(
             "execution": query.execution,
             "evaluation": query.evaluation if query.windows else "once",
             "choices": shown,
+            "grouped": [
+                {"relation": name, "by": list(together)}
+                for choice in choices
+                for name, together in choice.row_orders.grouped.items()
+            ],
             "statistics": list(statistics),
             "switches": [
                 {

@@ -33,6 +33,7 @@ def test_the_arrays_have_what_the_estimator_has(query, chance):
             for ours, its in (
                 (known.rows(mask), estimator.rows(mask)),
                 (known.unfiltered_rows(mask), estimator.unfiltered_rows(mask)),
+                (known.modelled_rows(mask), estimator.modelled_rows(mask)),
                 (known.share(known.decided(mask)), estimator.share(estimator.decided(mask))),
             ):
                 assert ours == pytest.approx(its, rel=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -110,8 +111,10 @@ def test_rows_are_grouped_as_they_were_counted(spark: SparkSession, tmp_path: Pa
         crowd = [run(second, 6, 0) for second in range(1, 30)]
         assert {rows for rows, _ in crowd} == {100}
         assert crowd[-1][1]
+        assert re.search(r"rows of now\{.+\} are read grouped by \?", str(query.explain()))
         few = [run(second, 1, 60) for second in range(30, 80)]
         assert {rows for rows, _ in few} == {17}
         assert not few[-1][1]
+        assert query.explain().data["grouped"] == []
     finally:
         engine.close()
