@@ -128,7 +128,13 @@ class MeasuredPlans:
         if not self.settled:
             return None
         taken = self._times.measured(self._state)
-        return self._settled.choice(self._state, taken, prepared, running)
+        return self._settled.choice(
+            self._state, taken, prepared, running, lambda plan: self.noise(plan, running)
+        )
+
+    def noise(self, plan: PlanNode, running: PlanNode) -> float:
+        """How much of a measured difference to the running plan may be noise: 1 until it was compared twice."""
+        return self._times.noise(plan, running, self._state)
 
     def looked(self, old: PlanNode, new: PlanNode, costs: tuple[float, float]) -> None:
         """One plan gave way to another in the present state, as they should cost so much."""

@@ -8,6 +8,7 @@ compare; runs at different times, in which a machine is not as fast as in others
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from statistics import median
@@ -47,6 +48,7 @@ class _Times:
         "own",
         "runs",
         "then",
+        "with_running",
     )
 
     def __init__(self) -> None:
@@ -59,6 +61,8 @@ class _Times:
         self.cost: float | None = None
         self.then: float | None = None
         """What its evaluations took lately when it was compared last, as the running plan."""
+        self.with_running: tuple[PlanNode | None, int] = (None, 0)
+        """The plan that it was compared with last, and how often in a row."""
         self.outdated = False
         """Whether what comparisons gave holds no longer than until the next one."""
         self._last: deque[float] = deque(maxlen=_COUNTED)
@@ -76,11 +80,13 @@ class _Times:
         """What its last evaluations took: the median of three, as one may have been disturbed."""
         return median(list(self._last)[-MEASURED_RUNS:]) if self.runs >= MEASURED_RUNS else None
 
-    def compare(self, taken: float) -> None:
-        """One more comparison, on the scale of the state."""
+    def compare(self, taken: float, running: PlanNode | None = None) -> None:
+        """One more comparison, on the scale of the state; with that plan, if it is not the first one."""
+        other, often = self.with_running
         if self.outdated:
             self._compared.clear()
-            self.outdated = False
+            self.outdated, often = False, 0
+        self.with_running = (running, often + 1 if running == other else 1)
         self._compared.append(taken)
         self.in_turn = median(self._compared)
 
@@ -168,7 +174,7 @@ class MeasuredTimes:
         if times.in_turn is None:
             times.compare(base)
         times.then = times.lately
-        known.of(plan).compare(times_as_long * base)
+        known.of(plan).compare(times_as_long * base, running)
 
     def note_costs(self, state: int, cost_of: Callable[[PlanNode], float]) -> None:
         """Note what the plans that were measured in a state should cost there, unless that was noted before."""
@@ -226,6 +232,47 @@ class MeasuredTimes:
         if (known := self._states.get(state)) is not None:
             for plan, times in known.plans.items():
                 times.outdated = plan != running
+
+    def noise(self, plan: PlanNode, running: PlanNode, state: int) -> float:
+        """How much of a measured difference is still noise, as a share of that of one comparison.
+
+        The more often two plans were compared, the less: as one over the square root.
+
+        >>> from adaptive.plan import Scan
+        >>> times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
+        >>> for _ in range(4): times.compared(other, plan, 0, 0.97, latest=50.0)
+        >>> times.noise(other, plan, 0), times.noise(plan, other, 0)
+        (0.5, 1.0)
+        """
+        known = self._states.get(state)
+        times = None if known is None else known.plans.get(plan)
+        if times is None or times.with_running[0] != running:
+            return 1.0
+        return 1.0 / math.sqrt(min(_COMPARED, times.with_running[1]))
+
+    def promising(self, running: PlanNode, state: int, margin: float) -> list[PlanNode]:
+        """The plans that seem to be faster than the running one, by so little that more comparisons are to say.
+
+        `margin` is the share that is noise in one comparison.
+
+        >>> from adaptive.plan import Scan
+        >>> times, plan, less, more = MeasuredTimes(), Scan("a"), Scan("b"), Scan("c")
+        >>> times.compared(less, plan, 0, 0.97, latest=50.0)
+        >>> times.compared(more, plan, 0, 0.90, latest=50.0)
+        >>> times.promising(plan, 0, 0.05) == [less]
+        True
+        """
+        own = self.taken(running, state)
+        if own is None:
+            return []
+        least = margin / math.sqrt(_COMPARED)
+        found = []
+        for plan in self.near(running, state, 1.0 - least):
+            noise = self.noise(plan, running, state)
+            taken = self.taken(plan, state) or own
+            if taken >= (1.0 - margin * noise) * own and noise > least / margin:
+                found.append(plan)
+        return found
 
     def measured(self, state: int) -> dict[PlanNode, float]:
         """The microseconds of all plans that were measured in a state."""

@@ -207,7 +207,8 @@ class PlanChoice:
         if found.plan == self.running:
             stay = self._stay("measured to be the fastest", *costs)
             return self._tried(again, *costs) or stay
-        verdict = self._policy.decide(*costs, True, self._regimes.lasting)
+        noise = self._measured.noise(found.plan, self.running)
+        verdict = self._policy.decide(*costs, True, self._regimes.lasting, noise=noise)
         if verdict.kind == "stay":
             stay = self._stay(verdict.reason, *costs, verdict.saving)
             return self._tried(again, *costs) or stay

@@ -313,13 +313,19 @@ class PlanTrials:
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
         """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
 
-        What has served elsewhere since the trials began here is compared, too, unless it was too dear here before.
+        Those that seem to be a little faster come soon: a few comparisons say whether they are. What has served
+        elsewhere since the trials began here is compared, too, unless it was too dear here before.
         """
         trials.quiet += 1
         state = self._catalogue.state
         slower = trials.quiet > _LEAST_BETWEEN and self._times.slower(plan, state, _SLOWER)
         if trials.quiet <= trials.again and not slower:
-            return False
+            if not trials.again or trials.quiet <= _LEAST_BETWEEN:
+                return False
+            trials.rivals = self._promising(plan)
+            if trials.rivals:
+                trials.asked, trials.quiet = None, 0
+            return bool(trials.rivals)
         if slower:
             self._times.outdate(plan, state)
         trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
@@ -333,6 +339,10 @@ class PlanTrials:
         trials.asked, trials.quiet = None, 0
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
+
+    def _promising(self, plan: PlanNode) -> list[PlanNode]:
+        found = self._times.promising(plan, self._catalogue.state, self._policy.measured_margin)
+        return found[:_COMPARED_AGAIN]
 
 
 def _vary_from(trials: _Trials, plan: PlanNode, runs: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from adaptive.plan import PlanNode
@@ -54,11 +54,13 @@ class SettledStates:
         taken: Mapping[PlanNode, float],
         prepared: Collection[PlanNode],
         running: PlanNode,
+        noise: Callable[[PlanNode], float] = lambda plan: 1.0,
     ) -> MeasuredChoice | None:
         """The fastest plan of a settled state, by what plans took there; None: costs are to be looked at.
 
         That is so where the fastest is not prepared, where neither what the running plan takes there nor what the
-        change of plan should cost is known, and every sixteenth time.
+        change of plan should cost is known, and every sixteenth time. `noise` is how much of the
+        margin the fastest one has to be faster by.
         """
         ready = [plan for plan in taken if plan in prepared]
         if not ready or not self._without_costs(state):
@@ -68,7 +70,7 @@ class SettledStates:
             return None
         own = taken.get(running)
         if own is not None:
-            if taken[best] > (1.0 - self._margin) * own:
+            if taken[best] > (1.0 - self._margin * noise(best)) * own:
                 best = running
             return MeasuredChoice(best, own, taken[best], taken[best] / own)
         costs = self._costs.get((state, running, best))

@@ -57,9 +57,9 @@ class SwitchPolicy:
         if self.horizon < 1.0 or not 0.0 < self.memory <= 1.0:
             raise CostModelError("'horizon' must be at least 1 and 'memory' lie in 0 to 1")
 
-    def within_margin(self, cost: float, best: float) -> bool:
-        """Whether a cost is the best one but for noise."""
-        return cost - best <= self.margin * cost
+    def within_margin(self, cost: float, best: float, noise: float = 1.0) -> bool:
+        """Whether a cost is the best one but for noise, of which so much is left."""
+        return cost - best <= noise * self.margin * cost
 
     def decide(
         self,
@@ -70,15 +70,17 @@ class SwitchPolicy:
         prepare_cost: float | None = None,
         delay: float = 0.0,
         missed: float = 0.0,
+        noise: float = 1.0,
     ) -> Verdict:
         """Weigh the running plan's `cost` of one evaluation against the `best` one.
 
         `lasting` is how many evaluations the saving is expected to last; `delay` those that pass
         while an unprepared plan is being prepared, and save nothing. `missed` is what not having it
         has cost lately: a plan that is best for short times only, but often, is worth as much.
+        Of the margin, `noise` is left where plans were compared more than once.
         """
-        if self.within_margin(cost, best):
-            return Verdict("stay", 0.0, f"within {self.margin:.0%} of the cheapest plan")
+        if self.within_margin(cost, best, noise):
+            return Verdict("stay", 0.0, f"within {noise * self.margin:.0%} of the cheapest plan")
         batches = min(self.horizon, max(1.0, lasting))
         if prepared:
             needed = self.switch_cost

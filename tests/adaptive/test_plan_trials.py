@@ -197,6 +197,31 @@ def test_costs_are_not_computed_anew_while_nothing_but_trials_is_to_be_decided()
     assert machine.follower.updates > updates
 
 
+@pytest.mark.parametrize(("factor", "wins"), [(0.965, True), (0.99, False)])
+def test_a_small_difference_counts_when_it_was_measured_often(factor, wins):
+    """One comparison is worth five per cent; several are worth less than three, and come soon."""
+    machine = Rehearsing(
+        lambda order: factor if order.endswith(" left)") else 1.0, trials=3, noise=(0.0,)
+    )
+    for _ in range(40):
+        machine.evaluate(EQUAL)
+    assert machine.order.endswith(" left)") == wins
+    for _ in range(400):
+        machine.evaluate(EQUAL)
+    assert len(machine.follower.history) == wins
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plans_of_equal_time_do_not_take_turns_for_chance(seed):
+    chance = random.Random(seed)
+    machine = Rehearsing(
+        lambda order: 1.0, comparison=lambda order: chance.gauss(1.0, 0.02), trials=12
+    )
+    for _ in range(600):
+        machine.evaluate(EQUAL)
+    assert len(machine.follower.history) <= 6
+
+
 def test_a_comparison_that_was_disturbed_is_mended_by_later_ones():
     disturbed = iter([1.1, 1.1])
     machine = Rehearsing(
