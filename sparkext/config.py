@@ -119,7 +119,7 @@ class Settings:
         "planCache.margin",
         SHARE,
         0.05,
-        "A saving of a smaller share of an evaluation's cost is taken for noise.",
+        "A saving of a smaller share of an evaluation's cost is taken for noise; if measured several times, less.",
     )
     statistics_enabled: bool = _key(
         "statistics.enabled",
