@@ -55,7 +55,7 @@ QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),
     "dear": CellEffort(2, 3, 2, 0.0, 100, 100),
 }
-DRIFT = DriftEffort(24, 1, 5, {"native": 120_000, "dear": 400})
+DRIFT = DriftEffort(24, 1, 5, {"native": 60_000, "dear": 400})
 QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
 
 
