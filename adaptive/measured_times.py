@@ -262,17 +262,13 @@ class MeasuredTimes:
         >>> times.promising(plan, 0, 0.05) == [less]
         True
         """
-        own = self.taken(running, state)
-        if own is None:
-            return []
-        least = margin / math.sqrt(_COMPARED)
-        found = []
-        for plan in self.near(running, state, 1.0 - least):
-            noise = self.noise(plan, running, state)
-            taken = self.taken(plan, state) or own
-            if taken >= (1.0 - margin * noise) * own and noise > least / margin:
-                found.append(plan)
-        return found
+        least = 1.0 / math.sqrt(_COMPARED)
+        return [
+            plan
+            for plan, ratio in self._ratios(running, state).items()
+            if (noise := self.noise(plan, running, state)) > least
+            and 1.0 - margin * noise <= ratio < 1.0 - margin * least
+        ]
 
     def measured(self, state: int) -> dict[PlanNode, float]:
         """The microseconds of all plans that were measured in a state."""
@@ -308,17 +304,21 @@ class MeasuredTimes:
         >>> times.near(plan, 0, 1.25) == [near]
         True
         """
+        ratios = self._ratios(running, state)
+        return [plan for plan, ratio in ratios.items() if ratio < factor]
+
+    def _ratios(self, running: PlanNode, state: int) -> dict[PlanNode, float]:
+        """How many times as long as the running plan those take that were compared with others, the fastest first."""
         known = self._states.get(state)
         own = self.taken(running, state)
         if known is None or own is None:
-            return []
-        others = {
-            plan: taken
+            return {}
+        ratios = {
+            plan: taken / own
             for plan, times in known.plans.items()
             if plan != running and times.in_turn and (taken := known.taken(times))
         }
-        close = (plan for plan, taken in others.items() if taken < factor * own)
-        return sorted(close, key=others.__getitem__)
+        return {plan: ratios[plan] for plan in sorted(ratios, key=ratios.__getitem__)}
 
     def _of(self, state: int) -> _State:
         return self._states.keep(state, self._states.get(state) or _State())

@@ -322,10 +322,7 @@ class PlanTrials:
         if trials.quiet <= trials.again and not slower:
             if not trials.again or trials.quiet <= _LEAST_BETWEEN:
                 return False
-            trials.rivals = self._promising(plan)
-            if trials.rivals:
-                trials.asked, trials.quiet = None, 0
-            return bool(trials.rivals)
+            return self._compare_promising(trials, plan)
         if slower:
             self._times.outdate(plan, state)
         trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
@@ -340,9 +337,13 @@ class PlanTrials:
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
 
-    def _promising(self, plan: PlanNode) -> list[PlanNode]:
+    def _compare_promising(self, trials: _Trials, plan: PlanNode) -> bool:
+        """Have those compared once more that seem to be faster, but not by enough; whether there are any."""
         found = self._times.promising(plan, self._catalogue.state, self._policy.measured_margin)
-        return found[:_COMPARED_AGAIN]
+        trials.rivals = found[:_COMPARED_AGAIN]
+        if trials.rivals:
+            trials.asked, trials.quiet = None, 0
+        return bool(trials.rivals)
 
 
 def _vary_from(trials: _Trials, plan: PlanNode, runs: int) -> None:

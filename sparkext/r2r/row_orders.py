@@ -35,10 +35,9 @@ class RowOrders:
         if not self._tell:
             return False
         wanted = grouped_scans(plan, self._variables, rows)
-        before = dict(self.grouped)
-        for name, together in wanted.items():
-            if together != before.get(name, ()):
-                own = self._variables[name]
-                self._tell[name]([own.index(variable) for variable in together])
-        self.grouped = {name: together for name, together in wanted.items() if together}
-        return self.grouped != before
+        changed = {name: by for name, by in wanted.items() if by != self.grouped.get(name, ())}
+        for name, by in changed.items():
+            own = self._variables[name]
+            self._tell[name]([own.index(variable) for variable in by])
+        self.grouped = {name: by for name, by in wanted.items() if by}
+        return bool(changed)

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from sparkext import Engine
 
 E = "http://example.org/"
 TEXT = f"""PREFIX : <{E}> SELECT ?a ?b ?room
 FROM NAMED WINDOW :now ON <{E}s> [NOW] FROM NAMED WINDOW :range ON <{E}s> [RANGE 20 STEP 1]
 WHERE {{ WINDOW :now {{ ?a :enters ?room }} WINDOW :range {{ ?b :at ?room }} ?a :knows ?b }}"""
+
+
+@contextmanager
+def engine_with(spark: SparkSession, folder: Path, key: str, value: str) -> Iterator[Engine]:
+    """An engine made under one set key; six people know fifty others each."""
+    from sparkext import Engine
+
+    path = folder / "known.nt"
+    path.write_text(
+        "".join(f"<{E}p{a}> <{E}knows> <{E}q{b}> .\n" for a in range(6) for b in range(50))
+    )
+    spark.conf.set(key, value)
+    try:
+        engine = Engine(spark)
+    finally:
+        spark.conf.unset(key)
+    try:
+        engine.load_static(path, progress=False)
+        yield engine
+    finally:
+        engine.close()
 
 
 def trees_and_answers(
@@ -22,19 +47,9 @@ def trees_and_answers(
     """The physical plan of `now`, then `knows`, then `range`, and its answers."""
     from adaptive import Join, Scan
     from adaptive.plan import walk
-    from sparkext import Engine
 
-    path = folder / "known.nt"
-    path.write_text(
-        "".join(f"<{E}p{a}> <{E}knows> <{E}q{b}> .\n" for a in range(6) for b in range(50))
-    )
-    spark.conf.set("spark.cqels.scanGrouping.enabled", str(grouped).lower())
-    try:
-        engine = Engine(spark)
-    finally:
-        spark.conf.unset("spark.cqels.scanGrouping.enabled")
-    try:
-        engine.load_static(path, progress=False)
+    key = "spark.cqels.scanGrouping.enabled"
+    with engine_with(spark, folder, key, str(grouped).lower()) as engine:
         stream = engine.register_stream(f"{E}s")
         query = engine.register_query(TEXT)
         names = {
@@ -62,8 +77,6 @@ def trees_and_answers(
         found = sorted(map(str, table.to_pylist()))
         assert found == sorted(map(str, expected.table.to_pylist()))
         return plans.jvm.planTree(), found
-    finally:
-        engine.close()
 
 
 def test_the_key_of_the_most_look_ups_groups_the_window(
@@ -78,43 +91,29 @@ def test_the_key_of_the_most_look_ups_groups_the_window(
 
 def test_rows_are_grouped_as_they_were_counted(spark: SparkSession, tmp_path: Path) -> None:
     """The plan is made while windows are empty; later some who enter know many, and then nobody."""
-    from sparkext import Engine
-
-    path = tmp_path / "known.nt"
-    path.write_text(
-        "".join(f"<{E}p{a}> <{E}knows> <{E}q{b}> .\n" for a in range(6) for b in range(50))
-    )
-    spark.conf.set("spark.cqels.planCache.trials", "0")
-    try:
-        engine = Engine(spark)
-    finally:
-        spark.conf.unset("spark.cqels.planCache.trials")
-    try:
-        engine.load_static(path, progress=False)
+    with engine_with(spark, tmp_path, "spark.cqels.planCache.trials", "0") as engine:
         stream = engine.register_stream(f"{E}s")
         query = engine.register_query(TEXT)
 
-        def run(second: int, known: int, strangers: int) -> tuple[int, bool]:
+        def run(instant: int, known: int, strangers: int) -> tuple[int, bool]:
             """Fifty are at three rooms; some enter there, others elsewhere: answers, and whether rows are grouped."""
             for n in range(50):
-                stream.push(f"<{E}q{n}> <{E}at> <{E}room{n % 3}> .", second)
+                stream.push(f"<{E}q{n}> <{E}at> <{E}room{n % 3}> .", instant)
             for n in range(known):
-                stream.push(f"<{E}p{n}> <{E}enters> <{E}room{n % 3}> .", second)
+                stream.push(f"<{E}p{n}> <{E}enters> <{E}room{n % 3}> .", instant)
             for n in range(strangers):
-                stream.push(f"<{E}x{n}> <{E}enters> <{E}room7> .", second)
-            stream.advance_to(second)
+                stream.push(f"<{E}x{n}> <{E}enters> <{E}room7> .", instant)
+            stream.advance_to(instant)
             answers = query.last_answers
-            assert answers is not None and answers.time == second
+            assert answers is not None and answers.time == instant
             return answers.table.num_rows, "grouped by" in query.plans.jvm.planTree()
 
         assert "grouped by" not in query.plans.jvm.planTree()
-        crowd = [run(second, 6, 0) for second in range(1, 30)]
+        crowd = [run(instant, 6, 0) for instant in range(1, 30)]
         assert {rows for rows, _ in crowd} == {100}
         assert crowd[-1][1]
         assert re.search(r"rows of now\{.+\} are read grouped by \?", str(query.explain()))
-        few = [run(second, 1, 60) for second in range(30, 80)]
+        few = [run(instant, 1, 60) for instant in range(30, 80)]
         assert {rows for rows, _ in few} == {17}
         assert not few[-1][1]
         assert query.explain().data["grouped"] == []
-    finally:
-        engine.close()
