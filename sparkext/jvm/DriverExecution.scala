@@ -88,7 +88,7 @@ package org.apache.spark.sql.cqels {
       case _: BroadcastHashJoinExec => true
       case j: BroadcastNestedLoopJoinExec => streamsOneSide(j)
       case _: CoalesceExec | _: LocalLimitExec => true // both look at single partitions
-      case _: WholeStageCodegenExec | _: InputAdapter => true
+      case _: WholeStageCodegenExec | _: InputAdapter | _: LoopBodyExec => true
       case _: OneRowRelationExec | _: PathSearchExec => true
       case s: OrderedSliceExec => s.child.outputPartitioning == SinglePartition
       case _ => false

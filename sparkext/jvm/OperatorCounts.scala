@@ -78,6 +78,7 @@ private[cqels] object OperatorCounts {
     case w: WholeStageCodegenExec => topDown(w.child, depth)
     case i: InputAdapter => topDown(i.child, depth)
     case s: SlicedExec => topDown(s.child, depth)
+    case l: LoopBodyExec => topDown(l.child, depth)
     case node => (node, depth) +: node.children.flatMap(topDown(_, depth + 1))
   }
 

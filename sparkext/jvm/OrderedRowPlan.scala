@@ -30,7 +30,7 @@ trait RowPlan {
 final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extends RowPlan {
   private lazy val driverPlan: SparkPlan = session.withActive {
     val here = physical().transformUp { case s: RowScanExec => s.copy(forTasks = false) }
-    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, IndexedRowSides(here)))
+    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedRowSides(here))))
   }
   private lazy val builds: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
   private lazy val scans: Seq[RowScanExec] = driverPlan.collect { case s: RowScanExec => s }
@@ -77,7 +77,7 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
       val sliced = physical().transformUp { case s: RowScanExec => s.copy(slices = slices) }
       // Indexes stay in this process; on a cluster Spark broadcasts the rows, static ones once for this template.
       val sided = if (session.sparkContext.isLocal) IndexedRowSides(sliced) else sliced
-      jobTemplate = QueryExecution.prepareExecutedPlan(session, sided)
+      jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(sided))
       jobSlices = slices
     }
     binds += 1

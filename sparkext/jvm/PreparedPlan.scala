@@ -80,7 +80,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   private lazy val driverPlan: SparkPlan = active {
     val here = plan().transformUp { case s: RelationScanExec => s.copy(forTasks = false) }
     val sliced = SlicedExecution(IndexedBuildSides(here, forTasks = false), threads, sliceNanos)
-    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, sliced))
+    DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, LoopBodies(sliced)))
   }
   private lazy val stages: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
   @volatile private var kept: RDD[InternalRow] = _
@@ -187,7 +187,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
     if (jobTemplate == null || jobSlices != slices || hasSubqueries(jobTemplate)) {
       // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
       val sliced = plan().transformUp { case s: RelationScanExec => s.copy(slices = slices) }
-      jobTemplate = QueryExecution.prepareExecutedPlan(session, IndexedBuildSides(sliced, forTasks = true))
+      jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedBuildSides(sliced, forTasks = true)))
       jobSlices = slices
     }
     binds += 1
