@@ -73,7 +73,11 @@ def rehearse(
     if best * NEAR <= usual:
         # The running plans seem to be far slower: one more run shows whether they were only disturbed.
         other = run(running, most)
-        return None if other is None else best / min(usual, other)
+        if other is None:
+            return None
+        usual = min(usual, other)
+        if best * NEAR <= usual:
+            return best / usual
     # What runs again and again finds everything in the processor's caches, as an evaluation never does: only runs in
     # turn are like those.
     mine: list[float] = []

@@ -65,6 +65,13 @@ def test_what_takes_about_as_long_runs_in_turn_more_often() -> None:
     assert long.seen.count("running") == PAIRS + 1, "what takes long is compared for some seconds"
 
 
+def test_a_disturbed_evaluation_is_not_what_new_plans_are_compared_with() -> None:
+    """The last evaluation took more than twice as long as a run does; new plans that are no better once took less."""
+    stage = Stage([0.1, 0.08, 0.1], 0.1)
+    assert rehearse(stage.run, "new", "running", 0.25) == pytest.approx(1.0)
+    assert stage.seen.count("running") == 1 + CLOSE_PAIRS
+
+
 def test_what_is_far_from_the_running_plans_is_hardly_compared_in_turn() -> None:
     fast, slow = Stage([0.01], 0.5), Stage([2.0], 0.5)
     assert rehearse(fast.run, "new", "running", 0.5) == pytest.approx(0.02)
