@@ -20,8 +20,7 @@ adaptive_once_ms is the sum of the single evaluations as they were. When the bes
 warm, the engine sees each phase until it has tried there what it wants to try, or for a minute of
 event time; then the orders that it took are warmed up, too, and measuring begins. So plans are
 prepared then, and were compared by the engine when the other orders had run. prepare_ms is what one
-takes, in the background. The JSON
-file is written anew after each stream.
+takes, in the background. The JSON file is written anew after each stream.
 """
 
 from __future__ import annotations

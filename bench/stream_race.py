@@ -197,8 +197,8 @@ class StreamRace:
     def _run_after_itself(self, order: Order) -> tuple[float, pa.Table]:
         """A run that finds in the processor's caches what a run of the same order has left there.
 
-        So does an evaluation, as the one before it went the same way; orders that go another way make it slower by up
-        to a third, and those that go the same way do not.
+        So does an evaluation where the order has not just changed. After orders that go another way two orders of one
+        stream took a third longer than alone.
         """
         self._run_fixed(order)
         return self._run_fixed(order)

@@ -78,8 +78,8 @@ def rehearse(
         usual = min(usual, other)
         if best * NEAR <= usual:
             return best / usual
-    # What runs again and again finds everything in the processor's caches, as an evaluation never does: only runs in
-    # turn are like those.
+    # The machine is not as fast at all times: runs in turn meet the same one. Both are slower than alone where they go
+    # different ways, as each finds in the processor's caches what the other has left there.
     mine: list[float] = []
     others: list[float] = []
     for number in range(CLOSE_PAIRS):

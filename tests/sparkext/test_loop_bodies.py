@@ -40,12 +40,12 @@ def test_joins_have_bodies_of_their_own(spark: SparkSession, name: str) -> None:
         spark.conf.set(SPLIT, str(split).lower())
         try:
             session = spark._jsparkSession
-            plain = package.execution.QueryExecution.prepareExecutedPlan(
+            prepared = package.execution.QueryExecution.prepareExecutedPlan(
                 session,
                 package.cqels.LoopBodies.apply(frame._jdf.queryExecution().sparkPlan()),
             )
-            code = package.execution.debug.package.codegenString(plain)
-            return sorted(map(str, plain.executeCollectPublic())), code
+            code = package.execution.debug.package.codegenString(prepared)
+            return sorted(map(str, prepared.executeCollectPublic())), code
         finally:
             spark.conf.unset(SPLIT)
 
