@@ -30,14 +30,15 @@ LEAST_SECONDS = 0.25
 # A plan is hopeless of which so many runs were given up: the first one may only have waited for the compiler.
 MOST_GIVEN_UP = 2
 
-# What takes about as long as the running plans is run in turn with them, so often, and medians are compared; "about":
-# up to this factor.
-PAIRS = 5
+# What takes about as long as the running plans ("about": up to this factor) runs in blocks with them, so many at
+# first, and medians are compared. A block's first run does not count: it finds in the processor's caches what other plans left.
 NEAR = 2.0
+BLOCKS = 2
+BLOCK_RUNS = 3
 
-# Where the medians then differ by less than this factor, chance may decide: there are so many runs in turn altogether.
+# Where the medians then differ by less than this factor, chance may decide: there are so many blocks altogether.
 CLOSE = 1.3
-CLOSE_PAIRS = 13
+CLOSE_BLOCKS = 4
 
 
 def rehearse(
@@ -48,7 +49,7 @@ def rehearse(
     `run` gives the seconds of one run of plans; infinity if that was given up after so many seconds, and None where
     plans can no longer be run, as will this function then. Infinity is what it gives for a plan that is hopeless.
 
-    >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, *[0.2, 0.3] * 5])
+    >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, *[0.2] * 4, *[0.3] * 4, *[0.2] * 4, *[0.3] * 4])
     >>> round(rehearse(lambda plans, most: next(times), "new", "running", 0.2), 2)
     0.67
     """
@@ -78,22 +79,33 @@ def rehearse(
         usual = min(usual, other)
         if best * NEAR <= usual:
             return best / usual
-    # The machine is not as fast at all times: runs in turn meet the same one. Both are slower than alone where they go
-    # different ways, as each finds in the processor's caches what the other has left there.
+    # The machine is not as fast at all times: blocks in turn meet the same one. An evaluation mostly follows one of the
+    # same plans; runs in turn, once each, would make those slow that go different ways.
     mine: list[float] = []
     others: list[float] = []
-    for number in range(CLOSE_PAIRS):
-        if number >= PAIRS and not _close(median(mine), median(others)):
+    spent = 0.0
+    for number in range(CLOSE_BLOCKS):
+        if number >= BLOCKS and (spent > MOST_SECONDS or not _close(median(mine), median(others))):
             break
-        one, two = run(plans, most), run(running, most)
-        if one is None or two is None:
-            return None
-        mine.append(one)
-        others.append(two)
-        if number >= PAIRS and sum(mine) + sum(others) > MOST_SECONDS:
-            break
+        for tried, times in ((plans, mine), (running, others)):
+            block = _block(run, tried, most)
+            if block is None:
+                return None
+            times += block[1:]
+            spent += sum(block)
     usual = median(others)
     return median(mine) / usual if 0.0 < usual < math.inf else None
+
+
+def _block(run: Callable[[P, float], float | None], plans: P, most: float) -> list[float] | None:
+    """The seconds of some runs of plans one after another; the first one is not like the others."""
+    found = []
+    for _ in range(1 + BLOCK_RUNS):
+        took = run(plans, most)
+        if took is None:
+            return None
+        found.append(took)
+    return found
 
 
 def _close(one: float, other: float) -> bool:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.runtime.rehearsal import (
-    CLOSE_PAIRS,
+    BLOCK_RUNS,
+    BLOCKS,
+    CLOSE_BLOCKS,
     HOPELESS,
     LEAST_SECONDS,
     MOST_RUNS,
     MOST_SECONDS,
-    PAIRS,
     rehearse,
 )
 from tests.sparkext.test_adaptation import (
@@ -30,6 +31,9 @@ from tests.sparkext.test_adaptation import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+BLOCK = 1 + BLOCK_RUNS
 
 
 class Stage:
@@ -48,28 +52,44 @@ class Stage:
         return self.new.pop(0) if len(self.new) > 1 else self.new[0]
 
 
-def test_new_plans_run_until_they_are_no_faster_and_then_in_turn_with_the_running_ones() -> None:
+class Caches:
+    """Plays runs that take longer where other plans ran before them."""
+
+    def __init__(self, seconds: dict[str, float], after_others: dict[str, float]) -> None:
+        self.seconds, self.after_others, self.last = seconds, after_others, ""
+
+    def run(self, plans: str, most: float) -> float:
+        of, self.last = self.seconds if plans == self.last else self.after_others, plans
+        return of[plans]
+
+
+def test_new_plans_run_until_they_are_no_faster_and_then_in_blocks_with_the_running_ones() -> None:
     stage = Stage([0.9, 0.3, 0.2, 0.1], 0.15)
     assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(2 / 3)
-    assert stage.seen == ["new"] * 7 + ["new", "running"] * PAIRS
-    assert stage.most == pytest.approx([HOPELESS * 0.12] * (7 + 2 * PAIRS))
+    assert stage.seen == ["new"] * 7 + (["new"] * BLOCK + ["running"] * BLOCK) * BLOCKS
+    assert stage.most == pytest.approx([HOPELESS * 0.12] * (7 + 2 * BLOCK * BLOCKS))
 
 
-def test_what_takes_about_as_long_runs_in_turn_more_often() -> None:
-    """The first runs in turn were disturbed; most were not."""
-    stage = Stage([0.2, 0.1, 0.1, 0.1, 0.1, 0.13, 0.13, 0.13, 0.13, 0.1], 0.11)
+def test_what_takes_about_as_long_runs_in_more_blocks() -> None:
+    """The first block was disturbed; most were not."""
+    stage = Stage([0.2, 0.1, 0.1, 0.1, 0.1, 0.13, 0.13, 0.13, 0.1], 0.11)
     assert rehearse(stage.run, "new", "running", 0.12) == pytest.approx(1 / 1.1)
-    assert stage.seen.count("running") == CLOSE_PAIRS
+    assert stage.seen.count("running") == BLOCK * CLOSE_BLOCKS
     long = Stage([1.0], 1.0)
     assert rehearse(long.run, "new", "running", 1.0) == pytest.approx(1.0)
-    assert long.seen.count("running") == PAIRS + 1, "what takes long is compared for some seconds"
+    assert long.seen.count("running") == BLOCK * BLOCKS, "what takes long is compared for seconds"
+
+
+def test_plans_that_go_different_ways_do_not_slow_each_other_down() -> None:
+    stage = Caches({"new": 0.048, "running": 0.06}, {"new": 0.063, "running": 0.062})
+    assert rehearse(stage.run, "new", "running", 0.06) == pytest.approx(0.8)
 
 
 def test_a_disturbed_evaluation_is_not_what_new_plans_are_compared_with() -> None:
     """The last evaluation took more than twice as long as a run does; new plans that are no better once took less."""
     stage = Stage([0.1, 0.08, 0.1], 0.1)
     assert rehearse(stage.run, "new", "running", 0.25) == pytest.approx(1.0)
-    assert stage.seen.count("running") == 1 + CLOSE_PAIRS
+    assert stage.seen.count("running") == 1 + BLOCK * CLOSE_BLOCKS
 
 
 def test_what_is_far_from_the_running_plans_is_hardly_compared_in_turn() -> None:
@@ -104,7 +124,7 @@ def test_a_first_run_that_waits_for_the_compiler_does_not_count() -> None:
     assert rehearse(stage.run, "new", "running", 0.1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("before", [0, 3, 6])
+@pytest.mark.parametrize("before", [0, 3, 6, 12])
 def test_where_plans_can_no_longer_run_nothing_is_known(before: int) -> None:
     stage = Stage([0.1] * before + [None], 0.1)
     assert rehearse(stage.run, "new", "running", 0.1) is None
