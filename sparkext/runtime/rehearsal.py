@@ -31,7 +31,8 @@ LEAST_SECONDS = 0.25
 MOST_GIVEN_UP = 2
 
 # What takes about as long as the running plans ("about": up to this factor) runs in blocks with them, so many at
-# first, and medians are compared. A block's first run does not count: it finds in the processor's caches what other plans left.
+# first, and medians are compared. A block's first run does not count: it finds in the processor's caches what other
+# plans left.
 NEAR = 2.0
 BLOCKS = 2
 BLOCK_RUNS = 3
