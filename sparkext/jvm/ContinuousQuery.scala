@@ -305,7 +305,7 @@ final class ContinuousQuery(
 }
 
 private object ContinuousQuery {
-  final val SampledShare = 0.01
+  final val SampledShare = 0.005
   final val LongestUnsampled = 8
   private val counter = new java.util.concurrent.atomic.AtomicLong()
   def next(): Long = counter.incrementAndGet()
