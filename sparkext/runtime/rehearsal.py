@@ -80,8 +80,8 @@ def rehearse(
         usual = min(usual, other)
         if best * NEAR <= usual:
             return best / usual
-    # The machine is not as fast at all times: blocks in turn meet the same one. An evaluation mostly follows one of the
-    # same plans; runs in turn, once each, would make those slow that go different ways.
+    # The machine is not as fast at all times: blocks in turn meet the same one. Runs in turn, once each, make those
+    # slow that go different ways, as no evaluation is that follows one of the same plans.
     mine: list[float] = []
     others: list[float] = []
     spent = 0.0
