@@ -8,7 +8,7 @@ a value may rise as well as fall; after every update all are those of a search f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from adaptive.optimizer import (
     greedy_parts,
     search,
 )
-from adaptive.other_way import other_way
+from adaptive.other_way import Barred, joined_before, not_streamed, other_way
 from adaptive.plan import PlanNode, verify
 from adaptive.plan_cost import PlanPricing
 from adaptive.plan_operators import PlanOperators, operators_of
@@ -289,11 +289,22 @@ class PlanCache:
 
         None where there is no such plan, or no table of all parts.
         """
+        early, late = self.graph.mask(first), self.graph.mask(then)
+        return self._without(lambda sub_plans: joined_before(sub_plans, early, late))
+
+    def streaming(self, relation: str) -> PlanNode | None:
+        """The cheapest plan that streams a relation, and joins all others to it: the first one, as plans are described.
+
+        None where there is no such plan, or no table of all parts.
+        """
+        streamed = self.graph.mask([relation])
+        return self._without(lambda sub_plans: not_streamed(sub_plans, streamed))
+
+    def _without(self, barred: Callable[[SubPlans], Barred]) -> PlanNode | None:
         everything = self.graph.all_relations
         if self._pairs is None or self._components != (everything,):
             return None
-        early, late = self.graph.mask(first), self.graph.mask(then)
-        table = other_way(self._prices, self._sub_plans, early, late)
+        table = other_way(self._prices, self._sub_plans, barred(self._sub_plans))
         if table is None:
             return None
         return self._priced(self._allowed).plan(everything, table)

@@ -80,6 +80,17 @@ def small_changes(plan: PlanNode) -> Iterator[Order]:
     yield from pairwise(steps)
 
 
+def streamed_first(plan: PlanNode) -> str | None:
+    """The relation that a plan streams, and joins all others to; None where that is a pre-joined part.
+
+    >>> streamed_first(Join(Join(Scan("now"), Scan("name"), ("x",), "index"), Scan("room"), ("y",), "index"))
+    'now'
+    """
+    while isinstance(plan, Join):
+        plan = plan.left
+    return plan.relation if isinstance(plan, Scan) else None
+
+
 def flipped(plan: PlanNode, graph: QueryGraph) -> PlanNode | None:
     """The same plan, but that the second relation is streamed and the first one looked up; None where that cannot be.
 

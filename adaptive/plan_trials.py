@@ -15,8 +15,10 @@ from adaptive.plan_families import (
     flipped,
     last_streamed,
     small_changes,
+    streamed_first,
 )
 from adaptive.prepared_plans import PreparedPlans
+from adaptive.query_graph import QueryGraph, RelationKind
 from adaptive.recent import Recent
 from adaptive.switching import SwitchPolicy
 
@@ -32,6 +34,10 @@ _HOPELESS = 2.0
 # A rival is expected to cost at most so many times the least, and may be faster by this share.
 _NEAR = 1.3
 _HOPE = 0.1
+
+# The cheapest plan that streams another window first may be this much dearer, as the model may be wrong: of orders that
+# have little in common, it was seen to be right about one, and five times too high about the other.
+_MAY_LEAD = 5.0
 
 # What a run on trial may take beyond one of the running plan, as a share.
 _DEARER = 0.3
@@ -70,14 +76,16 @@ _STATES = 32
 class _Trials:
     """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
 
-    `changes` are small changes of the plan `base` that are still to be looked for (None: another relation is
-    streamed), `left` how many more may be, now if that plan is the one that `serves` there; `seen` are the plans that
+    Of each of `leads`, the cheapest plan that streams it first is still to be looked for. `changes` are small changes
+    of the plan `base` that are so, too (None: another relation is streamed), `left` how many more may be, now if that
+    plan is the one that `serves` there; `seen` are the plans that
     were tried. The one that is `asked` for had its rehearsal `cut` short so often. After `again` more runs, `quiet` of
     which have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
     """
 
     usual: float
     rivals: list[PlanNode]
+    leads: list[str]
     left: int
     base: PlanNode
     changes: list[Order | None]
@@ -101,9 +109,10 @@ class PlanTrials:
     that should cost about as much, or `policy.trials` if that is less; or, where expensive filters are
     placed by cost, the cheapest order with them where H3 and H4 have them, and the plan that H4 would
     have by itself. They are tried only where finding a faster one would soon pay. With `beside`, trials
-    are no evaluations but comparisons with the running plan: then those that served in other states, and
-    those that differ little from it (looked for as often as is left of `policy.trials`), are tried as
-    well, and what takes about as long is compared again, at growing intervals.
+    are no evaluations but comparisons with the running plan: then those that served in other states, for each
+    window the cheapest one that streams it first, and those that differ little from the running plan (looked for
+    as often as is left of `policy.trials`), are tried as well, and what takes about as long is compared again, at
+    growing intervals.
     """
 
     def __init__(
@@ -162,7 +171,7 @@ class PlanTrials:
                     rival in prepared or trials.asked is None
                 )
         elif runs >= MEASURED_RUNS:
-            if trials.left:
+            if trials.leads or trials.left:
                 self.due = True
             elif self._beside:
                 self.due = self._compare_again(trials, plan, prepared.served)
@@ -176,7 +185,9 @@ class PlanTrials:
     def ended(self) -> bool:
         """Whether nothing more is to be tried in the present state, as far as is known."""
         trials = self._present
-        return trials is None or not (trials.rivals or (trials.left and trials.changes))
+        if trials is None:
+            return True
+        return not (trials.rivals or trials.leads or (trials.left and trials.changes))
 
     @property
     def settled(self) -> bool:
@@ -187,8 +198,8 @@ class PlanTrials:
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state.
 
-        Small changes of the plan that serves there are looked for only here, so that a decision that hears of one
-        rehearsal can ask for the next.
+        Plans that stream another window, and small changes of the plan that serves there, are looked for only here, so
+        that a decision that hears of one rehearsal can ask for the next.
         """
         trials = self._present
         if trials is None:
@@ -198,7 +209,9 @@ class PlanTrials:
         while trials.rivals and trials.rivals[0] in failed:
             trials.rivals.pop(0)
             trials.asked = None
-        if not trials.rivals and trials.left and trials.changes and trials.serves:
+        if not trials.rivals and trials.leads:
+            self._lead(trials)
+        if not (trials.rivals or trials.leads) and trials.left and trials.changes and trials.serves:
             self._vary(trials)
         return trials.rivals[0] if trials.rivals else None
 
@@ -251,11 +264,13 @@ class PlanTrials:
     def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         cache = self._cache
         least, dearest, most = cache.cost, _NEAR, _MOST_AT_FIRST
+        leads: list[str] = []
         rivals: list[PlanNode | None]
         varies = self._beside and isinstance(cache, PlanCache)
         if isinstance(cache, PlanCache):
             found = cache.optimized()
             other = _otherwise(cache, found.plan)
+            leads = _leads(cache.graph, found.plan) if self._beside else []
             rivals = [found.plan, other, *(rival.plan for rival in found.considered)]
         else:
             rivals = [cache.plan(), *cache.rivals()]
@@ -274,6 +289,7 @@ class PlanTrials:
         trials = _Trials(
             usual,
             ready + near,
+            leads,
             self._policy.trials - len(near) if varies else 0,
             plan,
             _changes(plan),
@@ -291,8 +307,27 @@ class PlanTrials:
         dearest = _MAY_BE_WRONG * cache.cost
         return [plan for plan in others if cache.cost_of(plan) <= dearest][:_MOST_SERVED]
 
+    def _lead(self, trials: _Trials) -> None:
+        """Look for the cheapest plan that streams one more window first."""
+        cache = self._cache
+        assert isinstance(cache, PlanCache)
+        rival = cache.streaming(trials.leads.pop(0))
+        if rival is not None and rival.cost <= _MAY_LEAD * cache.cost:
+            self._add(trials, rival)
+
+    @staticmethod
+    def _add(trials: _Trials, rival: PlanNode) -> None:
+        if rival not in trials.seen:
+            trials.rivals.append(rival)
+            trials.seen.add(rival)
+            trials.asked = None
+
     def _vary(self, trials: _Trials) -> None:
-        """Look for one more small change of the plan that serves."""
+        """Look for one more small change of the plan that serves.
+
+        It should cost about as much as that, or as the cheapest: what was measured has proved the model wrong where
+        these are far apart.
+        """
         cache, plan = self._cache, trials.base
         assert isinstance(cache, PlanCache)
         change = trials.changes.pop(0)
@@ -303,12 +338,10 @@ class PlanTrials:
         else:
             other = cache.otherwise(*change)
             rivals = [] if other is None else [other, flipped(other, cache.graph)]
+        dearest = _NEAR * max(cache.cost, cache.cost_of(plan))
         for rival in rivals:
-            if rival is None or rival in trials.seen or cache.cost_of(rival) > _NEAR * cache.cost:
-                continue
-            trials.rivals.append(rival)
-            trials.seen.add(rival)
-            trials.asked = None
+            if rival is not None and cache.cost_of(rival) <= dearest:
+                self._add(trials, rival)
 
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
         """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
@@ -359,6 +392,12 @@ def _otherwise(cache: PlanCache, plan: PlanNode) -> PlanNode | None:
     """The cheapest plan that goes another way where the cheapest of all is dearest."""
     order = dearest_order(plan)
     return None if order is None else cache.otherwise(*order)
+
+
+def _leads(graph: QueryGraph, plan: PlanNode) -> list[str]:
+    """The windows that a plan does not stream first."""
+    windows = [r.name for r in graph.relations if r.kind is RelationKind.WINDOW]
+    return [name for name in windows if name != streamed_first(plan)]
 
 
 def _changes(plan: PlanNode) -> list[Order | None]:

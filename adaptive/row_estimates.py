@@ -240,7 +240,10 @@ class RowEstimates:
             for pair in measured.keys() | self._pairs.keys():
                 if measured.get(pair) != self._pairs.get(pair):
                     moved.add(1 << pair[0] | 1 << pair[1])
-            if measured.keys() != self._pairs.keys():
+            if measured.keys() == self._pairs.keys():
+                # In the order of the arrays: a pair may have been forgotten and measured again.
+                measured = {pair: measured[pair] for pair in self._pairs}
+            else:
                 masks = self._sub_plans.masks
                 implied = implied_by(self.graph, measured)
                 self._pair_parts = np.array(

@@ -112,8 +112,9 @@ class Settings:
         whole_number(0),
         12,
         "How often another join order that should cost about as much as the cheapest is looked for in each state of the"
-        " streams, to be tried, where evaluations take so long that a faster one would soon pay; 0: none is run"
-        " only to be tried, though what runs and rehearsals took still corrects costs.",
+        " streams, to be tried, where evaluations take so long that a faster one would soon pay, besides one for each"
+        " window that is streamed first; 0: none is run only to be tried, though what runs and rehearsals took still"
+        " corrects costs.",
     )
     plan_cache_margin: float = _key(
         "planCache.margin",

@@ -191,7 +191,8 @@ def test_costs_are_not_computed_anew_while_nothing_but_trials_is_to_be_decided()
     updates, asked = machine.follower.updates, len(machine.asked)
     for _ in range(5):  # what was learned fades by more than a tenth in each
         machine.evaluate({})
-    assert (machine.follower.updates, len(machine.asked)) == (updates, asked + 5)
+    # In one of them nothing was to be asked: what streams another window first had been tried already.
+    assert (machine.follower.updates, len(machine.asked)) == (updates, asked + 4)
     for _ in range(5):
         machine.evaluate({})
     assert machine.follower.updates > updates

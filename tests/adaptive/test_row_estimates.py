@@ -107,3 +107,24 @@ def test_a_pre_join_on_the_limit_is_decided_alike():
         touched = cache.apply({"b": known["b"]})
         assert not touched.rebuilt
         assert cache._allowed == allowed == (0b110,)
+
+
+def test_pairs_that_are_forgotten_and_measured_again_in_another_order_keep_their_parts():
+    graph = QueryGraph(tuple(Relation(name, ("x",), WINDOW) for name in "abcd"))
+    rows = {
+        r.name: RelationStatistics(100.0, {"x": ColumnStatistics(10.0)}) for r in graph.relations
+    }
+    catalogue = Catalogue(rows)
+    cache = PlanCache(graph, catalogue)
+    measured = [("a", "b", 3.0), ("c", "d", 5e5)]
+    for rows, pairs in (100.0, measured), (110.0, measured[::-1]):
+        for left, right, _ in pairs:
+            catalogue.set_match(left, right, None)
+        for left, right, found in pairs:
+            catalogue.set_match(left, right, found)
+        cache.apply({})
+        catalogue.observe("a", rows)
+        cache.apply({"a": catalogue["a"]})
+    estimator = CardinalityEstimator(graph, catalogue)
+    for mask in range(1, graph.all_relations + 1):
+        assert cache._known_rows.rows(mask) == pytest.approx(estimator.rows(mask), rel=1e-9)
