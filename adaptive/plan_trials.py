@@ -54,9 +54,13 @@ _MOST_CUT = 3
 # A rival waits for so many runs of the running plan until it is asked for (again).
 _PATIENCE = 4
 
-# What served in another state is ready to be compared, and is compared where it costs so many times the least, as the
-# model may be wrong; so are plans that have their expensive filters elsewhere. So many of those that served are.
+# Plans that have their expensive filters elsewhere are compared where they cost so many times the least, as the model
+# may be wrong.
 _MAY_BE_WRONG = 3.0
+
+# What served in another state is ready to be compared, and has proved to be fast once: the model was seen to price such
+# a plan at ten times the least where it was the fastest. So many of those that served are compared.
+_SERVED_MAY_COST = 20.0
 _MOST_SERVED = 4
 
 # When all are tried, those within this factor of the running plan are compared once more, at most so many of them;
@@ -304,7 +308,7 @@ class PlanTrials:
         if not others:
             return []
         cache = self._cache
-        dearest = _MAY_BE_WRONG * cache.cost
+        dearest = _SERVED_MAY_COST * cache.cost
         return [plan for plan in others if cache.cost_of(plan) <= dearest][:_MOST_SERVED]
 
     def _lead(self, trials: _Trials) -> None:

@@ -61,11 +61,23 @@ def test_costs_are_those_of_now_where_they_choose_what_served_elsewhere():
     assert settled.looked
 
 
+def priced_at(settled, plan, times):
+    """Let the model say that a plan costs so many times what it is."""
+    cost_of = settled.cache.cost_of
+    settled.cache.cost_of = lambda other: (times if other == plan else 1.0) * cost_of(other)
+
+
+def test_what_served_elsewhere_is_compared_where_the_model_calls_it_ten_times_as_dear():
+    settled = Settled()
+    other = settled.from_elsewhere()
+    priced_at(settled, other, 10.0)
+    assert other in [settled.run() for _ in range(400)]
+
+
 def test_what_served_elsewhere_and_is_too_dear_here_is_looked_at_once():
     settled = Settled()
     other = settled.from_elsewhere()
-    cost_of = settled.cache.cost_of
-    settled.cache.cost_of = lambda plan: 4.0 * cost_of(plan) if plan == other else cost_of(plan)
+    priced_at(settled, other, 25.0)
     settled.looked = 0
     compared = [settled.run() for _ in range(400)]
     assert any(compared) and other not in compared
