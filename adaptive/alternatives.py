@@ -6,7 +6,7 @@ so a plan is read off the table top-down and is never stored nested, where it co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from adaptive.cost_model import JoinCosts
@@ -31,6 +31,9 @@ class RowEstimator(Protocol):
 
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
+
+    def near_rows(self, position: int, on: Sequence[str]) -> float:
+        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""
@@ -131,6 +134,9 @@ class Alternatives:
     def _probe(self, left: int, right: int, index: tuple[float, int, float], table: Table) -> Step:
         estimator = self.estimator
         right_rows, right_filters, kept = index
+        if right & (right - 1) == 0:
+            on = self.graph.shared_variables(left, right)
+            right_rows = estimator.near_rows(right.bit_length() - 1, on)
         out = estimator.unfiltered_rows(left | right)
         out *= estimator.share(estimator.decided(left) | right_filters)
         cost = self.costs.index_join_cost(estimator.rows(left), right_rows, out)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from adaptive.cost_model import FloatArray
 from adaptive.measured_pairs import implied_by
+from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import ColumnStatistics, FilterKind, JoinFilter, QueryGraph, bits
 from adaptive.statistics import Catalogue
 
@@ -52,7 +53,8 @@ class CardinalityEstimator:
 
     def __init__(self, graph: QueryGraph, catalogue: Catalogue) -> None:
         self.graph = graph
-        self._base = tuple(catalogue[relation.name].rows for relation in graph.relations)
+        self._known = tuple(catalogue[relation.name] for relation in graph.relations)
+        self._base = tuple(known.rows for known in self._known)
         self._logs = tuple(log_rows(rows) for rows in self._base)
         self._changed = tuple(catalogue.changed_rows(r) for r in graph.relations)
         self._columns: dict[str, dict[int, ColumnStatistics]] = {
@@ -104,6 +106,11 @@ class CardinalityEstimator:
         if mask & (mask - 1) == 0:
             return self._base[mask.bit_length() - 1]
         return math.exp(min(MAX_LOG, self._model(mask) + self._measured(mask)))
+
+    def near_rows(self, position: int, on: Sequence[str]) -> float:
+        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
+        relation = self.graph.relations[position]
+        return near_rows(relation, self._known[position], on)
 
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""

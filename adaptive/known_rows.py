@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from adaptive.cardinality import CardinalityEstimator
+from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import QueryGraph
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue
@@ -55,6 +56,11 @@ class KnownRows:
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
         return self._catalogue.changed_rows(self.graph.relations[position])
+
+    def near_rows(self, position: int, on: Sequence[str]) -> float:
+        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
+        relation = self.graph.relations[position]
+        return near_rows(relation, self._catalogue[relation.name], on)
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""

@@ -36,9 +36,10 @@ class OperatorPrices:
         self._estimates = estimates
         self.value: FloatArray = np.zeros(sub_plans.slots)
         self.held: FloatArray = np.zeros(sub_plans.slots)
-        self.rows: FloatArray = np.zeros(sub_plans.slots)
+        places = sub_plans.slots + len(sub_plans.near)
+        self.rows: FloatArray = np.zeros(places)
         self._fixed: FloatArray = np.zeros(sub_plans.slots)
-        self._each: FloatArray = np.zeros(sub_plans.slots)
+        self._each: FloatArray = np.zeros(places)
         self._columns = {mask: len(graph.needed_outside(mask)) for mask in sub_plans.kept}
         if calls is not None:
             # Joins that decide the same expensive filters on the same part, after the same ones,
@@ -63,7 +64,10 @@ class OperatorPrices:
         slots = self._read_leaves(reach)
         if reach.static:
             slots += self._read_kept()
+        near = self._read_near(reach)
         if linear is not None:
+            if near:
+                self._each[near] = linear.index_terms(self.rows[near])[1]
             self._fixed[parts], self._each[parts] = linear.hash_terms(self.rows[parts])
             if slots:
                 self._fixed[slots], self._each[slots] = linear.index_terms(self.rows[slots])
@@ -76,7 +80,7 @@ class OperatorPrices:
             own = self._singly(reach.alternatives, out)
         else:
             own = self.rows.take(reach.left)
-            own *= self._each.take(reach.right)
+            own *= self._each.take(reach.term)
             out *= linear.output_row
             own += out
         if self._calls is not None:
@@ -107,7 +111,7 @@ class OperatorPrices:
             own = self._singly(chosen, out)
         else:
             own = self.rows[sub_plans.left[chosen]]
-            own *= self._each[sub_plans.right[chosen]]
+            own *= self._each[sub_plans.term[chosen]]
             out *= self._linear.output_row
             own += out
         if self._calls is not None:
@@ -123,9 +127,9 @@ class OperatorPrices:
         """The cost of a plan; None when the cost model is not linear."""
         if self._linear is None:
             return None
-        read, left, right, union, shares, _ = operators
+        read, left, right, term, union, shares, _ = operators
         cost = self.rows[left]
-        cost *= self._each[right]
+        cost *= self._each[term]
         cost += self._fixed[right]
         out = self._estimates.unfiltered[union]
         out *= self._estimates.shares[shares]
@@ -148,6 +152,19 @@ class OperatorPrices:
                 self.value[slot] = costs.window_index_cost(changed)
                 slots.append(slot)
         return slots
+
+    def _read_near(self, reach: Reach) -> list[int]:
+        """Rows near those that two variables look up in the reached relations; returns their places."""
+        sub_plans = self._sub_plans
+        if not sub_plans.near:
+            return []
+        reached = {sub_plans.parts[part].bit_length() - 1 for part in reach.leaves.tolist()}
+        places = []
+        for number, (position, on) in enumerate(sub_plans.near):
+            if position in reached:
+                self.rows[sub_plans.slots + number] = self._estimates.near_rows(position, on)
+                places.append(sub_plans.slots + number)
+        return places
 
     def _read_kept(self) -> list[int]:
         """Price all pre-joined parts and their indexes; returns the slots of the indexes."""
@@ -176,7 +193,7 @@ class OperatorPrices:
         """The own costs under a cost model that does not say its terms, one call each."""
         sub_plans, costs = self._sub_plans, self._costs
         left = self.rows[sub_plans.left[alternatives]].tolist()
-        right = self.rows[sub_plans.right[alternatives]].tolist()
+        right = self.rows[sub_plans.term[alternatives]].tolist()
         own = np.zeros(len(out))
         for place, number in enumerate(alternatives.tolist()):
             method = sub_plans.steps[number].method

@@ -106,9 +106,14 @@ class PlacedStates:
         self.crossed: IntArray = np.unique(self.right[crossed[self.step]])
         """The states that are the right side of a cross product."""
         self.term: IntArray = self.right.copy()
-        """What a left row costs stands there: cross products have places of their own."""
+        """What a left row costs stands there: cross products and look-ups by two variables have their own places."""
+        self.near_place = len(self.items) + len(self.crossed)
+        self.terms = self.near_place + len(known.near)
         chosen = np.flatnonzero(crossed[self.step])
         self.term[chosen] = len(self.items) + np.searchsorted(self.crossed, self.right[chosen])
+        near = known.term[self.step]
+        chosen = np.flatnonzero(near >= known.slots)
+        self.term[chosen] = self.near_place + near[chosen] - known.slots
 
     def _apply(self, alternatives: PlacedAlternatives) -> None:
         known = alternatives.items

@@ -108,9 +108,8 @@ class PlacedTable:
         self._rows_of: FloatArray = np.zeros(count)
         self._value: FloatArray = np.full(count, np.inf)
         self._value[self._states.parts :] = 0.0
-        places = count + len(self._states.crossed)
-        self._fixed: FloatArray = np.zeros(places)
-        self._each: FloatArray = np.zeros(places)
+        self._fixed: FloatArray = np.zeros(self._states.terms)
+        self._each: FloatArray = np.zeros(self._states.terms)
         self._own: FloatArray = np.zeros(len(self._states.step))
         self._union = self._states.part[self._states.target]
         self._shares = self._sub_plans.shares[self._states.step]
@@ -247,6 +246,10 @@ class PlacedTable:
         self._value[state] = self._costs.window_index_cost(changed)
         fixed, each = self._costs.index_terms(self._rows_of[state : state + 1])
         self._fixed[state], self._each[state] = fixed[0], each[0]
+        for number, (position, on) in enumerate(self._sub_plans.near):
+            if 1 << position == mask:
+                near = np.array([self._estimates.near_rows(position, on)])
+                self._each[self._states.near_place + number] = self._costs.index_terms(near)[1][0]
 
     def _read(self, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> None:
         """Relations as they are read, before any item."""

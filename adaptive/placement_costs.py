@@ -13,7 +13,7 @@ from adaptive.cost_model import JoinCosts
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
 from adaptive.placed_items import PlacedItem, PlacedItems
-from adaptive.plan import Join, PlanNode, Prejoined
+from adaptive.plan import Join, PlanNode, Prejoined, Scan
 from adaptive.query_graph import bits
 from adaptive.statistics import Catalogue
 
@@ -155,13 +155,16 @@ class PlacementCosts:
         items = left.applied.items | right.applied.items
         estimator, costs = self._estimator, self._costs
         out = estimator.unfiltered_rows(mask) * estimator.share(cheap) * self.share(items)
+        right_rows = right.rows
         if plan.method == "index":
             price = costs.index_join_cost
+            if isinstance(plan.right, Scan):
+                right_rows = estimator.near_rows(right.applied.mask.bit_length() - 1, plan.on)
         elif plan.method == "hash":
             price = costs.hash_join_cost
         else:
             price = costs.cross_join_cost
-        cost = left.cost + right.cost + price(left.rows, right.rows, out)
+        cost = left.cost + right.cost + price(left.rows, right_rows, out)
         applied = Applied(mask, cheap | self.cheap(plan), items)
         return Part(applied, self.rows(applied), cost)
 

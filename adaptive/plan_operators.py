@@ -15,13 +15,14 @@ from adaptive.sub_plans import IntArray, SubPlans
 class PlanOperators(NamedTuple):
     """Where the costs of a plan stand: slots that are read, and joins as their inputs and results.
 
-    The plan costs the values of `read`, and for each join its fixed part, what each row on the left
-    costs, and what comes out.
+    The plan costs the values of `read`, and for each join its fixed part (at `right`), what each row on the left
+    costs (at `term`), and what comes out.
     """
 
     read: IntArray
     left: IntArray
     right: IntArray
+    term: IntArray
     union: IntArray
     shares: IntArray
     parts: tuple[tuple[frozenset[str], int], ...]
@@ -33,7 +34,8 @@ def operators_of(plan: PlanNode, graph: QueryGraph, sub_plans: SubPlans) -> Plan
     if apply_filters_early(plan, graph) != plan:
         return None
     read: list[int] = []
-    joins: list[tuple[int, int, int, int]] = []
+    joins: list[tuple[int, int, int, int, int]] = []
+    near = {key: sub_plans.slots + number for number, key in enumerate(sub_plans.near)}
     shares = {filters: number for number, filters in enumerate(sub_plans.decisions)}
     probed: set[int] = set()
     for node in walk(plan):
@@ -57,15 +59,18 @@ def operators_of(plan: PlanNode, graph: QueryGraph, sub_plans: SubPlans) -> Plan
             share = shares.get(decided)
             if slot is None or share is None:
                 return None
-            joins.append((sub_plans.number[left], slot, number, share))
+            term = slot
+            if node.method == "index" and isinstance(node.right, Scan):
+                term = near.get((right.bit_length() - 1, node.on), slot)
+            joins.append((sub_plans.number[left], slot, term, number, share))
         elif id(node) in probed:
             read.append(sub_plans.index_slot.get(mask, -1))
         else:
             read.append(number if isinstance(node, Scan) else sub_plans.kept_slot.get(mask, -1))
     if min(read) < 0:
         return None
-    inputs_left, inputs_right, unions, decisions = (
-        np.array(joins, dtype=np.intp).reshape(len(joins), 4).T
+    inputs_left, inputs_right, terms, unions, decisions = (
+        np.array(joins, dtype=np.intp).reshape(len(joins), 5).T
     )
     parts = tuple(
         (node.relations, sub_plans.number[graph.mask(node.relations)])
@@ -73,4 +78,4 @@ def operators_of(plan: PlanNode, graph: QueryGraph, sub_plans: SubPlans) -> Plan
         if id(node) not in probed
     )
     slots = np.array(read, dtype=np.intp)
-    return PlanOperators(slots, inputs_left, inputs_right, unions, decisions, parts)
+    return PlanOperators(slots, inputs_left, inputs_right, terms, unions, decisions, parts)

@@ -10,6 +10,7 @@ term 0, which is 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from adaptive.cardinality import (
 )
 from adaptive.cost_model import FloatArray
 from adaptive.measured_pairs import implied_by
+from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import ColumnStatistics, QueryGraph, RelationStatistics, bits
 from adaptive.statistics import Catalogue
 from adaptive.sub_plans import IntArray, Reach, SubPlans
@@ -63,6 +65,11 @@ class RowEstimates:
         self._factor_of: IntArray = np.zeros(count, dtype=np.intp)
         self._corrections_seen = (-1, -1)
         self._terms_of: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def near_rows(self, position: int, on: Sequence[str]) -> float:
+        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
+        relation = self.graph.relations[position]
+        return near_rows(relation, self._catalogue[relation.name], on)
 
     def _number_terms(self) -> None:
         graph, parts = self.graph, self._sub_plans.parts

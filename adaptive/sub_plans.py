@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.alternatives import Alternatives, Step
+from adaptive.near_look_ups import is_near
 from adaptive.query_graph import RelationKind
 
 IntArray: TypeAlias = NDArray[np.intp]
@@ -41,6 +42,7 @@ class Reach(NamedTuple):
     alternatives: IntArray
     left: IntArray
     right: IntArray
+    term: IntArray
     union: IntArray
     shares: IntArray
     levels: tuple[Level, ...]
@@ -64,6 +66,8 @@ class Touched:
 class SubPlans:
     """Numbers the parts inside the `components` that `pairs` join, and their alternatives.
 
+    `near` are the relations (by position) that are looked up by two variables, with these; what a row costs that is
+    looked up so stands at `slots` and beyond, and otherwise with what is looked up: `term` says where, by alternative.
     `decisions` are the different sets of filters that inputs and parts decide; `shares` and
     `part_shares` give the number of theirs for each alternative and each part.
     """
@@ -86,23 +90,33 @@ class SubPlans:
         self.slots = count + 1 + len(self.indexes) + len(self.kept)
 
         known: dict[int, int] = {-1: 0, 0: 1}  # -1: nothing comes out, as when a part is read
-        steps: list[tuple[int, Step, int, int, int]] = []
+        near: dict[tuple[int, tuple[str, ...]], int] = {}
+        steps: list[tuple[int, Step, int, int, int, int]] = []
         for mask in self.kept:
             read = Step(0.0, mask, 0, "read")
-            steps.append((self.number[mask], read, self.nothing, self.kept_slot[mask], 0))
+            slot = self.kept_slot[mask]
+            steps.append((self.number[mask], read, self.nothing, slot, slot, 0))
         free = dict.fromkeys(self.parts, Step(0.0, 0, 0, "read"))
         for one, other in pairs:
             union = self.number[one | other]
             for step in alternatives.joins(one, other, free):
                 slots = self.index_slot if step.method == "index" else self.number
                 share = known.setdefault(alternatives.decided_before(step), len(known))
-                steps.append((union, step, self.number[step.left], slots[step.right], share))
+                term = slot = slots[step.right]
+                if step.method == "index" and step.right & (step.right - 1) == 0:
+                    looked_up = step.right.bit_length() - 1
+                    on = graph.shared_variables(step.left, step.right)
+                    if len(on) == 2 and is_near(graph.relations[looked_up]):
+                        term = near.setdefault((looked_up, on), self.slots + len(near))
+                steps.append((union, step, self.number[step.left], slot, term, share))
         steps.sort(key=lambda entry: entry[0])  # stable: within a part the order stays
-        self.steps = [step for _, step, _, _, _ in steps]
+        self.near = tuple(near)
+        self.steps = [entry[1] for entry in steps]
         self.union: IntArray = np.array([entry[0] for entry in steps], dtype=np.intp)
         self.left: IntArray = np.array([entry[2] for entry in steps], dtype=np.intp)
         self.right: IntArray = np.array([entry[3] for entry in steps], dtype=np.intp)
-        self.shares: IntArray = np.array([entry[4] for entry in steps], dtype=np.intp)
+        self.term: IntArray = np.array([entry[4] for entry in steps], dtype=np.intp)
+        self.shares: IntArray = np.array([entry[5] for entry in steps], dtype=np.intp)
         self.first: IntArray = np.searchsorted(self.union, np.arange(count + 1))
         self.part_shares: IntArray = np.array(
             [known.setdefault(decided(mask), len(known)) for mask in self.parts], dtype=np.intp
@@ -167,6 +181,7 @@ class SubPlans:
             alternatives=chosen,
             left=self.left[chosen],
             right=self.right[chosen],
+            term=self.term[chosen],
             union=union,
             shares=self.shares[chosen],
             levels=tuple(levels),

@@ -34,14 +34,14 @@ SEED = 3
 
 # How many others are known at level 0, and sighted in a room; at the top level, times the widest.
 LEAST_KNOWN = 800
-LEAST_CROWD = 300
+LEAST_CROWD = 600
 WIDEST = 10.0
 
 # People of one kind (who enter rooms), rooms of a level, those whom one can know, and sight there.
 PEOPLE = 200
 ROOMS = 22
 KNOWN = 9_000
-STRANGERS = 6_000
+STRANGERS = 12_000
 # Sightings, within the range, of people whom many know, in rooms that nobody enters.
 ELSEWHERE = 40_000
 # Everybody knows one of so many friends, and likes one of so many favourite things; there is one
@@ -187,7 +187,7 @@ class DriftingWorld:
         """The world whose fan-outs are these, times a factor.
 
         >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(300, 646, 1392, 3000), seed=3)
+        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(600, 1293, 2785, 6000), seed=3)
         """
 
         def levels(least: float) -> tuple[int, ...]:

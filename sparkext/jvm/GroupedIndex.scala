@@ -3,36 +3,24 @@ package org.apache.spark.sql.execution.joins
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.{IdRow, LongArrayIO, LongTable}
+import org.apache.spark.sql.cqels.LongTable
 
 /** An immutable index: rows grouped by key in one array, found through an open-addressing table of group starts.
  *
- *  A row may stand for several equal solution mappings (`counts`); the iterator repeats it, so multiplicities never
- *  show in plans. The bits of a group's start that row numbers leave over hold a part of its key's hash: a look-up of a
+ *  The bits of a group's start that row numbers leave over hold a part of its key's hash: a look-up of a
  *  key that is not there seldom reads a row, which is a cache miss each in a large index. Where groups are large,
  *  `groups` holds the starts of all of them in order, so that rows of a key are counted without reading them. Memory:
  *  8 bytes a cell, 4 a row with counts, about 8 a distinct key.
  */
 final class GroupedIndex(
-    private var arity: Int,
-    private var keyAt: Array[Int],
-    private var cells: Array[Long],
-    private var counts: Array[Int],
-    private var starts: Array[Int],
-    private var groups: Array[Int]) extends StaticIndex {
+    columns: Int, keys: Array[Int], rows: Array[Long], times: Array[Int], private var starts: Array[Int], private var groups: Array[Int])
+    extends GroupedRows(columns, keys, rows, times) {
 
   def this() = this(0, null, null, null, null, null)
 
-  private var cursor: IdRow = _
-  private var iterator: MatchIterator = _
-
-  override def keyColumns: Array[Int] = keyAt
-  override def rowCount: Int = if (arity == 0) 0 else cells.length / arity
-
   override def asReadOnlyCopy(): GroupedIndex = {
     val copy = new GroupedIndex(arity, keyAt, cells, counts, starts, groups)
-    copy.cursor = new IdRow(arity)
-    copy.iterator = new copy.MatchIterator
+    copy.giveRows()
     copy
   }
 
@@ -131,13 +119,8 @@ final class GroupedIndex(
     while (starts(slot) >= 0) {
       val entry = starts(slot)
       val first = entry & mask
-      if ((entry & ~mask) == tag && hasKey(first, key)) {
-        if (counts == null) return if (groups == null) runLength(first, key, most) else math.min(most, groupEnd(first) - first)
-        var row = first
-        var found = 0L
-        while (found < most && row * arity < cells.length && hasKey(row, key)) { found += counts(row); row += 1 }
-        return found
-      }
+      if ((entry & ~mask) == tag && hasKey(first, key))
+        return if (counts != null || groups == null) groupCount(first, key, most) else math.min(most, groupEnd(first) - first)
       slot = (slot + 1) & mask
     }
     0L
@@ -148,83 +131,18 @@ final class GroupedIndex(
     if (after < groups.length) groups(after) else rowCount
   }
 
-  // Rows of one key stand together: doubling steps and a binary search find their end.
-  private def runLength(first: Int, key: Array[Long], most: Int): Long = {
-    val rows = rowCount
-    var inside = 0
-    var step = 1
-    while (step <= most && step < rows - first && hasKey(first + step, key)) { inside = step; step *= 2 }
-    var outside = math.min(math.min(step.toLong, most.toLong), rows.toLong - first).toInt
-    while (outside - inside > 1) {
-      val middle = (inside + outside) >>> 1
-      if (hasKey(first + middle, key)) inside = middle else outside = middle
-    }
-    inside + 1L
-  }
-
-  private def hasKey(row: Int, key: Array[Long]): Boolean = {
-    var i = 0
-    while (i < key.length) { if (cells(row * arity + keyAt(i)) != key(i)) return false; i += 1 }
-    true
-  }
-
-  override def estimatedSize: Long = 8L * cells.length + 4L * starts.length + (if (groups == null) 0L else 4L * groups.length) + (if (counts == null) 0L else 4L * counts.length)
+  override def estimatedSize: Long = super.estimatedSize + 4L * starts.length + (if (groups == null) 0L else 4L * groups.length)
 
   override def writeExternal(out: ObjectOutput): Unit = {
-    out.writeInt(arity)
-    out.writeObject(keyAt)
-    LongArrayIO.write(out, cells, cells.length)
-    out.writeObject(counts)
+    super.writeExternal(out)
     out.writeObject(starts)
     out.writeObject(groups)
   }
 
   override def readExternal(in: ObjectInput): Unit = {
-    arity = in.readInt()
-    keyAt = in.readObject().asInstanceOf[Array[Int]]
-    cells = LongArrayIO.read(in)
-    counts = in.readObject().asInstanceOf[Array[Int]]
+    super.readExternal(in)
     starts = in.readObject().asInstanceOf[Array[Int]]
     groups = in.readObject().asInstanceOf[Array[Int]]
-  }
-
-  private final class MatchIterator extends Iterator[InternalRow] {
-    private var first = 0
-    private var at = 0
-    private var left = 0 // repetitions of the current row still to give
-    private var more = false
-
-    def from(start: Int): MatchIterator = {
-      first = start
-      at = start
-      left = if (counts == null) 1 else counts(start)
-      more = true
-      this
-    }
-
-    override def hasNext: Boolean = more
-
-    override def next(): InternalRow = {
-      var c = 0
-      val base = at * arity
-      while (c < arity) { cursor.set(c, cells(base + c)); c += 1 }
-      left -= 1
-      if (left == 0) {
-        at += 1
-        more = at * arity < cells.length && sameKey(at)
-        if (more && counts != null) left = counts(at) else left = 1
-      }
-      cursor.row
-    }
-
-    private def sameKey(row: Int): Boolean = {
-      var i = 0
-      while (i < keyAt.length) {
-        if (cells(row * arity + keyAt(i)) != cells(first * arity + keyAt(i))) return false
-        i += 1
-      }
-      true
-    }
   }
 }
 

@@ -48,7 +48,8 @@ object StaticIndex {
    */
   def build(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): StaticIndex = {
     val unique = if (tableCounts == null && keys.length == 1) UniqueIndex.build(table, columns, keys(0)) else null
-    if (unique != null) unique else grouped(table, tableCounts, columns, keys)
+    val apart = if (unique == null) PartitionedIndex.build(table, tableCounts, columns, keys) else unique
+    if (apart != null) apart else grouped(table, tableCounts, columns, keys)
   }
 
   /** As `build`, and always of the same class: for rows that are others at the next evaluation.

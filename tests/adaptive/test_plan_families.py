@@ -59,8 +59,8 @@ def figure_3():
     return Catalogue(
         {
             "now": statistics(4e3, a=200, room=40),
-            "range": statistics(1e5, b=1e4, room=1e3),
-            "knows": statistics(1e5, a=1e3, b=1e4),
+            "range": statistics(6e4, b=3e3, room=600),
+            "knows": statistics(6e4, a=600, b=3e3),
             "name": statistics(1e4, b=1e4),
             "label": statistics(1e3, room=1e3),
         }

@@ -90,10 +90,48 @@ def test_a_key_that_each_row_has_alone_is_found_where_it_lies(
     assert index_class(live, content, key) == "GroupedIndex"
 
 
-def index_class(live: LiveRoom, content: Any, key: int) -> str:
-    """The class of the index by one column."""
-    wanted = live.spark._sc._gateway.new_array(live.jvm.int, 1)
-    wanted[0] = key
+@pytest.mark.parametrize("keys", [(0, 1), (1, 0), (2, 1)])
+@pytest.mark.parametrize("counted", [False, True])
+def test_keys_of_two_columns_have_a_table_for_each_value_of_one(
+    live: LiveRoom, keys: tuple[int, int], counted: bool
+) -> None:
+    """Column 1 has 300 values with some 250 rows each, but for one with many; in the others few are the same."""
+    rng = random.Random(f"{keys} {counted}")
+    values = EXTREMES + [rng.randrange(1, 2**60) for _ in range(300)]
+    ids = EXTREMES + [rng.randrange(1, 2**60) for _ in range(40_000)]
+    rows: Counter[Row] = Counter()
+    for number in range(80_000):
+        value = values[3] if number % 9 == 0 else rng.choice(values)
+        rows[rng.choice(ids), value, rng.choice(ids)] += rng.choice([1, 1, 3]) if counted else 1
+    # The same pair in several rows, in both orders of columns.
+    for third in ids[:40]:
+        rows[ids[50], values[5], third] += 1
+        rows[third, values[5], ids[50]] += 1
+    sample = [*rng.choices(sorted(rows), k=60), (ids[50], values[5], ids[50])]
+    there = [tuple(row[k] for k in keys) for row in sample]
+    absent = [(rng.choice(ids), rng.choice(ids)) for _ in range(60)]
+    absent += [(first, values[0]) for first in ids[:20]] + [
+        (values[0], first) for first in ids[:20]
+    ]
+    probes = there + absent + [(0, 0), (0, values[1]), (values[1], 0)]
+    if counted:
+        content = live.counted("rows", [(*row, count) for row, count in rows.items()], 3)
+    else:
+        content = live.static("rows", rows.elements(), 3)
+    found = look_up(live, content, keys, probes)
+    assert found == expected(rows, keys, probes)
+    assert len(found) > 60
+    assert index_class(live, content, *keys) == "PartitionedIndex"
+    few = live.static("few", list(rows.elements())[:1000], 3)
+    look_up(live, few, keys, probes)
+    assert index_class(live, few, *keys) == "GroupedIndex", "few rows are in the caches anyway"
+
+
+def index_class(live: LiveRoom, content: Any, *keys: int) -> str:
+    """The class of the index by some columns."""
+    wanted = live.spark._sc._gateway.new_array(live.jvm.int, len(keys))
+    for place, key in enumerate(keys):
+        wanted[place] = key
     return str(content.indexOn(wanted).getClass().getSimpleName())
 
 
