@@ -20,6 +20,10 @@ final class MergedContent(name: String, static: StaticContent, bag: Boolean) ext
 
   def leave(window: StreamWindow): Unit = window.dropFeed(table)
 
+  /** What the windows add to the static data, and these: no row is in both, unless rows are kept as often as they come. */
+  def windowRows: WindowContent = windows
+  def staticRows: StaticContent = static
+
   override def live: Boolean = true
   override def rowCount: Long = static.rowCount + windows.rowCount
 

@@ -27,7 +27,7 @@ from sparkext.r2r.cluster_binds import bind, read_variables
 from sparkext.r2r.cluster_graph import ClusterGraph
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
-from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, WindowLeaf
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, MergedLeaf, WindowLeaf
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.row_orders import RowOrders
@@ -42,13 +42,15 @@ if TYPE_CHECKING:
 class ClusterSearch:
     """What the order of a cluster was searched in: `leaves` are its relations by name.
 
-    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
+    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there;
+    `static_parts` is what is known of the static data of the relations that merge windows with them.
     """
 
     graph: QueryGraph
     catalogue: Catalogue
     leaves: Mapping[str, Leaf]
     priced: Mapping[str, Expression] = field(default_factory=dict)
+    static_parts: Mapping[str, RelationStatistics] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -199,10 +201,13 @@ class ClusterPlanner:
         for name, condition in priced.items():
             if (known := compiler.learned(len(compiler.choices), condition)) is not None:
                 catalogue.set_filter(name, known)
-        label, search = (
-            " , ".join(self._leaves),
-            ClusterSearch(graph, catalogue, self._leaves, priced),
-        )
+        static_parts = {
+            name: compiler.estimates.static_part(leaf)
+            for name, leaf in self._leaves.items()
+            if isinstance(leaf, MergedLeaf)
+        }
+        label = " , ".join(self._leaves)
+        search = ClusterSearch(graph, catalogue, self._leaves, priced, static_parts)
         chosen: OptimizedPlan | None = None
         if (given := compiler.given_order()) is not None:
             applied = {name for node in walk(given) for name in node.filters}

@@ -109,6 +109,10 @@ class LeafEstimates:
                 }
                 return RelationStatistics(rows, columns)
 
+    def static_part(self, leaf: MergedLeaf) -> RelationStatistics:
+        """Statistics of what the static data have of a pattern that windows are merged into."""
+        return self._table(leaf.static_part)
+
     def _table(self, leaf: StaticLeaf) -> RelationStatistics:
         if not self._heuristics.counted:
             return heuristic_statistics(leaf, self._heuristics.h1, self._heuristics.h2)
@@ -116,7 +120,7 @@ class LeafEstimates:
 
     def _merged(self, leaf: MergedLeaf) -> RelationStatistics:
         """Those of the static part, and of windows that are taken to be as they are before they hold anything."""
-        static = self._table(leaf.static_part)
+        static = self.static_part(leaf)
         widths = [self._widths.get(window.value) for window in leaf.graph.windows]
         live = sum(guessed_window_rows(width) for width in widths)
         columns = {

@@ -15,7 +15,7 @@ from adaptive import (
 )
 from sparkext.language.algebra import TriplePattern, Variable
 from sparkext.r2r.cluster_plans import ClusterSearch
-from sparkext.r2r.leaves import DefaultGraph, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves import DefaultGraph, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
 from static_data.terms import Iri
 
@@ -58,3 +58,65 @@ def test_a_pair_that_is_read_while_it_is_added_is_told() -> None:
     [(statistics, matches)] = found
     assert statistics["window"].rows == 10.0
     assert matches == {("window", "static"): 7.0}
+
+
+def test_of_windows_merged_with_static_data_both_parts_count() -> None:
+    """40 static rows of one pattern and 100 of the other, which have 80 in common as far as is known."""
+    merged = DefaultGraph((Iri("http://e/w"),))
+    leaves = {
+        "at": MergedLeaf(merged, TriplePattern(A, Iri("http://e/at"), ROOM)),
+        "in": MergedLeaf(merged, TriplePattern(B, Iri("http://e/in"), ROOM)),
+    }
+    top = ((7, 30),)
+    static = {
+        "at": RelationStatistics(
+            40.0, {"a": ColumnStatistics(40.0), "room": ColumnStatistics(20.0, top)}
+        ),
+        "in": RelationStatistics(
+            100.0, {"b": ColumnStatistics(100.0), "room": ColumnStatistics(50.0)}
+        ),
+    }
+    guessed = {
+        name: RelationStatistics(known.rows + 1000.0, known.columns)
+        for name, known in static.items()
+    }
+    graph = QueryGraph(
+        tuple(
+            Relation(name, tuple(v.name for v in leaf.variables), RelationKind.DERIVED)
+            for name, leaf in leaves.items()
+        )
+    )
+    search = ClusterSearch(graph, Catalogue(guessed), leaves, {}, static)
+    told: list[tuple[str, object]] = []
+
+    def content(leaf: object) -> Any:
+        name = next(name for name, known in leaves.items() if known is leaf)
+        indexed = SimpleNamespace(makeIndexOn=lambda columns: told.append((f"{name} by", columns)))
+        return SimpleNamespace(windowRows=lambda: f"{name} live", staticRows=lambda: indexed)
+
+    measures = SimpleNamespace(
+        addWindow=lambda rows, groups: told.append((rows, groups)),
+        addWindows=lambda *sides: told.append(("windows", sides)),
+        addStatic=lambda *sides: told.append(("static", (sides[0], sides[1], sides[3]))),
+    )
+    watch = ClusterWatch(search, WatchedContents(content, lambda leaf: None), measures)
+    watch.watch_static()
+    assert watch.worthwhile
+    assert told == [
+        ("at live", "1"),
+        ("in live", "1"),
+        ("windows", ("at live", "1", "in live", "1")),
+        ("in by", "1"),
+        ("static", ("at live", "1", "1")),
+        ("at by", "1"),
+        ("static", ("in live", "1", "1")),
+    ]
+    windows = [10.0, 20.0, 5.0, 200.0, 400.0, 30.0]  # rows, changed ones, different rooms of each
+    statistics, matches = watch.read([*windows, 60.0, 3.0, -1.0])
+    assert matches == {}, "one part has not been measured"
+    assert (statistics["at"].rows, statistics["in"].rows) == (50.0, 300.0)
+    assert statistics["at"].columns["room"] == ColumnStatistics(25.0, top)
+    assert statistics["in"].columns["room"] == ColumnStatistics(80.0)
+    _, matches = watch.read([*windows, 60.0, 3.0, 7.0])
+    (rows,) = matches.values()
+    assert rows > 60.0 + 3.0 + 7.0, "and what the static data have in common"
