@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SECTORS, SECONDS, DEFAULT_SEED = 1000, 60, 2021
+SECTORS, SECONDS, DEFAULT_SEED = 1000, 300, 2021
 
 
 @dataclass(frozen=True)

@@ -20,21 +20,19 @@ private[cqels] final class CallPrices(fixed: Int) {
   def of(code: Long, function: => String, said: Double): CallPrice =
     known.computeIfAbsent(code, (_: java.lang.Long) => new CallPrice(function, CallCode.families(code), said, this, fixed))
 
-  /** A new evaluation begins; in one of several it is found out what looking up would spare where it is not done. */
-  def begin(evaluation: Long): Unit = known.values.forEach(_.decide(evaluation % CallPrices.ProbedOneIn == 0))
+  /** A new evaluation begins. */
+  def begin(): Unit = known.values.forEach(_.begin())
 
   /** All prices as a JSON array. */
   def json: String = known.values.asScala.map(_.json).mkString("[", ",", "]")
-}
-
-private[cqels] object CallPrices {
-  final val ProbedOneIn = 8
 }
 
 /** What calls of one function cost whose arguments are of certain families, and how they are made. */
 private[cqels] final class CallPrice(function: String, families: Seq[String], said: Double, prices: CallPrices, fixed: Int) {
   private val sampled = new SampledNanos(said, untilSettled = false)
   private var made = 0L
+  private var madeBefore = 0L
+  private var evaluations = 0
   private var asked = 0.0
   private var found = 0.0
 
@@ -63,6 +61,20 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
 
   private def calls: Long = synchronized(made)
 
+  /** A new evaluation begins; in one of eight of those that make such calls it is found out what looking up would spare, if
+   *  that is not done.
+   *
+   *  Multiples of the golden ratio say in which: with every eighth, one of eight queries that take turns would be asked
+   *  always, and the others never.
+   */
+  def begin(): Unit = {
+    synchronized {
+      if (made > madeBefore) evaluations += 1
+      madeBefore = made
+    }
+    decide((evaluations * 0x9E3779B9) >>> 29 == CallPrice.ProbedPart)
+  }
+
   /** Decides how calls are made from now on: whichever costs less, all told.
    *
    *  What is dear next to a look-up is always looked up: then a call with the same arguments is made once.
@@ -88,6 +100,8 @@ private[cqels] object CallPrice {
   final val Computed = 0
   final val Probed = 1
   final val LookedUp = 2
+
+  private final val ProbedPart = 6 // of eight: not the first evaluations
 
   // A look-up that spares nothing may make a dear call dearer by this share.
   final val Dear = 0.02

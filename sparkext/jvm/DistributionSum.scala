@@ -17,23 +17,27 @@ final case class DistributionSum(first: Distribution, second: Distribution, sign
   /** How many sums are in one another. */
   private[cqels] val levels: Int = 1 + math.max(DistributionSum.levels(first), DistributionSum.levels(second))
 
-  private[cqels] override val numbers: Long = first.numbers + second.numbers
+  // What is made of sums keeps tables of them, once it is asked for a probability.
+  private[cqels] override val numbers: Long = first.numbers + second.numbers + (if (levels > 1) TabulatedSum.UsualNumbers else 0)
 
-  override lazy val breaks: Array[Double] = {
-    // Ends and kinks are where cuts matter most; a handful will do for sums of sums.
-    val all = for (a <- thinned(first.breaks, 100); b <- thinned(second.breaks, 100)) yield a + sign * b
-    thinned(all.sorted, 25)
+  override lazy val breaks: Array[Double] = thinned(kinks(100), 25) // a handful will do for integrals
+
+  /** Ends and kinks, where cuts matter most, of so many of either part. */
+  private[cqels] def kinks(most: Int): Array[Double] = {
+    val all = for (a <- thinned(first.breaks, most); b <- thinned(second.breaks, most)) yield a + sign * b
+    java.util.Arrays.sort(all)
+    all
   }
   private[cqels] override lazy val steps: Array[Double] =
     if (ragged(first) || ragged(second)) breaks.map(cdf) else Distribution.Smooth
 
   @transient private[cqels] lazy val tabulated = new TabulatedSum(this)
 
-  /** How many pieces of the tables that it is computed from are not within their aim. */
-  private[cqels] def unfinished: Int = Seq(first, second).map(quick).map {
-    case table: TabulatedSum => table.unfinished
-    case sum: DistributionSum => sum.unfinished
-    case _ => 0
+  /** By how much the tables that it is computed from may be off, as there would have been too many pieces; 0 within their aim. */
+  private[cqels] def off: Double = Seq(first, second).map(quick).map {
+    case table: TabulatedSum => table.off
+    case sum: DistributionSum => sum.off
+    case _ => 0.0
   }.sum
 
   // Where both parts are far from 0, compared with their width, they are added as if they were there. Two origins may
@@ -220,7 +224,7 @@ object DistributionSum {
     case _ => false
   }
 
-  private def thinned(values: Array[Double], count: Int): Array[Double] =
+  private[cqels] def thinned(values: Array[Double], count: Int): Array[Double] =
     if (values.length <= count) values
     else Array.tabulate(count)(i => values((i.toLong * (values.length - 1) / (count - 1)).toInt))
 
@@ -256,6 +260,7 @@ object DistributionSum {
     case (DistributionSum(rest, points: PointDistribution, sign), _) => sum(difference(rest, y), if (sign > 0) points else points.minus)
     case (_, DistributionSum(rest, points: PointDistribution, sign)) => sum(difference(x, rest), if (sign > 0) points.minus else points)
     case (DistributionSum(points: PointDistribution, rest, _), _) => make(points, sum(rest, y), -1)
+    case (Stepped(rest, steps, sign), _) => make(difference(rest, y), steps, sign)
     case _ => make(x, y, -1)
   }
 
@@ -274,8 +279,7 @@ object DistributionSum {
       case sum: DistributionSum if sum.isMoved || sum.lookUps > 0 => true
       case _ =>
         val places = d.places
-        val most = LeastShare * d.grain
-        !finite(places, by) || places.forall(place => math.abs(Distribution.rounding(place, by)) <= most)
+        !finite(places, by) || places.forall(told(d, _, by))
     }
     if (dense) roughly(d, by) else DistributionSum(d, new PointDistribution(by), 1)
   }
@@ -297,7 +301,7 @@ object DistributionSum {
   private def finite(places: Array[Double], by: Double): Boolean = places.forall(place => Distribution.finite(place + by))
 
   private def sum(x: Distribution, y: Distribution): Distribution = (x, y) match {
-    case (Normal(m, v), Normal(n, w)) => Normal(m + n, v + w)
+    case (Normal(m, v), Normal(n, w)) => closed(m, n)(Normal(_, v + w))
     case (a: PointDistribution, b) if a.values.length == 1 => shifted(b, a.values(0))
     case (a, b: PointDistribution) if b.values.length == 1 => shifted(a, b.values(0))
     case (a: PointDistribution, b: PointDistribution) =>
@@ -310,13 +314,49 @@ object DistributionSum {
       if (together != null) make(together, rest, -1) else make(x, b, 1)
     case (DistributionSum(points: PointDistribution, rest, _), b) => sum(difference(b, rest), points)
     case (_, DistributionSum(_: PointDistribution, _, _)) => sum(y, x)
-    case (a: Uniform, b: Uniform) if a.upper - a.lower == b.upper - b.lower =>
-      Triangular(a.lower + b.lower, a.upper + b.upper, a.lower + b.upper)
-    case (a: Gamma, b: Gamma) if a.scale == b.scale => Gamma(a.shape + b.shape, a.scale, a.location + b.location)
-    case (Exponential(r, l), Exponential(s, k)) if r == s => Gamma(2, 1 / r, l + k)
-    case (a: Gamma, Exponential(r, l)) if a.scale * r == 1 => Gamma(a.shape + 1, a.scale, a.location + l)
-    case (a: Exponential, b: Gamma) => sum(b, a) match { case sum: DistributionSum => make(a, b, 1); case family => family }
+    case (a: Uniform, b: Uniform) if a.upper - a.lower == b.upper - b.lower => triangular(a, b)
+    case (a: Gamma, b: Gamma) if a.scale == b.scale => closed(a.location, b.location)(Gamma(a.shape + b.shape, a.scale, _))
+    case (Exponential(r, l), Exponential(s, k)) if r == s => closed(l, k)(Gamma(2, 1 / r, _))
+    case (a: Gamma, Exponential(r, l)) if a.scale * r == 1 => closed(a.location, l)(Gamma(a.shape + 1, a.scale, _))
+    case (a: Exponential, b: Gamma) if b.scale * a.rate == 1 => sum(b, a)
+    case (Stepped(rest, steps, sign), b) if !hasSteps(b) => make(sum(rest, b), steps, sign)
+    case (DistributionSum(steps: Histogram, rest, _), b) if !hasSteps(b) => make(difference(b, rest), steps, 1)
+    case (a, DistributionSum(_, _: Histogram, _) | DistributionSum(_: Histogram, _, _)) if !hasSteps(a) => sum(y, x)
     case _ => make(x, y, 1)
+  }
+
+  private def hasSteps(d: Distribution): Boolean = d.isInstanceOf[Histogram] || d.isInstanceOf[PointDistribution]
+
+  /** A sum with a histogram, apart: that comes after what is spread evenly enough for tables, too, but before points. */
+  private object Stepped {
+    def unapply(d: Distribution): Option[(Distribution, Histogram, Int)] = d match {
+      case DistributionSum(rest, steps: Histogram, sign) => Some((rest, steps, sign))
+      case DistributionSum(steps: Histogram, rest, 1) => Some((rest, steps, 1))
+      case _ => None
+    }
+  }
+
+  /** The closed form that lies at a + b; about the smaller of them, and moved by the other, where numbers are too coarse
+   *  for it there: N(1.6e9, v) + N(1e-7, v) is no N(1.6e9, 2 v).
+   */
+  private def closed(a: Double, b: Double)(at: Double => Distribution): Distribution = {
+    val there = at(a + b)
+    if (told(there, a, b)) there else if (math.abs(a) < math.abs(b)) shifted(at(a), b) else shifted(at(b), a)
+  }
+
+  private def triangular(a: Uniform, b: Uniform): Distribution = {
+    val there = Triangular(a.lower + b.lower, a.upper + b.upper, a.lower + b.upper)
+    val width = a.upper - a.lower
+    val (near, far) = if (math.abs(a.lower) < math.abs(b.lower)) (a, b) else (b, a)
+    if (told(there, a.lower, b.lower) && told(there, a.upper, b.upper) && told(there, a.lower, b.upper)) there
+    else if (told(there, near.upper, width)) shifted(Triangular(near.lower, near.upper + width, near.upper), far.lower)
+    else make(a, b, 1)
+  }
+
+  /** Whether a + b, as a number, is where a distribution lies: what it is off by makes no difference to probabilities. */
+  private def told(d: Distribution, a: Double, b: Double): Boolean = {
+    val rest = math.abs(Distribution.rounding(a, b))
+    rest == 0 || rest.isNaN || rest <= LeastShare * d.grain // NaN: beyond the range of numbers
   }
 
   // Points are put together, and come last: what is spread evenly enough for tables is added before.

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.cqels
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 /** A sum whose cdf is kept as polynomials, for sums of sums: without it, each level would be an integral inside an integral.
@@ -25,18 +26,13 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   override def literal: String = sum.literal
   private[cqels] override def family: Int = sum.family
 
-  private var missed = 0
-
   // Each piece's lower end, and the values of the cdf at its points; `ends` has the last piece's upper end, too.
-  private val (ends, values): (Array[Double], Array[Array[Double]]) = {
+  private val (ends, values, missedBy): (Array[Double], Array[Array[Double]], Double) = {
     val from = math.max(-Double.MaxValue / 4, sum.least(Tail))
     val to = math.min(Double.MaxValue / 4, sum.most(Tail))
-    val starts = new ArrayBuffer[Double]()
-    val tables = new ArrayBuffer[Array[Double]]()
     val (low, high) = (sum.least(0.1), sum.most(0.1))
     val centre = low + (high - low) / 2
     val body = if (high > low) high - low else to - from
-    var left = MostPieces
 
     def middle(a: Double, b: Double): Double = {
       val (near, far) = (a - centre, b - centre)
@@ -48,33 +44,39 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
     def narrow(a: Double, b: Double): Boolean =
       b - a <= math.max(Narrowest * body, 16 * math.max(math.ulp(a), math.ulp(b)))
 
-    def tabulate(a: Double, b: Double): Unit = {
+    def piece(a: Double, b: Double): Piece = {
       val table = Array.tabulate(Points)(i => sum.cdf(point(a, b, i)))
-      val close = Checks.forall { c => val x = a + (b - a) * c; math.abs(at(table, a, b, x) - sum.cdf(x)) <= Aim }
-      val flat = table(Points - 1) - table(0) <= Aim
-      val settled = close || flat || narrow(a, b)
-      if (settled || left <= 0) {
-        if (!settled) missed += 1
-        starts += a
-        tables += table
-      }
-      else {
-        left -= 1
-        val cut = middle(a, b)
-        tabulate(a, cut)
-        tabulate(cut, b)
-      }
+      val settled = table(Points - 1) - table(0) <= Aim || narrow(a, b)
+      val error = if (settled) 0.0 else Checks.map { c => val x = a + (b - a) * c; math.abs(at(table, a, b, x) - sum.cdf(x)) }.max
+      new Piece(a, b, table, error)
     }
 
     val long = to - from > LongTails * body
     val levels = if (long) Levels.flatMap(p => Seq(sum.least(p), sum.most(p))) else Array.empty[Double]
-    val cuts = from +: (sum.breaks ++ levels).filter(b => b > from && b < to).sorted.distinct :+ to
-    for (i <- 0 until cuts.length - 1) tabulate(cuts(i), cuts(i + 1))
-    ((starts += to).toArray, tables.toArray)
+    val kinks = DistributionSum.thinned(sum.kinks(MostKinks), MostKinks)
+    val cuts = from +: (kinks ++ levels).filter(b => b > from && b < to).sorted.distinct :+ to
+    val done = new ArrayBuffer[Piece]()
+    // The worst piece is cut first: where there are too many, all are about as good in the end.
+    val waiting = mutable.PriorityQueue.empty[Piece](Ordering.by[Piece, Double](_.error)(Ordering.Double.TotalOrdering))
+    def add(a: Double, b: Double): Unit = { val made = piece(a, b); if (made.error <= Aim) done += made else waiting += made }
+    for (i <- 0 until cuts.length - 1) add(cuts(i), cuts(i + 1))
+    var left = MostCuts
+    while (waiting.nonEmpty && left > 0) {
+      val worst = waiting.dequeue()
+      val cut = middle(worst.from, worst.to)
+      add(worst.from, cut)
+      add(cut, worst.to)
+      left -= 1
+    }
+    val missedBy = if (waiting.isEmpty) 0.0 else waiting.head.error
+    val all = (done ++ waiting).sortBy(_.from)
+    ((all.map(_.from) += to).toArray, all.map(_.table).toArray, missedBy)
   }
 
-  /** How many pieces are not within the aim, of this table and those that it is made of, as there were too many. */
-  private[cqels] val unfinished: Int = missed + sum.unfinished
+  /** By how much it was seen to be off, and the tables that it is made of, as there would have been too many pieces; 0 within
+   *  the aim.
+   */
+  private[cqels] val off: Double = missedBy + sum.off
 
   override def cdf(x: Double): Double =
     if (x <= ends(0)) 0.0
@@ -99,15 +101,24 @@ final class TabulatedSum(sum: DistributionSum) extends Distribution {
   }
 }
 
-private object TabulatedSum {
+private[cqels] object TabulatedSum {
+  /** What a table holds, in numbers: some tens of pieces. The largest hold twenty times as many. */
+  final val UsualNumbers = 1024L
+
   private final val Tail = 1e-12
   private final val Aim = 1e-10
-  private final val MostPieces = 500
+  private final val MostCuts = 500
+  // Kinks of either part, and of the sum, where pieces begin.
+  private final val MostKinks = 500
   private final val Narrowest = 1e-12 // of the body
   private final val LongTails = 100.0 // bodies
   private final val LongRatio = 16.0
   private val Levels = Array(1e-9, 1e-6, 1e-3, 0.1)
   private final val Points = 17
+
+  /** A polynomial's points, and by how much it was seen to be off between them. */
+  private final class Piece(val from: Double, val to: Double, val table: Array[Double], val error: Double)
+
   // Chebyshev points of the second kind on (-1, 1), rising, and where a polynomial through them is tried.
   private val Nodes = Array.tabulate(Points)(i => -math.cos(math.Pi * i / (Points - 1)))
   private val Checks = Array(0.02, 0.27, 0.45, 0.62, 0.91)

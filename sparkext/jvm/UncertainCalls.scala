@@ -42,7 +42,7 @@ final class UncertainCalls(private[cqels] val room: Long) {
     read.clear()
     results.begin(lasting)
     epoch += 1
-    prices.begin(epoch)
+    prices.begin()
   }
 
   /** As an evaluation, with results of its own: none at first, and those that are kept stay as they are. */

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,6 +117,65 @@ def test_many_narrow_steps_in_a_longer_sum(jvm: Jvm) -> None:
     assert twice.cdf(500.5) == pytest.approx(below, abs=1e-7)
 
 
+def stepped(rng: random.Random, bins: int) -> tuple[str, list[float], list[float]]:
+    """A histogram over (0, bins) with its edges and masses."""
+    masses = [rng.randrange(1, 9) for _ in range(bins)]
+    cells = [x for k, mass in enumerate(masses, 1) for x in (mass, k)]
+    total = sum(masses)
+    return literal("H", 0, *cells), [float(k) for k in range(bins + 1)], [m / total for m in masses]
+
+
+def spread_below(x: float, widths: list[float]) -> float:
+    """P(U(0, w1) + U(0, w2) + ... <= x), as a sum over the corners of a box (Hall and Irwin)."""
+    if x <= 0 or x >= sum(widths):
+        return float(x > 0)
+    total, n = 0.0, len(widths)
+    for corner in itertools.product((0, 1), repeat=n):
+        left = x - sum(w for w, here in zip(widths, corner, strict=True) if here)
+        total += (-1) ** sum(corner) * max(0.0, left) ** n
+    return total / math.factorial(n) / math.prod(widths)
+
+
+@pytest.mark.parametrize(("bins", "narrow"), [(20, 0.001), (200, 0.001), (200, 0.3)])
+def test_histograms_of_many_bins_in_longer_sums(jvm: Jvm, bins: int, narrow: float) -> None:
+    """They come last, before points: no table has a piece for each of their edges."""
+    text, edges, masses = stepped(random.Random(bins), bins)
+    add = jvm.sums.add
+    histogram, first, second = jvm.parse(text), jvm.parse(f"U(0, {narrow})"), jvm.parse("U(0, 0.5)")
+    for made in (
+        add(add(histogram, first), second),
+        add(first, add(second, histogram)),
+        add(add(first, second), histogram),
+    ):
+        for read in (made, jvm.parse(made.literal())):
+            for x in (0.3, 1.0, 7.0005, bins / 2 + 0.25, bins - 0.01, bins + 0.2):
+                wanted = sum(
+                    mass * spread_below(x - edge, [narrow, 0.5, 1.0])
+                    for edge, mass in zip(edges, masses, strict=False)
+                )
+                assert read.cdf(x) == pytest.approx(wanted, abs=1e-7), x
+            assert read.off() == 0
+    minus = jvm.sums.subtract(add(histogram, first), jvm.parse("Exp(2)"))
+    assert minus.literal().startswith("Sum(Difference(U"), (
+        "also where what is subtracted has no negative"
+    )
+
+
+def test_two_histograms_of_many_bins_in_a_longer_sum(jvm: Jvm) -> None:
+    """The table of one of them is as near as 500 cuts of its worst pieces bring it."""
+    bins = 40
+    one, edges, masses = stepped(random.Random(1), bins)
+    other, more, others = stepped(random.Random(2), bins)
+    made = jvm.sums.add(jvm.sums.add(jvm.parse(one), jvm.parse(other)), jvm.parse("U(0, 0.5)"))
+    for x in (0.7, 10.25, 40.0, 41.5, 79.9):
+        wanted = sum(
+            mass * probability * spread_below(x - a - b, [0.5, 1.0, 1.0])
+            for a, mass in zip(edges, masses, strict=False)
+            for b, probability in zip(more, others, strict=False)
+        )
+        assert made.cdf(x) == pytest.approx(wanted, abs=1e-7), x
+
+
 def test_narrow_steps_in_differences(jvm: Jvm) -> None:
     """Points come last there, too: no table has a piece for each of the steps."""
     add, subtract = jvm.sums.add, jvm.sums.subtract
@@ -131,7 +192,7 @@ def test_narrow_steps_in_differences(jvm: Jvm) -> None:
     ):
         for read in (made, jvm.parse(made.literal())):
             assert read.cdf(x) == pytest.approx(expected / 1000, abs=1e-8)
-            assert read.unfinished() == 0
+            assert read.off() == 0
 
 
 def test_points_of_points_in_a_difference(jvm: Jvm) -> None:

@@ -113,6 +113,42 @@ def test_moving_far_keeps_every_digit(jvm: Jvm, narrow: str) -> None:
         assert jvm.probabilities.between(moved, low, far) == pytest.approx(between, abs=1e-7), other
 
 
+FAR = 1e10
+STEP = 2.0**-19  # how far numbers are apart there
+# Of one far away, what it is beside 0; and what is added to it.
+FAR_PAIRS = (
+    (f"N({FAR}, 1e-12)", "N(0, 1e-12)", "N(1e-7, 1e-12)"),
+    (
+        f"U({FAR}, {FAR + 4 * STEP!r})",
+        f"U(0, {4 * STEP!r})",
+        f"U({STEP / 32!r}, {4.03125 * STEP!r})",
+    ),
+    (f"G(2, 1e-6, {FAR})", "G(2, 1e-6)", "G(3, 1e-6, 1e-7)"),
+    (f"G(2, 1e-6, {FAR})", "G(2, 1e-6)", "Exp(1e6, 1e-7)"),
+    (f"Exp(1e6, {FAR})", "Exp(1e6)", "G(3, 1e-6, 1e-7)"),
+    (f"Exp(1e6, {FAR})", "Exp(1e6)", "Exp(1e6, 1e-7)"),
+)
+
+
+@pytest.mark.parametrize(("far", "near", "other"), FAR_PAIRS)
+def test_closed_forms_keep_the_digits_of_the_smaller_part(
+    jvm: Jvm, far: str, near: str, other: str
+) -> None:
+    """N(1e10, v) + N(1e-7, w) is no N(1e10, v + w): half of the sum lies above 1e10 + 1e-7."""
+    expected = jvm.sums.add(jvm.parse(near), jvm.parse(other))
+    assert not expected.literal().startswith(("Sum", "Difference")), "it has a closed form"
+    for x, y in ((far, other), (other, far)):
+        made = jvm.sums.add(jvm.parse(x), jvm.parse(y))
+        for read in (made, jvm.parse(made.literal())):
+            for k in range(-3, 9):
+                wanted = expected.cdf(k * STEP)
+                assert read.cdf(FAR + k * STEP) == pytest.approx(wanted, abs=1e-8), (x, y, k)
+        back = jvm.sums.subtract(made, jvm.parse(f"C({FAR})"))
+        assert back.cdf(3e-6) == pytest.approx(expected.cdf(3e-6), abs=1e-8)
+    twice = jvm.sums.add(jvm.sums.add(jvm.parse(far), jvm.parse(far)), jvm.parse(other))
+    assert twice.quantile(0.5) == pytest.approx(2 * FAR, abs=1e-4)
+
+
 def test_what_stays_in_its_family_when_it_is_moved(jvm: Jvm) -> None:
     for text, by, expected in (
         ("N(0, 1e-6)", 1.6e9, "N(1600000000, 1.0E-6)"),
