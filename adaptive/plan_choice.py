@@ -62,6 +62,12 @@ class PlanChoice:
         """An evaluation passes without news: what was best before it is best still."""
         self._regimes.seen(same=True)
 
+    def passed(self, now: float, seconds: float) -> None:
+        """An evaluation without news has ended, and took so long; that is not compared with what other plans take."""
+        self._preparing_costs.observed(now)
+        self._preparing_costs.executed(now, seconds)
+        self.unchanged()
+
     def executed(self, now: float, seconds: float) -> None:
         """An evaluation has ended, and took so long."""
         self._preparing_costs.executed(now, seconds)

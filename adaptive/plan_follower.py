@@ -209,6 +209,14 @@ class PlanFollower:
         """An evaluation passes without news of the statistics: what was best before it is best still."""
         self._choice.unchanged()
 
+    def passed(self, seconds: float) -> None:
+        """An evaluation has passed that was neither observed nor counted, and took so many seconds.
+
+        For those who call `observe` now and then only: savings last for evaluations, and they say how many there are.
+        """
+        self._choice.passed(self._clock(), seconds)
+        self.evaluation_seconds += seconds
+
     @property
     def improvable(self) -> bool:
         """Whether some plan, prepared or not, is cheaper than the running one by more than the margin.

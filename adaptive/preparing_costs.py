@@ -39,7 +39,9 @@ class PreparingCosts:
         self._observed_at = now
 
     def executed(self, now: float, seconds: float) -> None:
-        """An evaluation took so long."""
+        """An evaluation took so long; 0 where nobody has measured it."""
+        if seconds <= 0.0:
+            return
         if self._executed_at is not None and now > self._executed_at:
             self._busy = _mean(self._busy, min(1.0, seconds / (now - self._executed_at)))
         self._executed_at = now

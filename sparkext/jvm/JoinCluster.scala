@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike}
@@ -170,13 +171,14 @@ object JoinCluster {
 private[cqels] final case class LeafFacts(kind: String, rows: Double, distinct: Expression => Double)
 
 private[cqels] object LeafFacts {
-  // What a condition that was never measured keeps of the rows, as for range filters in `adaptive`.
+  // What a condition that cannot be asked keeps of the rows, as for range filters in `adaptive`; and of how many rows it is asked.
   private final val Kept = 1.0 / 3
+  private final val Asked = 512
 
   def of(leaf: LogicalPlan): LeafFacts = rowsBelow(leaf) match {
     case Some((relation, names, conditions)) =>
       val content = relation.content
-      val share = math.pow(Kept, conditions)
+      val share = kept(relation, conditions)
       def distinct(e: Expression): Double = {
         val bound = e.transform { case a: AttributeReference => names.getOrElse(a.exprId, a) }
         content.distinct(BindReferences.bindReference(bound, relation.output))
@@ -194,14 +196,40 @@ private[cqels] object LeafFacts {
       LeafFacts("derived", math.max(1.0, math.min(rows, 1e15)), _ => math.max(1.0, math.min(rows, 1e15)))
   }
 
-  /** The relation under filters and projections of its columns, its attributes by the names above, and how many conditions. */
-  private def rowsBelow(plan: LogicalPlan): Option[(RowRelationLeaf, Map[ExprId, Attribute], Int)] = plan match {
-    case r: RowRelationLeaf => Some((r, r.output.map(a => a.exprId -> a).toMap, 0))
+  /** The share of a relation's rows that pass conditions: of some of them, one from each of as many equal parts. */
+  private def kept(relation: RowRelationLeaf, conditions: Seq[Expression]): Double = {
+    val content = relation.content
+    val guess = math.pow(Kept, conditions.map(counted).sum)
+    val rows = math.min(content.rowCount, Int.MaxValue.toLong).toInt
+    if (guess == 1.0 || rows == 0) guess
+    else try {
+      val passes = Predicate.createInterpreted(BindReferences.bindReference(conditions.reduce(And), relation.output))
+      val parts = math.min(rows, Asked)
+      var (asked, passed) = (0, 0)
+      for (part <- 0 until parts) {
+        // At equal steps, what every tenth row has would be found everywhere or nowhere.
+        val (from, until) = ((rows.toLong * part / parts).toInt, (rows.toLong * (part + 1) / parts).toInt)
+        val row = from + java.lang.Integer.remainderUnsigned(part * 0x9E3779B1, until - from)
+        val found = content.scan(row, rows)
+        if (found.hasNext) {
+          asked += 1
+          if (passes.eval(found.next())) passed += 1
+        }
+      }
+      if (asked == 0) guess else math.max(passed, 0.5) / asked
+    } catch { case NonFatal(_) => guess } // a subquery, or a value that the condition fails on
+  }
+
+  /** The relation under filters and projections of its columns, its attributes by the names above, and the conditions over it. */
+  private def rowsBelow(plan: LogicalPlan): Option[(RowRelationLeaf, Map[ExprId, Attribute], Seq[Expression])] = plan match {
+    case r: RowRelationLeaf => Some((r, r.output.map(a => a.exprId -> a).toMap, Nil))
     case Filter(condition, child) if condition.deterministic =>
-      rowsBelow(child).map { case (r, names, n) => (r, names, n + counted(condition)) }
+      rowsBelow(child).map { case (r, names, below) =>
+        (r, names, below :+ condition.transform { case a: AttributeReference => names.getOrElse(a.exprId, a) })
+      }
     case Project(list, child) if list.forall { case _: AttributeReference | Alias(_: AttributeReference, _) => true; case _ => false } =>
-      rowsBelow(child).map { case (r, names, n) =>
-        (r, list.map { case a @ Alias(from: AttributeReference, _) => a.exprId -> names(from.exprId); case a => a.exprId -> names(a.exprId) }.toMap, n)
+      rowsBelow(child).map { case (r, names, below) =>
+        (r, list.map { case a @ Alias(from: AttributeReference, _) => a.exprId -> names(from.exprId); case a => a.exprId -> names(a.exprId) }.toMap, below)
       }
     case _ => None
   }

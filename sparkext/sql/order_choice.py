@@ -106,6 +106,11 @@ class OrderChoice:
             _ratio(before, now) > _CHANGE for before, now in zip(self._rows, rows, strict=True)
         )
 
+    def ran(self, seconds: float) -> None:
+        """A run has ended, and took so long."""
+        for follower in self._followers if self._adaptive else ():
+            follower.passed(seconds)
+
     def compare(
         self, rows: Sequence[int], graphs: Sequence[Graph], ready: Callable[[str], bool]
     ) -> Choice | None:

@@ -94,6 +94,7 @@ class PreparedSql:
 
     def _call(self, run: Callable[[str], Any]) -> Any:
         choice, self._ran = self._choice.current, None
+        began = time.perf_counter()
         try:
             result = run(choice.key)
         except Py4JJavaError as error:
@@ -101,6 +102,7 @@ class PreparedSql:
         except PySparkException as error:
             raise RunError(str(error)) from error
         self._ran = choice
+        self._choice.ran(time.perf_counter() - began)
         return result
 
     def _follow(self) -> None:

@@ -343,3 +343,26 @@ def test_a_plan_is_improvable_until_the_best_one_runs():
         run.evaluate(changed)
     assert run.follower.history
     assert not run.follower.improvable
+
+
+def test_savings_last_for_evaluations_though_not_each_is_observed():
+    """Spark SQL's orders are compared now and then; what a better one saves, it saves in each run."""
+
+    def after(passed, preparing):
+        policy = SwitchPolicy(
+            prepare_cost=preparing, switch_cost=0.0, background=1.0, first_regime=1.0
+        )
+        now = itertools.count()
+        follower = PlanFollower(
+            GRAPH, catalogue(), None, WITHOUT, policy, clock=lambda: float(next(now))
+        )
+        follower.observe(content(10, 1e3))
+        first = follower.observe(content(1e3, 10))
+        for _ in range(passed):
+            follower.passed(1.0)
+        return first, follower.observe(content(1e3, 10))
+
+    first, _ = after(0, 1e12)
+    dear = 20 * (first.cost - first.best)
+    assert [decision.kind for decision in after(0, dear)] == ["stay", "stay"]
+    assert [decision.kind for decision in after(40, dear)] == ["stay", "prepare"]
