@@ -129,8 +129,8 @@ class _State:
             taken = self.taken(times)
             if taken is not None:
                 found[plan] = taken
-            elif times.believed is not None:
-                found[plan] = times.believed * cost_of(plan)
+            elif times.believed is not None and (cost := cost_of(plan)) > 0.0:
+                found[plan] = times.believed * cost  # over nothing a plan may cost nothing
         return found
 
 

@@ -72,7 +72,8 @@ def lift_filters(pattern: Node) -> Node:
     A filter inside WINDOW or GRAPH, or the condition of an OPTIONAL there, moves to the nearest group around it that
     binds all its variables; if that is an OPTIONAL with what stands before it, it becomes the OPTIONAL's condition.
     It never leaves a branch of UNION, the right side of MINUS, or a sub-select, and one with EXISTS stays. A BIND
-    moves likewise, but out of no OPTIONAL, and with it the filters that read its variable.
+    moves likewise, but out of no OPTIONAL and not where the outside binds its variable as well, and with it the
+    filters that read its variable.
 
     >>> from sparkext.language.algebra_text import format_algebra
     >>> from sparkext.language.parser import parse_query
@@ -141,7 +142,9 @@ def _lift(node: Node, outside: frozenset[Variable], inside: bool) -> _Lifted:
         case Extend():
             lifted, waiting = _lift(node.input, outside | {node.variable}, inside)
             around = outside | _to_be_bound(waiting)
-            if _leaves(node.expression, lifted, around, inside):
+            # A variable that the outside binds, too, cannot be bound once more there.
+            moves = node.variable not in outside
+            if moves and _leaves(node.expression, lifted, around, inside):
                 return lifted, [*waiting, _Bind(node.variable, node.expression, node.position)]
             return dataclasses.replace(node, input=lifted), waiting
         case Project() | Distinct() | Reduced() | OrderBy() | Slice() | ToMultiset():
@@ -159,7 +162,8 @@ def _left_join(node: LeftJoin, outside: frozenset[Variable], inside: bool) -> _L
     joined = dataclasses.replace(node, left=left, right=right)
     kept: list[Expression] = []
     if node.condition is not None:
-        kept, leaving = _parted(node.condition, joined, outside, inside)
+        around = outside | _to_be_bound(waiting)
+        kept, leaving = _parted(node.condition, joined, around, inside)
         waiting += leaving
     bound = set(joined.variables)
     for part in more:

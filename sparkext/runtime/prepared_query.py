@@ -45,6 +45,9 @@ logger = logging.getLogger(__name__)
 # Seconds between two runs of a rehearsal.
 _PAUSE = 0.001
 
+# Why plans for other static data are others.
+_NEW_DATA = "static data have changed"
+
 # Evaluations and switches of a query that are remembered.
 _REMEMBERED = 10_000
 
@@ -81,6 +84,8 @@ class PreparedQuery:
         except Exception:
             self._patterns.close()
             raise
+        # How the orders were chosen that all plans since have for what does not follow the streams.
+        self._chosen = self._plans.choices
         self._shown_orders = self._plans.shown
         self._plans_told = True
         self._jvm = self._open()
@@ -223,12 +228,12 @@ class PreparedQuery:
         """Have the plans be those for the static data at an instant."""
         while self._versions and self._versions[0][0] <= instant:
             _, plans, merged = self._versions.popleft()
-            self._take_over(plans, merged)
+            self._take_over(plans, merged, instant)
         if self.outdated_at is not None and self.outdated_at <= instant:
             self._leave_versions()
             plans, merged = self._compile_anew()
             self.outdated_at = None
-            self._take_over(plans, merged)
+            self._take_over(plans, merged, instant)
 
     def _compile_anew(self) -> tuple[CompiledPlans, Merged]:
         """Plans for the static data of now, and what the plans before them merge with windows."""
@@ -245,9 +250,9 @@ class PreparedQuery:
             self._patterns.leave_merged(merged)
         self._versions.clear()
 
-    def _take_over(self, plans: CompiledPlans, merged: Merged) -> None:
-        self._past = self.history()[-_REMEMBERED:]
-        self._plans = plans
+    def _take_over(self, plans: CompiledPlans, merged: Merged, instant: int) -> None:
+        self._past = (*self.history(), *self._changed_with_data(plans, instant))[-_REMEMBERED:]
+        self._plans, self._chosen = plans, plans.choices
         self._jvm.replacePlans(plans.jvm)
         self._plans_told, self._shown_orders = True, plans.shown
         self.calls.tell(self._jvm)
@@ -258,6 +263,18 @@ class PreparedQuery:
         if self._engine.settings.enabled:
             self._jvm.clearStatistics()
             self._adaptation = self._follow()
+
+    def _changed_with_data(self, plans: CompiledPlans, instant: int) -> list[Switch]:
+        """The joins that go another way in plans for new static data; costs are those expected when each was chosen."""
+        if not self._timeline:
+            return []
+        time = max(instant, self._timeline[-1].time)
+        both = zip(self._plans.choices, plans.choices, strict=False)
+        return [
+            Switch(time, old.plan, new.plan, old.plan.cost, new.plan.cost, _NEW_DATA)
+            for old, new in both
+            if old.search and new.search and old.plan != new.plan
+        ]
 
     # -- evaluation ---------------------------------------------------------------------------------
 
@@ -387,6 +404,11 @@ class PreparedQuery:
             made: CompiledPlans | DeltaPlans = self.delta or self._plans
             operators = operators_of(made.jvm) if self._executed else []
             choices = list(made.choices)
+            if made is self._plans:
+                # Plans for given orders do not say why what follows no stream is joined as it is.
+                for place, known in enumerate(self._chosen):
+                    if choices[place].plan == known.plan:
+                        choices[place] = replace(choices[place], optimized=known.optimized)
             prepared: tuple[CompiledPlans, ...] = ()
             if self._adaptation is not None:
                 prepared = self._adaptation.orders.prepared

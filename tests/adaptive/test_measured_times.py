@@ -49,6 +49,18 @@ def test_a_new_state_begins_with_how_far_costs_were_off_in_the_one_it_is_like():
     assert times.prices(one, 3, now.__getitem__) == {}, "what was believed only is not handed on"
 
 
+def test_what_costs_nothing_in_a_new_state_is_not_believed_to_take_nothing():
+    times, one, other = MeasuredTimes(), Scan("a"), Scan("b")
+    for plan in (one, other):
+        for _ in range(MEASURED_RUNS):
+            times.note(plan, 0, 100.0)
+    times.note_costs(0, lambda plan: 10.0)
+    times.begin(1, 0)
+    assert times.prices(Scan("c"), 1, lambda plan: 0.0) == {}, "the windows may be empty there"
+    costs = {one: 0.0, other: 20.0}
+    assert times.prices(Scan("c"), 1, costs.__getitem__) == {other: 20.0}
+
+
 def test_times_of_states_and_plans_left_long_ago_are_forgotten():
     times, plans = MeasuredTimes(), [Scan(f"r{number}") for number in range(60)]
     for state in range(40):

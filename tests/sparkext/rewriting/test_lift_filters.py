@@ -51,6 +51,10 @@ LIFTED = {
         "{ ?a :max ?x WINDOW :w { ?a :p ?b OPTIONAL { ?a :q ?c FILTER(?c > ?x) } } }",
         "{ ?a :max ?x WINDOW :w { ?a :p ?b OPTIONAL { ?a :q ?c } } FILTER(?c > ?x) }",
     ),
+    "the condition of an OPTIONAL with the BIND that it reads": (
+        "{ ?a :max ?x WINDOW :w { ?a :p ?b BIND(?b + ?x AS ?y) OPTIONAL { ?a :q ?b FILTER(?b > ?y) } } }",
+        "{ ?a :max ?x WINDOW :w { ?a :p ?b OPTIONAL { ?a :q ?b } } BIND(?b + ?x AS ?y) FILTER(?b > ?y) }",
+    ),
     "to the name of the graph": (
         "{ GRAPH ?g { ?a :p ?b FILTER(?g = :g) } }",
         "{ GRAPH ?g { ?a :p ?b } FILTER(?g = :g) }",
@@ -78,6 +82,8 @@ def test_lifted(name: str) -> None:
     [
         "{ WINDOW :w { ?a :p ?b FILTER(?b > 3) } ?a :max ?x }",
         "{ WINDOW :w { ?a :p ?b FILTER(BOUND(?nowhere)) } ?a :max ?x }",
+        "{ ?a :min ?y WINDOW :w { ?a :p ?b BIND(?b + ?x AS ?y) } ?a :max ?x }",
+        "{ WINDOW :w { ?a :p ?b BIND(?b + ?x AS ?y) } ?a :max ?x GRAPH :g { ?a :q ?y } }",
         "{ WINDOW :w { ?a :p ?b OPTIONAL { ?a :q ?c FILTER(?c > ?b) } } }",
         # Not inside WINDOW or GRAPH: a nested group is written on purpose.
         "{ { ?a :p ?b FILTER(?b > ?x) } ?a :max ?x }",
