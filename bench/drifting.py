@@ -38,7 +38,7 @@ LEAST_CROWD = 600
 WIDEST = 10.0
 
 # People of one kind (who enter rooms), rooms of a level, those whom one can know, and sight there.
-PEOPLE = 200
+PEOPLE = 400
 ROOMS = 22
 KNOWN = 9_000
 STRANGERS = 12_000
@@ -82,7 +82,7 @@ class DriftingStream:
     phases: tuple[Phase, ...]
     order: tuple[int, ...]
     drifting: bool = True
-    entering: int = 4_000
+    entering: int = 8_000
 
     @property
     def iri(self) -> str:
@@ -148,7 +148,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
         phases: tuple[Phase, ...],
         order: list[int],
         drifting: bool = True,
-        entering: int = 4_000,
+        entering: int = 8_000,
     ) -> DriftingStream:
         slug = name.replace(" ", "-")
         text = query.replace(":NAME", f":{slug}").replace(":STREAM", f":{slug}-stream")
@@ -168,7 +168,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
             3,
             three,
             [phase for phase in range(len(three)) for _ in range(2)] * cycles,
-            entering=2_000,
+            entering=4_000,
         ),
         stream("steady", TWO_WINDOWS, 6, 2, flip[1:], [0] * 8 * cycles, False),
     )
@@ -176,25 +176,27 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
 
 @dataclass(frozen=True)
 class DriftingWorld:
-    """Fan-outs by level, and everything that follows from them and the seed."""
+    """Fan-outs by level, people of a kind, and everything that follows from them and the seed."""
 
     known: tuple[int, ...]
     crowds: tuple[int, ...]
+    people: int = PEOPLE
     seed: int = SEED
 
     @staticmethod
     def of_size(factor: float = 1.0) -> DriftingWorld:
-        """The world whose fan-outs are these, times a factor.
+        """The world whose fan-outs are these, times a factor; one much smaller has fewer people, too.
 
         >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(600, 1293, 2785, 6000), seed=3)
+        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(600, 1293, 2785, 6000), people=400, seed=3)
         """
 
         def levels(least: float) -> tuple[int, ...]:
             step = WIDEST ** (1 / TOP)
             return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
 
-        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD))
+        people = round(PEOPLE * min(1.0, 2 * factor))
+        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD), max(10, people))
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
@@ -208,7 +210,7 @@ class DriftingWorld:
         """The static data as lines of N-Triples."""
         rng = np.random.default_rng(self.seed)
         for kind, (knows, likes) in enumerate(KINDS):
-            for number in range(PEOPLE):
+            for number in range(self.people):
                 person = self.person(kind, number)
                 yield from _described(person, f"person {kind}-{number}", number)
                 yield f"{person} {_NS}knows> {_NS}m{number % FRIENDS}> ."
@@ -263,13 +265,13 @@ class DriftingWorld:
         lines = [
             f"{self.person(phase.kind, n // ROOMS)} {_NS}enters> "
             f"{self.room(phase.room_level, n % ROOMS)} ."
-            for n in _drawn(rng, count, PEOPLE * ROOMS)
+            for n in _drawn(rng, count, self.people * ROOMS)
         ]
         if phase.topic_level is not None:
             lines += [
                 f"{self.person(phase.kind, n // ROOMS)} {_NS}asks> "
                 f"{_NS}topic{phase.topic_level}-{n % ROOMS}> ."
-                for n in _drawn(rng, count, PEOPLE * ROOMS)
+                for n in _drawn(rng, count, self.people * ROOMS)
             ]
         return lines
 

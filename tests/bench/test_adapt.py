@@ -16,7 +16,6 @@ from bench.drifting import (
     KINDS,
     KNOWN,
     LEVELS,
-    PEOPLE,
     RANGE_SECONDS,
     ROOMS,
     TOP,
@@ -68,7 +67,7 @@ def test_those_who_enter_are_different_and_of_their_phase(world: DriftingWorld, 
     lines = world.entering(Phase(level, 2), 3, 100)
     assert len(set(lines)) == 100
     assert all("p2-" in line and f"room{level}-" in line for line in lines)
-    assert len(world.entering(Phase(level, 2), 3, 10**6)) == PEOPLE * ROOMS
+    assert len(world.entering(Phase(level, 2), 3, 10**6)) == world.people * ROOMS
 
 
 def objects(lines: Iterable[str], predicate: str) -> dict[str, set[str]]:
@@ -87,7 +86,7 @@ def test_people_know_and_like_as_many_as_their_kind_and_one_friend(world: Drifti
     assert len({world.person(kind, 0) for kind in range(len(KINDS))}) == len(KINDS)
     for kind, levels in enumerate(KINDS):
         for found, level in zip((known, liked), levels, strict=True):
-            counts = {len(found.get(world.person(kind, n), ())) for n in range(PEOPLE)}
+            counts = {len(found.get(world.person(kind, n), ())) for n in range(world.people)}
             assert counts == {0 if level is None else 1 + min(KNOWN, world.known[level])}
 
 
