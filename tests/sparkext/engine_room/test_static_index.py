@@ -127,12 +127,39 @@ def test_keys_of_two_columns_have_a_table_for_each_value_of_one(
     assert index_class(live, few, *keys) == "GroupedIndex", "few rows are in the caches anyway"
 
 
+@pytest.mark.parametrize("made", ["UniqueIndex", "GroupedIndex", "PartitionedIndex"])
+def test_an_index_that_was_sent_elsewhere_finds_the_same(live: LiveRoom, made: str) -> None:
+    """As executors of a cluster get it."""
+    count, values = 70_000, 500
+    rows = [(row + 1, row % values + 1, row * 7 % count + 1) for row in range(count)]
+    keys = {"UniqueIndex": (0,), "GroupedIndex": (1,), "PartitionedIndex": (1, 0)}[made]
+    content = live.counted("rows", [(*r, 1 + r[0] % 3) for r in rows], 3)
+    if made == "UniqueIndex":
+        content = live.static("rows", rows, 3)
+    look_up(live, content, keys, [tuple(rows[0][k] for k in keys)])
+    assert index_class(live, content, *keys) == made
+    index = content.indexOn(numbers(live, live.jvm.int, *keys))
+    serializer = live.jvm.org.apache.spark.util.Utils
+    sent = serializer.deserialize(serializer.serialize(index))
+    assert sent.estimatedSize() == index.estimatedSize()
+    for row in (*rows[:40], (count + 5, values + 5, 1)):
+        key = numbers(live, live.jvm.long, *(row[k] for k in keys))
+        found = sent.matchCount(key, 1_000_000)
+        assert found == index.matchCount(key, 1_000_000)
+        assert (found > 0) == (row[0] <= count)
+
+
+def numbers(live: LiveRoom, kind: Any, *values: int) -> Any:
+    """An array of the JVM's."""
+    made = live.spark._sc._gateway.new_array(kind, len(values))
+    for place, value in enumerate(values):
+        made[place] = value
+    return made
+
+
 def index_class(live: LiveRoom, content: Any, *keys: int) -> str:
     """The class of the index by some columns."""
-    wanted = live.spark._sc._gateway.new_array(live.jvm.int, len(keys))
-    for place, key in enumerate(keys):
-        wanted[place] = key
-    return str(content.indexOn(wanted).getClass().getSimpleName())
+    return str(content.indexOn(numbers(live, live.jvm.int, *keys)).getClass().getSimpleName())
 
 
 def test_an_empty_relation_finds_nothing(live: LiveRoom) -> None:
