@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from adaptive.cardinality import CardinalityEstimator
-from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import QueryGraph
 from adaptive.row_estimates import RowEstimates
 from adaptive.statistics import Catalogue
@@ -59,8 +58,7 @@ class KnownRows:
 
     def near_rows(self, position: int, on: Sequence[str]) -> float:
         """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
-        relation = self.graph.relations[position]
-        return near_rows(relation, self._catalogue[relation.name], on)
+        return self._estimates.near_rows(position, on)
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""

@@ -1,7 +1,7 @@
 """The adaptive engine against every fixed join order, on streams whose selectivities change.
 
 Figure 3 of the CQELS report, scaled up, and its relatives (`bench.drifting`): two and three
-windows, 6 to 10 relations, one evaluation a second over some 5,000 arrivals and more. For each
+windows, 6 to 10 relations, one evaluation a second over some 17,000 arrivals or more. For each
 batch, over the same window contents and with equal answers asserted: the evaluation by the engine
 itself (as elements are pushed: statistics and decision included, moving windows not), and fixed
 orders, run through the same prepared plans. `hindsight` is the fastest order of each batch.

@@ -7,9 +7,9 @@ import org.apache.spark.sql.cqels.LongTable
 
 /** An immutable index by two columns, with a small table of its own for each value of one of them.
  *
- *  Joins mostly look up rows that follow from one another: whom one person knows, of all that are in the room. One of the
- *  two columns stays the same for a while, and the other one takes the same values again and again. In one large table
- *  each look-up waits for memory, wherever it is; here those for a value lie together, and stay in the processor's caches.
+ *  Joins that close a cycle often look up rows that follow from one another: whom one person knows, of all that are in the
+ *  room. One of the two columns stays the same for a while, and the other one takes the same values again and again. In one
+ *  large table each look-up may wait for memory; here those for a value lie together, and can stay in the processor's caches.
  *
  *  `values` is an open-addressing table of the values of column `by` of the key, `tables` has where each one's table begins
  *  in `starts`, and its number of slots less one. Entries of `starts` are as those of [[GroupedIndex]].
@@ -37,7 +37,7 @@ final class PartitionedIndex(
   override protected def matches(key: InternalRow): Iterator[InternalRow] = {
     val value = key.getLong(by)
     val other = key.getLong(1 - by)
-    if (value != last || lastMask < 0) if (!turnTo(value)) return null
+    if ((value != last || lastMask < 0) && !turnTo(value)) return null
     val start = find(value, other, lastTable, lastMask)
     if (start < 0) null else iterator.from(start)
   }
@@ -56,7 +56,8 @@ final class PartitionedIndex(
   private def find(value: Long, other: Long, table: Int, slots: Int): Int = {
     val hash = LongTable.mix(0L, other)
     val tag = GroupedIndex.tag(hash, mask)
-    val (byCell, otherCell) = (keyAt(by), keyAt(1 - by))
+    val byCell = keyAt(by)
+    val otherCell = keyAt(1 - by)
     var slot = (hash >>> 32).toInt & slots
     while (true) {
       val entry = starts(table + slot)
@@ -117,7 +118,7 @@ private[joins] object PartitionedIndex {
     at
   }
 
-  /** The index by two columns, or null where one table does as well: few rows, or too many or too few values of both. */
+  /** The index by two columns, or null where one table does as well: few rows, or too many values of either. */
   def build(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): PartitionedIndex = {
     val n = table.rowCount
     if (keys.length != 2 || n < LeastRows || n > (1 << 28) || n.toLong * columns.length > Int.MaxValue - 8) return null

@@ -48,8 +48,11 @@ object StaticIndex {
    */
   def build(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): StaticIndex = {
     val unique = if (tableCounts == null && keys.length == 1) UniqueIndex.build(table, columns, keys(0)) else null
-    val apart = if (unique == null) PartitionedIndex.build(table, tableCounts, columns, keys) else unique
-    if (apart != null) apart else grouped(table, tableCounts, columns, keys)
+    if (unique != null) unique
+    else {
+      val partitioned = PartitionedIndex.build(table, tableCounts, columns, keys)
+      if (partitioned != null) partitioned else grouped(table, tableCounts, columns, keys)
+    }
   }
 
   /** As `build`, and always of the same class: for rows that are others at the next evaluation.
