@@ -53,6 +53,13 @@ QUERIES = {
         JOIN people p ON p.person = w.person
         WHERE r.value > s.threshold
         GROUP BY p.team""",
+    "above": """
+        SELECT p.name, s.kind, r.value
+        FROM readings r
+        JOIN sensors s ON r.sensor = s.sensor
+        JOIN presence w ON w.room = s.room
+        JOIN people p ON p.person = w.person
+        WHERE r.value > (SELECT avg(x.value) + stddev(x.value) FROM readings x)""",
 }
 _SENSORS, _PEOPLE, _ROOMS = 2_000_000, 500_000, 2_000
 _PRESENT_A_SECOND, _ALARMS_A_SECOND = 1_000, 4

@@ -56,7 +56,7 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.sql.catalyst.plans._
   import org.apache.spark.sql.catalyst.plans.physical.{RangePartitioning, SinglePartition}
   import org.apache.spark.sql.execution._
-  import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec}
+  import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
   import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ENSURE_REQUIREMENTS, ShuffleExchangeExec}
   import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 
@@ -84,7 +84,7 @@ package org.apache.spark.sql.cqels {
     private[cqels] def allowed(node: SparkPlan): Boolean = node match {
       case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec | _: RowLeafExec => true
       case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
-      case _: HashAggregateExec | _: ObjectHashAggregateExec => true
+      case _: HashAggregateExec | _: ObjectHashAggregateExec | _: SortAggregateExec => true
       case _: BroadcastHashJoinExec => true
       case j: BroadcastNestedLoopJoinExec => streamsOneSide(j)
       case _: CoalesceExec | _: LocalLimitExec => true // both look at single partitions

@@ -54,7 +54,8 @@ private[cqels] object IndexedRowSides {
     val condition = (below.conditions.map(named(_, renamed)) ++ join.condition).reduceOption(And)
     val probed = join.copy(right = below.scan.copy(output = output), condition = condition)
     probed.requiredChildDistribution(1) match {
-      case BroadcastDistribution(mode @ HashedRelationBroadcastMode(keys, false)) =>
+      // An index by what has another value at the next run would have to be made anew there: the stage is built then.
+      case BroadcastDistribution(mode @ HashedRelationBroadcastMode(keys, false)) if !keys.exists(LiveValue.isIn) =>
         val indexed = IndexedRowsExec(below.scan.content, keys, output, mode)
         val replaced = probed.copy(right = indexed)
         Some(join.joinType match {

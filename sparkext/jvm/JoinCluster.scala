@@ -179,7 +179,7 @@ private[cqels] object LeafFacts {
     case Some((relation, names, conditions)) =>
       val content = relation.content
       val share = kept(relation, conditions)
-      def distinct(e: Expression): Double = {
+      def distinct(e: Expression): Double = if (LiveValue.isIn(e)) content.rowCount.toDouble else {
         val bound = e.transform { case a: AttributeReference => names.getOrElse(a.exprId, a) }
         content.distinct(BindReferences.bindReference(bound, relation.output))
       }
@@ -217,7 +217,7 @@ private[cqels] object LeafFacts {
         }
       }
       if (asked == 0) guess else math.max(passed, 0.5) / asked
-    } catch { case NonFatal(_) => guess } // a subquery, or a value that the condition fails on
+    } catch { case NonFatal(_) => guess } // a subquery that has not run yet, or a value that the condition fails on
   }
 
   /** The relation under filters and projections of its columns, its attributes by the names above, and the conditions over it. */

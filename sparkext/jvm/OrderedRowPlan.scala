@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.joins.{HashedRelationBroadcastMode, SortMergeJoinExec}
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
 
 /** One way to execute a query over rows of any types; it gives each row of the answer of now to `consume`. */
@@ -85,6 +86,10 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
       case s: RowScanExec if s.content.live => s.copy(version = binds)
       case i: IndexedRowsExec if i.content.live => i.copy(version = binds)
       case s: RelationScanExec if s.content.live => s.copy(version = binds)
+      // A broadcast keeps its rows, which a value of now may have chosen or be in the key of.
+      case b @ BroadcastExchangeExec(HashedRelationBroadcastMode(keys, nullAware), _) if keys.exists(LiveValue.isIn) =>
+        b.copy(mode = HashedRelationBroadcastMode(keys.map(LiveValue.bound(_, binds)), nullAware))
+      case node if node.expressions.exists(LiveValue.isIn) => node.mapExpressions(LiveValue.bound(_, binds))
     }
   }
 
@@ -111,11 +116,12 @@ private object OrderedRowPlan {
   private def allowed(node: SparkPlan): Boolean = node match {
     case _: SortExec | _: WindowExec | _: WindowGroupLimitExec | _: GlobalLimitExec | _: TakeOrderedAndProjectExec | _: CollectLimitExec =>
       node.children.forall(_.outputPartitioning == SinglePartition)
+    case _: SortMergeJoinExec => node.children.forall(_.outputPartitioning == SinglePartition) // full outer joins
     case _ => DriverExecution.allowed(node)
   }
 }
 
-/** A query that Spark plans anew at each run: with the engine switched off, or where what it reads of the clock is in the plan. */
+/** A query that Spark plans anew at each run: with the engine switched off. */
 final class UnpreparedRowPlan(session: SparkSession, analyzed: LogicalPlan, override val refusal: String) extends RowPlan {
   private var last: SparkPlan = _
   private var nanos = 0L

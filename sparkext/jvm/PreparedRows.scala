@@ -13,10 +13,14 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.planmerging.MergeSubplans
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /** A Spark SQL query over live views: optimised once, with a physical plan for each join order that was wanted.
+ *
+ *  Its scalar subqueries over live data are plans of their own, which run first (see [[LiveSubqueries]]), and what it reads of
+ *  the clock is that of the run ([[LiveClock]]).
  *
  *  An order's key is its own text: JSON with one order a cluster (see [[JoinOrderAdvisor]]), null where joins stay as Spark
  *  ordered them. At most `capacity` orders are kept, the ones used least recently go first; the one in use and the one made
@@ -28,23 +32,24 @@ final class PreparedRows(
   val schema: StructType = analyzed.schema
   // Zoned times in UTC, as `toArrow` gives them.
   private val answers = new ArrowAnswers(schema, "UTC")
-  private var used: RowPlan = _
+  private var used: OrderedQuery = _
   private var place = ""
 
-  private val unprepared: Option[String] =
-    if (!enabled) Some("spark.cqels.enabled=false")
-    else if (PreparedRows.readsClock(analyzed)) Some("it reads the clock, so Spark plans it at each run")
-    else None
+  private val clock = new LiveClock
+  private val subqueries = new LiveSubqueries(plan => PreparedRows.streamLive(statics.materialise(plan)))
+  // The query itself, then its subqueries: clusters are numbered so. None of it where nothing is prepared.
+  private val trees: Seq[LogicalPlan] = if (!enabled) Nil else session.withActive {
+    // What is cached is found by how it was written.
+    val timeless = clock.without(new QueryExecution(session, analyzed).withCachedData)
+    clock.set()
+    val main = subqueries.without(ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.optimizing(session.sessionState.conf)) {
+      new QueryExecution(session, timeless).optimizedPlan
+    }))
+    main +: subqueries.all.map(_.tree)
+  }
+  private val clusters: Seq[Seq[JoinCluster]] = trees.map(LiveClusters.of)
 
-  private val base: Option[LogicalPlan] = if (unprepared.nonEmpty) None else Some(session.withActive {
-    val optimized = ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.withoutRuntimeFilters(session.sessionState.conf)) {
-      new QueryExecution(session, analyzed).optimizedPlan
-    })
-    PreparedRows.streamLive(statics.materialise(optimized))
-  })
-  private val clusters: Seq[JoinCluster] = base.toSeq.flatMap(LiveClusters.of)
-
-  private val orders = new java.util.LinkedHashMap[String, RowPlan](16, 0.75f, true)
+  private val orders = new java.util.LinkedHashMap[String, OrderedQuery](16, 0.75f, true)
   private var inUse: String = _ // the order that runs or ran last, before the first run the first one; guarded by `orders`
 
   /** The live rows that it reads, by name as "name=rows", one a line: what a change of order depends on. */
@@ -54,21 +59,21 @@ final class PreparedRows(
       case RowRelationLeaf(rows: LiveRows, _) => found += rows
       case node => node.subqueries.foreach(collect)
     }
-    collect(base.getOrElse(analyzed))
+    (if (enabled) trees else Seq(analyzed)).foreach(collect)
     found.toSeq
   }
   def viewNames(): String = views.map(v => Json.quote(v.name)).mkString("[", ",", "]")
   def viewRows(): String = views.map(_.rowCount).mkString("[", ",", "]")
 
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
-  def graphs(): String = clusters.map(_.describe()).mkString("[", ",", "]")
+  def graphs(): String = clusters.flatten.map(_.describe()).mkString("[", ",", "]")
 
   def knows(order: String): Boolean = orders.synchronized(orders.containsKey(order))
 
   /** Makes and compiles the plan of an order; may run beside `run`. */
   def prepare(order: String): Unit = planOf(order)
 
-  private def planOf(order: String): RowPlan = {
+  private def planOf(order: String): OrderedQuery = {
     val known = orders.synchronized(orders.get(order))
     if (known != null) known
     else {
@@ -79,7 +84,7 @@ final class PreparedRows(
     }
   }
 
-  private def keep(order: String, plan: RowPlan): Unit = orders.synchronized {
+  private def keep(order: String, plan: OrderedQuery): Unit = orders.synchronized {
     orders.put(order, plan)
     if (inUse == null) inUse = order
     val eldest = orders.keySet.iterator
@@ -89,17 +94,23 @@ final class PreparedRows(
     }
   }
 
-  private def make(order: String): RowPlan = base match {
-    case None => new UnpreparedRowPlan(session, analyzed, unprepared.get)
-    case Some(tree) =>
+  private def make(order: String): OrderedQuery =
+    if (!enabled) OrderedQuery(new UnpreparedRowPlan(session, analyzed, "spark.cqels.enabled=false"), Nil)
+    else {
       val wanted = JoinOrders.readAll(order)
-      val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
-        wanted.lift(number).flatten.map { o =>
-          if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
-          o
-        }
+      val before = clusters.scanLeft(0)(_ + _.size)
+      val plans = trees.zip(before).map { case (tree, first) => planned(tree, wanted.drop(first)) }
+      OrderedQuery(plans.head, subqueries.all.zip(plans.tail))
+    }
+
+  private def planned(tree: LogicalPlan, wanted: Seq[Option[JoinOrder]]): RowPlan = {
+    val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
+      wanted.lift(number).flatten.map { o =>
+        if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
+        o
       }
-      new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
+    }
+    new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
   }
 
   /** Runs the plan of an order and leaves the answers in a file: {"path", "rows", "ns", "place"}. */
@@ -124,28 +135,48 @@ final class PreparedRows(
 
   private def execute(order: String, consume: InternalRow => Unit): Unit = {
     orders.synchronized { inUse = order }
-    val plan = planOf(order)
-    used = plan
+    val query = planOf(order)
+    used = query
+    val jobs = query.plans.map(jobFor)
+    place = jobs.zipWithIndex.collect {
+      case (job, 0) => job.getOrElse("driver")
+      case (Some(job), number) => s"$job for subquery $number"
+    }.mkString("; ")
+    session.withActive(clock.set())
+    query.subqueries.zip(jobs.tail).foreach { case ((subquery, plan), job) => subquery.take(runIn(job, plan, _)) }
+    runIn(jobs.head, query.main, consume)
+  }
+
+  /** Why a plan runs as a Spark job now, None where it runs on the driver. */
+  private def jobFor(plan: RowPlan): Option[String] = {
     val read = if (plan.refusal == null) plan.rowsRead else Long.MaxValue
-    if (read <= maxDriverRows) {
-      place = "driver"
-      plan.runOnDriver(consume)
-    } else {
+    if (read <= maxDriverRows) None
+    else Some(s"Spark job (${if (plan.refusal != null) plan.refusal else s"$read rows to read"})")
+  }
+
+  private def runIn(job: Option[String], plan: RowPlan, consume: InternalRow => Unit): Unit =
+    if (job.isEmpty) plan.runOnDriver(consume)
+    else {
       // Few rows in one slice need no shuffle.
       val slices = if (views.map(_.rowCount).sum <= PreparedRows.OneSlice && plan.refusal != null) 1 else parallelism
-      place = s"Spark job (${if (plan.refusal != null) plan.refusal else s"$read rows to read"})"
       plan.runAsJob(slices, consume)
     }
-  }
 
   /** Where the last run took place, and why there. */
   def lastPlace(): String = place
 
-  /** The last run's operators: [[depth, name, detail, rows, nanoseconds], ..], -1 where Spark does not count them. */
-  def operators(): String = (if (used == null) Nil else used.operators())
-    .map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]").mkString("[", ",", "]")
+  /** The last run's operators, of the query and then of each subquery: [[depth, name, detail, rows, nanoseconds], ..], -1 where
+   *  Spark does not count them.
+   */
+  def operators(): String = plansUsed.map(_.operators()
+    .map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]").mkString("[", ",", "]"))
+    .mkString("[", ",", "]")
 
-  def planTree(): String = if (used == null) "" else used.treeString
+  def planTree(): String = plansUsed.zipWithIndex.map { case (plan, number) =>
+    if (number == 0) plan.treeString else s"subquery $number:\n${plan.treeString}"
+  }.mkString("\n")
+
+  private def plansUsed: Seq[RowPlan] = if (used == null) Nil else used.plans
 
   def close(): Unit = { orders.synchronized(orders.clear()); answers.close() }
 }
@@ -153,14 +184,6 @@ final class PreparedRows(
 object PreparedRows {
   private val files = new java.util.concurrent.atomic.AtomicLong()
   private final val OneSlice = 200000L
-
-  // What Spark's optimizer replaces by the time of planning.
-  private def readsClock(plan: LogicalPlan): Boolean = plan.exists { node =>
-    node.expressions.exists(_.exists {
-      case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp => true
-      case _ => false
-    }) || node.subqueries.exists(readsClock)
-  }
 
   private val BuildRightSide = JoinHint(None, Some(HintInfo(Some(BROADCAST))))
 
@@ -179,11 +202,14 @@ object PreparedRows {
     case other => other.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
   }
 
-  // These put what is live into the filters of static scans, which would have to be read at each run.
-  private[cqels] def withoutRuntimeFilters(conf: SQLConf): SQLConf = {
+  /** Settings under which a query is optimised that is to be kept. */
+  private[cqels] def optimizing(conf: SQLConf): SQLConf = {
     val without = conf.clone()
+    // These put what is live into the filters of static scans, which would have to be read at each run.
     without.setConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED, false)
     without.setConf(SQLConf.RUNTIME_BLOOM_FILTER_ENABLED, false)
+    // This makes one subquery of several, behind a shuffle.
+    without.setConfString(SQLConf.OPTIMIZER_EXCLUDED_RULES.key, (conf.optimizerExcludedRules.toSeq :+ MergeSubplans.ruleName).mkString(","))
     without
   }
 

@@ -28,11 +28,11 @@ object RowRelationLeaf {
   def of(content: RowContent): RowRelationLeaf =
     RowRelationLeaf(content, content.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)()))
 
-  /** Whether a plan reads anything live, in its subqueries too. */
+  /** Whether a plan reads anything live, in its subqueries too, even where these run before it; the clock is live. */
   def isLive(plan: LogicalPlan): Boolean = plan.exists {
     case r: RowRelationLeaf => r.content.live
     case r: IdRelationLeaf => r.content.live
-    case node => node.subqueries.exists(isLive)
+    case node => node.subqueries.exists(isLive) || node.expressions.exists(LiveValue.isIn)
   }
 }
 

@@ -100,7 +100,7 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.broadcast.{Broadcast, InProcessBroadcast}
   import org.apache.spark.rdd.RDD
   import org.apache.spark.sql.catalyst.InternalRow
-  import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, UnsafeProjection, UnsafeRow}
+  import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, UnsafeProjection, UnsafeRow}
   import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, IdentityBroadcastMode, Partitioning}
   import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
   import org.apache.spark.sql.execution.joins._
@@ -123,12 +123,13 @@ package org.apache.spark.sql.cqels {
     @transient private lazy val kept: RDD[InternalRow] = child.execute()
     @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-    // Terms that expressions make leave the dictionary after an evaluation, and some functions have another value in each.
-    @transient private lazy val live = child.exists {
+    // Terms that expressions make leave the dictionary after an evaluation, and some functions have another value in each,
+    // as live values have.
+    @transient private lazy val live = StageBuildExec.keys(mode).exists(LiveValue.isIn) || child.exists {
       case s: RelationScanExec => s.content.live
       case i: IndexedRelationExec => i.content.live
       case r: RowLeafExec => r.content.live
-      case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e))
+      case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
     }
     @transient private var built = false
     @transient private var ran = false
@@ -171,6 +172,12 @@ package org.apache.spark.sql.cqels {
       case HashedRelationBroadcastMode(_, isNullAware) => !isNullAware
       case IdentityBroadcastMode => true
       case _ => false
+    }
+
+    /** What a build side is known by: not an expression of the node itself, as Spark sees it. */
+    def keys(mode: BroadcastMode): Seq[Expression] = mode match {
+      case HashedRelationBroadcastMode(keys, _) => keys
+      case _ => Nil
     }
   }
 

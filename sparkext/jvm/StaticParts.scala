@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Computes once what a prepared query joins with something live and reads nothing live itself.
+/** Computes once what a prepared query puts together with something live and reads nothing live itself.
  *
  *  Parts that are the same plan over the same files are computed once for all queries that are prepared at the time.
  *  A part of more than `maxRows` rows stays as it is.
@@ -34,7 +34,9 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
 
   private def inLive(plan: LogicalPlan): LogicalPlan = plan match {
     case join: Join if RowRelationLeaf.isLive(join) => join.mapChildren(c => if (isStatic(c)) static(c, join) else inLive(c))
-    case other if RowRelationLeaf.isLive(other) => other.mapChildren(inLive)
+    case other if RowRelationLeaf.isLive(other) =>
+      // A static input of an operator that is not live by its inputs alone, or of a union, would be read at each run.
+      other.mapChildren(c => if (isStatic(c)) computed(c) else inLive(c))
     case other => other
   }
 
@@ -43,7 +45,12 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
     if (parent.joinType.isInstanceOf[InnerLike] && JoinCluster.isInside(plan)) plan match {
       case join: Join => join.mapChildren(static(_, join))
       case other => other.mapChildren(static(_, parent))
-    } else rows(plan).fold(plan)(RowRelationLeaf(_, plan.output))
+    } else computed(plan)
+
+  private def computed(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: OneRowRelation => plan
+    case _ => rows(plan).fold(plan)(RowRelationLeaf(_, plan.output))
+  }
 
   private def rows(plan: LogicalPlan): Option[StaticRows] = plan match {
     case RowRelationLeaf(rows: StaticRows, _) => Some(rows)

@@ -23,8 +23,8 @@ from sparkext.runtime.measured_pairs import MeasuredPairs, Pair
 Matches = dict[Pair, float]
 """Rows of the join of two relations, by their names."""
 
-# A relation that is not in memory yet is not brought there to be sampled beyond this size.
-MOST_SAMPLED_ROWS = 5_000_000.0
+# Beyond this size a relation gets no index to be sampled by: one of two columns takes 100 to 200 MB there.
+MOST_SAMPLED_ROWS = 25_000_000.0
 
 
 # Numbers that have moved by less than this share are the same.

@@ -12,7 +12,15 @@ from adaptive.explain import node_id
 _JOINS = ("BroadcastHashJoin", "BroadcastNestedLoopJoin")
 _INNER = ("Inner", "Cross")
 _SCANS = ("RelationScan", "IndexedRelation", "RowScan", "IndexedRows")
-_PASSED = ("Project", "HashAggregate", "ObjectHashAggregate", "StageBuild", "BroadcastExchange")
+_PASSED = (
+    "Project",
+    "HashAggregate",
+    "ObjectHashAggregate",
+    "SortAggregate",
+    "Sort",
+    "StageBuild",
+    "BroadcastExchange",
+)
 
 Contents = Mapping[frozenset[str], str]
 """What is read for a part of a plan, by its relations: the name that scans of it show."""

@@ -147,8 +147,9 @@ class PreparedSql:
         return found
 
     def _operators(self) -> list[Operator]:
-        listing = json.loads(self._jvm.operators())
-        return [operator_tree(listing)] if listing else []
+        """Of the last run: those of the query, then those of each of its subqueries."""
+        listings = json.loads(self._jvm.operators())
+        return [operator_tree(listing) for listing in listings if listing]
 
     def _laid(self, roots: Sequence[Operator]) -> list[Laid]:
         """The orders of now over the operators of the last run; over none where that was in another order."""
@@ -206,7 +207,13 @@ class PreparedSql:
                     "query": "prepared SQL",
                     "execution": self._jvm.lastPlace() or "nothing yet",
                     "choices": shown,
-                    "operators": [{"plan": "the query", "root": root.as_dict()} for root in roots],
+                    "operators": [
+                        {
+                            "plan": f"subquery {number}" if number else "the query",
+                            "root": root.as_dict(),
+                        }
+                        for number, root in enumerate(roots)
+                    ],
                     "spark_plan": self._jvm.planTree(),
                 }
             )

@@ -23,6 +23,10 @@ SENT = (
     "not in",
     "group of a join",
     "scalar subquery live",
+    "scalar subquery of a join",
+    "scalar subquery over a static table",
+    "scalar subquery as a key",
+    "scalar subquery of nested types",
     "window function",
     "union of joins",
 )

@@ -39,6 +39,14 @@ SHAPES = {
     "anti": "SELECT * FROM {now} o WHERE NOT EXISTS (SELECT 1 FROM {win} w WHERE w.k = o.k)",
     "anti static": "SELECT * FROM {now} o LEFT ANTI JOIN {names} n ON n.k = o.k",
     "not in": "SELECT * FROM {now} o WHERE o.k NOT IN (SELECT k FROM {win})",
+    "not in static": "SELECT * FROM {now} o WHERE o.s NOT IN (SELECT s FROM {rooms} WHERE area < 3)",
+    "not in a join": """SELECT o.k, n.n FROM {now} o JOIN {names} n ON n.k = o.k
+        WHERE o.k + 1 NOT IN (SELECT w.k FROM {win} w JOIN {tri} t ON t.a = w.k)""",
+    "not in of what is not null": """SELECT * FROM {now} o WHERE coalesce(o.k, 3) NOT IN
+        (SELECT k FROM {win} WHERE s > 's1')""",
+    "not in where nothing is null": """SELECT * FROM {now} o WHERE o.k NOT IN
+        (SELECT k FROM {win} WHERE k IS NOT NULL AND s < 's2')""",
+    "not in two": "SELECT * FROM {now} o WHERE (o.k, o.s) NOT IN (SELECT k, s FROM {win})",
     "existence": "SELECT k, s IN (SELECT s FROM {rooms} WHERE area > 2) AS found FROM {now}",
     "outer over inner": """SELECT o.k, n.n, r.title FROM {now} o JOIN {win} w ON o.k = w.k
         LEFT JOIN {names} n ON n.k = w.k LEFT JOIN {rooms} r ON r.s = o.s""",
@@ -49,6 +57,8 @@ SHAPES = {
     "group": "SELECT s, count(*) AS n, avg(d) AS mean FROM {now} GROUP BY s",
     "group of a join": """SELECT r.title, count(DISTINCT o.k) AS n, sum(r.area) AS area FROM {now} o
         JOIN {rooms} r ON o.s = r.s GROUP BY r.title HAVING count(*) > 1""",
+    "greatest text of each": "SELECT k, max(s) AS most, count(*) AS n FROM {now} GROUP BY k",
+    "greatest text": "SELECT max(n.n) AS most FROM {now} o JOIN {names} n ON o.k = n.k",
     "collect": "SELECT k, sort_array(collect_list(s)) AS all FROM {now} GROUP BY k",
     "rollup": "SELECT k, s, count(*) AS n FROM {now} GROUP BY ROLLUP (k, s)",
     "distinct": "SELECT DISTINCT s FROM {win}",
@@ -63,6 +73,25 @@ SHAPES = {
     "intersect": "SELECT s FROM {now} INTERSECT SELECT s FROM {rooms}",
     "scalar subquery live": "SELECT k, (SELECT max(k) FROM {win}) AS m FROM {now} WHERE k < (SELECT avg(k) FROM {win})",
     "scalar subquery static": "SELECT k FROM {now} WHERE k < (SELECT avg(k) FROM {names})",
+    "scalar subquery of a join": """SELECT o.k, n.n FROM {now} o JOIN {names} n ON o.k = n.k WHERE o.k >=
+        (SELECT min(w.k) FROM {win} w JOIN {names} m ON m.k = w.k JOIN {rooms} r ON r.s = w.s)""",
+    "scalar subquery in another": """SELECT k, (SELECT count(*) FROM {win} WHERE k > (SELECT min(k) FROM {now})) AS n,
+        (SELECT max(s) FROM {now}) AS s FROM {win}""",
+    "scalar subquery over a static table": "SELECT n.k, n.n FROM {names} n WHERE n.k < (SELECT max(k) FROM {now})",
+    "scalar subquery beside a static group": """SELECT n, count(*) + (SELECT count(*) FROM {win}) AS c
+        FROM {names} GROUP BY n""",
+    "scalar subquery beside a static count": "SELECT count(*) + (SELECT count(*) FROM {win}) AS c FROM {names}",
+    "cross join of a count": "SELECT o.k FROM {now} o CROSS JOIN {names}",
+    "scalar subquery as a key": """SELECT o.k, n.n FROM {now} o JOIN {names} n
+        ON n.k + (SELECT count(*) % 3 FROM {win}) = o.k LEFT JOIN {rooms} r ON r.s = o.s""",
+    "scalar subquery as a live key": """SELECT w.k, o.k AS other FROM {win} w LEFT JOIN {now} o
+        ON o.k - (SELECT min(k) FROM {win}) = w.k""",
+    "scalar subquery of a text": "SELECT k, concat((SELECT max(s) FROM {win}), s) AS t FROM {now} ORDER BY k, t",
+    "scalar subquery of nested types": """SELECT k, (SELECT collect_set(k) FROM {now}) AS a,
+        (SELECT struct(max(b), max(day)) FROM {tri}) AS b FROM {win}""",
+    "scalar subquery without rows": "SELECT k, (SELECT k FROM {now} WHERE k > 1000) AS none FROM {win}",
+    "scalar subquery beside an outer join": """SELECT o.k, n.n FROM {now} o LEFT JOIN {names} n
+        ON o.k = n.k AND n.k > (SELECT avg(k) FROM {win})""",
     "correlated subquery": "SELECT o.k, (SELECT count(*) FROM {win} w WHERE w.k = o.k) AS n FROM {now} o",
     "window function": "SELECT k, s, rank() OVER (PARTITION BY s ORDER BY k, d) AS r FROM {now}",
     "running total": """SELECT k, sum(d) OVER (ORDER BY k, s, d ROWS UNBOUNDED PRECEDING) AS t
@@ -96,9 +125,27 @@ ON_DRIVER = (
     "right outer",
     "semi",
     "anti",
+    "not in",
+    "not in static",
+    "not in a join",
+    "not in of what is not null",
+    "not in where nothing is null",
     "group of a join",
     "join of a group",
+    "full outer",
+    "scalar subquery live",
     "scalar subquery static",
+    "scalar subquery of a join",
+    "scalar subquery in another",
+    "scalar subquery over a static table",
+    "scalar subquery beside a static group",
+    "scalar subquery as a key",
+    "scalar subquery as a live key",
+    "scalar subquery of a text",
+    "scalar subquery of nested types",
+    "scalar subquery beside an outer join",
+    "greatest text of each",
+    "greatest text",
     "window function",
     "order",
     "top",

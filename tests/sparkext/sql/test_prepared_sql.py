@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 import time
 from pathlib import Path
@@ -41,6 +42,30 @@ def test_static_parts_are_read_once_for_all_queries(
     first.close()
     assert second.run().num_rows == 2
     second.close()
+
+
+def test_static_inputs_of_other_operators_are_read_once_too(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "numbers"
+    spark.range(10).write.parquet(str(folder))
+    spark.read.parquet(str(folder)).createOrReplaceTempView("beside_numbers")
+    view = engine.live_view("beside_now", "k BIGINT")
+    both = engine.prepare(
+        "SELECT k FROM beside_now UNION ALL SELECT id FROM beside_numbers WHERE id > 7"
+    )
+    above = engine.prepare(
+        "SELECT id FROM beside_numbers WHERE id >= (SELECT max(k) FROM beside_now)"
+    )
+    shutil.rmtree(folder)
+    for key in (8, 9):
+        view.replace([(key,)])
+        assert sorted(both.run()["k"].to_pylist()) == sorted([8, 9, key])
+        assert sorted(above.run()["id"].to_pylist()) == list(range(key, 10))
+        for query in (both, above):
+            assert query.explain().data["execution"] == "driver"
+    both.close()
+    above.close()
 
 
 def test_partitioned_tables_are_static_too(
@@ -206,12 +231,47 @@ def test_explanation(engine: Engine) -> None:
 
 
 def test_the_clock_is_read_at_each_run(engine: Engine) -> None:
-    engine.live_view("clock", "k INT").replace([(1,)])
-    query = engine.prepare("SELECT current_timestamp() AS t FROM clock")
-    first = query.run()["t"][0].as_py()
-    assert query.run()["t"][0].as_py() > first
-    assert "clock" in query.explain().data["execution"]
+    engine.live_view("clock", "k INT").replace([(1,), (2,)])
+    query = engine.prepare(
+        "SELECT current_timestamp() AS t, now() - current_timestamp() AS d, localtimestamp() AS l,"
+        " current_date() AS day, (SELECT max(current_timestamp()) FROM clock) AS s FROM clock"
+    )
+    wanted = engine.spark.sql("SELECT current_timestamp() AS t, localtimestamp() AS l").toArrow()
+    first, second = query.run(), query.run()
+    assert second["t"][0].as_py() > first["t"][0].as_py() > wanted["t"][0].as_py()
+    assert second["l"][0].as_py() > first["l"][0].as_py() > wanted["l"][0].as_py()
+    for found in (first, second):
+        assert found["t"][0] == found["t"][1] == found["s"][0], "one moment in all of a run"
+        assert found["d"][0].as_py() == datetime.timedelta()
+        assert found["day"][0].as_py() == found["l"][0].as_py().date()
+    assert query.explain().data["execution"] == "driver"
     query.close()
+
+
+@pytest.mark.parametrize("on_driver", ["true", "false"])
+def test_conditions_on_the_clock(spark: SparkSession, on_driver: str) -> None:
+    """Of live rows and of static ones, which are read once."""
+    with settings(spark, {"spark.cqels.driverExecution.enabled": on_driver}):
+        engine = sparkext.Engine(spark)
+    spark.sql(
+        "SELECT id AS k, timestamp_seconds(unix_timestamp() + IF(id % 2 = 0, 3600, 2)) AS until"
+        " FROM range(6)"
+    ).cache().createOrReplaceTempView("clock_static")
+    spark.table("clock_static").count()
+    view = engine.live_view("clock_live", "k BIGINT, at TIMESTAMP")
+    query = engine.prepare(
+        "SELECT l.k FROM clock_live l JOIN clock_static s ON s.k = l.k"
+        " WHERE l.at > current_timestamp() - INTERVAL 1 HOUR AND s.until > now()"
+    )
+    present = datetime.datetime.now(datetime.UTC)
+    ages = (0, 100, 7_200, 0, 7_200, 0)
+    view.replace([(k, present - datetime.timedelta(seconds=age)) for k, age in enumerate(ages)])
+    query.run()
+    time.sleep(2.5)
+    assert sorted(query.run()["k"].to_pylist()) == [0]
+    view.replace([(k, present) for k in range(6)])
+    assert sorted(query.run()["k"].to_pylist()) == [0, 2, 4]
+    engine.close()
 
 
 def test_a_failing_run_leaves_the_query_usable(engine: Engine) -> None:
