@@ -23,7 +23,7 @@ from sparkext.runtime.measured_pairs import MeasuredPairs, Pair
 Matches = dict[Pair, float]
 """Rows of the join of two relations, by their names."""
 
-# Beyond this size a relation gets no index to be sampled by: one of two columns takes 100 to 200 MB there.
+# Beyond this size a relation is not sampled: it would get an index for that which perhaps no plan looks into.
 MOST_SAMPLED_ROWS = 25_000_000.0
 
 

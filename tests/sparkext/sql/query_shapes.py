@@ -81,7 +81,7 @@ SHAPES = {
     "scalar subquery beside a static group": """SELECT n, count(*) + (SELECT count(*) FROM {win}) AS c
         FROM {names} GROUP BY n""",
     "scalar subquery beside a static count": "SELECT count(*) + (SELECT count(*) FROM {win}) AS c FROM {names}",
-    "cross join of a count": "SELECT o.k FROM {now} o CROSS JOIN {names}",
+    "cross without columns": "SELECT o.k FROM {now} o CROSS JOIN {names}",
     "scalar subquery as a key": """SELECT o.k, n.n FROM {now} o JOIN {names} n
         ON n.k + (SELECT count(*) % 3 FROM {win}) = o.k LEFT JOIN {rooms} r ON r.s = o.s""",
     "scalar subquery as a live key": """SELECT w.k, o.k AS other FROM {win} w LEFT JOIN {now} o

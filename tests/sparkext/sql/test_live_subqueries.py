@@ -79,7 +79,7 @@ def test_equal_subqueries_run_once(engine: Engine) -> None:
     query.close()
 
 
-def test_joins_of_a_subquery_follow_the_data(engine: Engine, spark: SparkSession) -> None:
+def test_joins_of_a_subquery_follow_the_data(engine: Engine) -> None:
     left = engine.live_view("inner_left", "k BIGINT")
     right = engine.live_view("inner_right", "k BIGINT")
     now = engine.live_view("inner_now", "n BIGINT")
@@ -155,9 +155,7 @@ def test_more_than_one_row_is_an_error_of_the_run(engine: Engine) -> None:
     query.close()
 
 
-def test_a_subquery_that_needs_a_job_leaves_the_query_on_the_driver(
-    engine: Engine, spark: SparkSession
-) -> None:
+def test_a_subquery_that_needs_a_job_leaves_the_query_on_the_driver(engine: Engine) -> None:
     now = engine.live_view("jobless_now", "k BIGINT")
     other = engine.live_view("jobless_other", "k BIGINT")
     query = engine.prepare(
