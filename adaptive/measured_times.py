@@ -208,8 +208,8 @@ class MeasuredTimes:
         known = self._states.get(state)
         return None if known is None else known.taken(known.plans.get(plan))
 
-    def slower(self, running: PlanNode, state: int, factor: float) -> bool:
-        """Whether the running plan takes `factor` times as long as when others were compared with it, or longer.
+    def slowed(self, running: PlanNode, state: int) -> float:
+        """How many times as long the running plan takes as when it was last compared; 1 if that is unknown.
 
         That may be the machine, or the plan alone: its code may have been compiled anew, and not so well.
 
@@ -217,15 +217,15 @@ class MeasuredTimes:
         >>> times, plan, other = MeasuredTimes(), Scan("a"), Scan("b")
         >>> for taken in (50.0, 51.0, 90.0): times.note(plan, 0, taken)
         >>> times.compared(other, plan, 0, 1.1, latest=50.0)
-        >>> for taken in (60.0, 61.0): times.note(plan, 0, taken)
-        >>> times.slower(plan, 0, 1.1), times.slower(plan, 0, 1.2)
-        (True, False)
+        >>> for taken in (76.5, 76.5): times.note(plan, 0, taken)
+        >>> times.slowed(plan, 0)
+        1.5
         """
         known = self._states.get(state)
         times = None if known is None else known.plans.get(running)
         if times is None or times.then is None or times.lately is None:
-            return False
-        return times.lately >= factor * times.then
+            return 1.0
+        return times.lately / times.then
 
     def outdate(self, running: PlanNode, state: int) -> None:
         """What the running plan takes has changed: the next comparison of each other one replaces those before it."""

@@ -355,14 +355,16 @@ class PlanTrials:
         """
         trials.quiet += 1
         state = self._catalogue.state
-        slower = trials.quiet > _LEAST_BETWEEN and self._times.slower(plan, state, _SLOWER)
+        slowed = self._times.slowed(plan, state) if trials.quiet > _LEAST_BETWEEN else 1.0
+        slower = slowed >= _SLOWER
         if trials.quiet <= trials.again and not slower:
             if not trials.again or trials.quiet <= _LEAST_BETWEEN:
                 return False
             return self._compare_promising(trials, plan)
         if slower:
             self._times.outdate(plan, state)
-        trials.rivals = self._times.near(plan, state, _CLOSE)[:_COMPARED_AGAIN]
+        # If it is slower by itself, what was farther from it is as close now.
+        trials.rivals = self._times.near(plan, state, _CLOSE * max(1.0, slowed))[:_COMPARED_AGAIN]
         trials.seen.add(plan)
         others = [other for other in served if other not in trials.dear]
         found = self._served_elsewhere(trials.seen, others)

@@ -21,7 +21,7 @@ final class PartitionedIndex(
 
   def this() = this(0, null, null, null, 0, null, null, null, 0)
 
-  // The table that was found last, of this value.
+  // The table that was found last, of this value; a mask of -1: the value has none.
   private var last = 0L
   private var lastTable = 0
   private var lastMask = -1
@@ -37,19 +37,20 @@ final class PartitionedIndex(
   override protected def matches(key: InternalRow): Iterator[InternalRow] = {
     val value = key.getLong(by)
     val other = key.getLong(1 - by)
-    if ((value != last || lastMask < 0) && !turnTo(value)) return null
+    if (value != last) turnTo(value)
+    if (lastMask < 0) return null
     val start = find(value, other, lastTable, lastMask)
     if (start < 0) null else iterator.from(start)
   }
 
-  /** Has a value's table looked in from now on, if there is one. */
-  private def turnTo(value: Long): Boolean = {
+  /** Has a value's table looked in from now on, if there is one: most values that joins lead to may have none. */
+  private def turnTo(value: Long): Unit = {
     val at = PartitionedIndex.place(values, value)
-    if (value == 0L || values(at) != value) return false
     last = value
-    lastTable = tables(2 * at)
-    lastMask = tables(2 * at + 1)
-    true
+    if (value != 0L && values(at) == value) {
+      lastTable = tables(2 * at)
+      lastMask = tables(2 * at + 1)
+    } else lastMask = -1
   }
 
   /** Where the rows begin that have both; -1 when there are none. */

@@ -32,10 +32,12 @@ MOST_GIVEN_UP = 2
 
 # What takes about as long as the running plans ("about": up to this factor) runs in blocks with them, so many at
 # first, and medians are compared. A block's first run does not count: it finds in the processor's caches what other
-# plans left.
+# plans left. One that takes LONG_RUN seconds does not feel that, and is a block by itself, so that plans which take
+# seconds are compared within some of them.
 NEAR = 2.0
 BLOCKS = 2
 BLOCK_RUNS = 3
+LONG_RUN = 0.5
 
 # Where the medians then differ by less than this factor, chance may decide: there are so many blocks altogether.
 CLOSE = 1.3
@@ -92,20 +94,22 @@ def rehearse(
             block = _block(run, tried, most)
             if block is None:
                 return None
-            times += block[1:]
+            times += block if len(block) == 1 else block[1:]
             spent += sum(block)
     usual = median(others)
     return median(mine) / usual if 0.0 < usual < math.inf else None
 
 
 def _block(run: Callable[[P, float], float | None], plans: P, most: float) -> list[float] | None:
-    """The seconds of some runs of plans one after another; the first one is not like the others."""
-    found = []
+    """The seconds of some runs of plans one after another; the first one is not like the others, if there are any."""
+    found: list[float] = []
     for _ in range(1 + BLOCK_RUNS):
         took = run(plans, most)
         if took is None:
             return None
         found.append(took)
+        if len(found) == 1 and took >= LONG_RUN:
+            break
     return found
 
 

@@ -253,6 +253,20 @@ def test_a_plan_that_has_become_slower_by_itself_is_compared_again_soon():
     assert machine.order != FIRST
 
 
+def test_what_was_farther_is_compared_again_once_the_running_plan_has_become_slower():
+    slow = []
+    machine = Rehearsing(
+        lambda order: 1.0 if order != FIRST else 1.6 if slow else 0.7, trials=12, noise=(0.0,)
+    )
+    for _ in range(200):
+        machine.evaluate(EQUAL)
+    assert machine.order == FIRST, "others took 1.43 times as long"
+    slow.append(True)
+    for _ in range(20):
+        machine.evaluate(EQUAL)
+    assert machine.order != FIRST
+
+
 def test_what_was_never_measured_is_priced_as_what_is_like_it():
     """All plans that begin with right should be far cheaper, and none is: one is rehearsed, none runs.
 
@@ -296,7 +310,9 @@ def test_a_state_that_comes_back_has_its_fastest_plan_at_once(size):
     """
     states = {"left": content(50, 1e3, 9.8e2), "right": content(1e3, 50, 9.8e2)}
     fast = " third)"
-    machine = Rehearsing(lambda order: 0.6 if order.endswith(fast) else 1.0, size=size, trials=12)
+    machine = Rehearsing(
+        lambda order: 0.6 if order.endswith(fast) else 1.0, size=size, trials=12, noise=(0.0,)
+    )
     for state in ("left", "right") * 2:
         for _ in range(60):
             machine.evaluate(states[state])
