@@ -167,6 +167,12 @@ class Settings:
         "Read the rows of a window that leads to many look-ups grouped by the key of those, so that neighbours find in"
         " the processor's caches what they need.",
     )
+    window_copies_enabled: bool = _key(
+        "windowCopies.enabled",
+        BOOLEAN,
+        True,
+        "Copy those rows of a window side by side that one evaluation looks up again and again.",
+    )
     filter_placement: Literal["early", "late", "cost"] = _key(
         "filterPlacement",
         choice("early", "late", "cost"),

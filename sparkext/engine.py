@@ -90,7 +90,8 @@ class Engine:
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
         self.threads = self.settings.driver_execution_threads or min(self.parallelism, here)
-        self.room = EngineRoom(spark, self.store.dictionary, self.threads)
+        copies = self.settings.enabled and self.settings.window_copies_enabled
+        self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies)
         if self.rdf is RdfVersion.RDF_1_2:
             self.room.jvm.readRdf12()
         self.room.configure_calls(

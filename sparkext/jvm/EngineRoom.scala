@@ -26,6 +26,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   val number: Long = EngineRoom.numbers.incrementAndGet()
   /** The least work for which another thread of the driver is woken; 0 divides all work, for tests. */
   @volatile var sliceNanos: Long = SlicedExecution.LeastNanos
+  /** Whether indexes of windows copy what is looked up again and again, for streams that are made from now on. */
+  @volatile var copiesChains = true
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   TermValues.register(number, dictionary)
@@ -43,7 +45,11 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     UncertainCalls.unregister(number)
   }
 
-  def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, new StreamLog(_, dictionary))
+  def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, name => {
+    val made = new StreamLog(name, dictionary)
+    made.copiesChains = copiesChains
+    made
+  })
 
   /** The rows that a triple pattern finds in a window; `spec` as [[QuadPattern.parse]] reads it, since py4j would make one
    *  call an element of a list.

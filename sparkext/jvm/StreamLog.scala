@@ -20,6 +20,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private var quads = 0L
 
   private var countsSightings = false
+  /** Whether indexes of its windows copy what is looked up again and again. */
+  private[cqels] var copiesChains = true
 
   /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
   def countSightings(): Unit = countsSightings = true
@@ -239,6 +241,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** Has the rows of a pattern that `known` does not hold go into a table, which may be that of several windows. */
   private[cqels] def feed(spec: QuadPattern, table: WindowTable, known: StaticIndex): Unit = stream.synchronized {
     val feed = new PatternFeed(spec, stream.dictionary, table, known)
+    table.copiesChains = stream.copiesChains
     if (spec.predicate == 0) anyPredicate :+= feed
     else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
     stream.contentOf(this).foreach { case (time, pane, from) =>

@@ -7,7 +7,8 @@ import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
 
 /** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go.
  *
- *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only.
+ *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only. Chains
+ *  that are followed again and again are copied ([[WindowRuns]]).
  */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
   import WindowChains._
@@ -17,9 +18,28 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private[joins] var next = new Array[Long](LeastCapacity)
   private var previous = new Array[Int](LeastCapacity)
   private var linked = 0
+  @volatile private var copies: WindowRuns = _
   private[sql] var lastAsked = 0L
 
-  def memoryBytes: Long = 8L * (heads.length + next.length) + 4L * previous.length
+  def memoryBytes: Long = {
+    val runs = copies
+    8L * (heads.length + next.length) + 4L * previous.length + (if (runs == null) 0L else runs.memoryBytes)
+  }
+
+  /** Rows that are copied now. */
+  def copiedRows: Long = { val runs = copies; if (runs == null) 0L else runs.copiedRows }
+
+  /** Copies for the content of now, or null if nobody has asked for them. */
+  private[joins] def runs: WindowRuns = {
+    val known = copies
+    if (known == null || known.changes != table.changes) null else known
+  }
+
+  /** Copies for the content of now, for all readers. */
+  private[joins] def copied(): WindowRuns = synchronized {
+    if (runs == null) copies = new WindowRuns(this)
+    copies
+  }
 
   /** Called by the table after a row became present. */
   def link(row: Int): Unit = {
@@ -31,6 +51,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     if (linked >= heads.length / 2) rehash(heads.length * 2)
     chain(row)
     linked += 1
+    copies = null
   }
 
   /** Called by the table before a row leaves. */
@@ -40,6 +61,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     if (before >= 0) next(before) = after else heads(slot(hashOf(row), heads.length)) = after
     if (after != NoLink) previous(rowOf(after)) = before
     linked -= 1
+    copies = null
   }
 
   /** Called by the table after it has given its rows other numbers: links rows 0 until `rows`. */
@@ -106,12 +128,13 @@ private[joins] object WindowChains {
 final class WindowIndex(chains: WindowChains) extends IdRelation {
   private val table = chains.table
   private val columns = chains.columns
+  private val keyAt = chains.keys
   private val keyCells = chains.keyCells
   private val cursor = new IdRow(columns.length)
   private val wanted = new Array[Long](keyCells.length)
   private val iterator = new ChainIterator
 
-  override def keyColumns: Array[Int] = chains.keys
+  override def keyColumns: Array[Int] = keyAt
   override def estimatedSize: Long = chains.memoryBytes
   // Generated code assigns the copy to a variable of this very class.
   override def asReadOnlyCopy(): WindowIndex = new WindowIndex(chains)
@@ -137,21 +160,64 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
   override def readExternal(in: ObjectInput): Unit = throw new UnsupportedOperationException("a window index stays on the driver")
 
   private final class ChainIterator extends Iterator[InternalRow] {
+    private val width = columns.length
+    private var more = false
+    private var left = 0 // times that the row of now is still to come
+    // Along a chain:
     private var hash = 0L
     private var link = WindowChains.NoLink
-    private var left = 0 // times that the row of this link is still to come
+    // Or along the copy of one:
+    private var run: ChainRun = _
+    private var at = 0
+    // Where there are copies of, if they are worth looking for; what this reader has met without them, and with them.
+    private var runs: WindowRuns = _
+    private var steps = 0L
+    private var spared = 0L
+    private var patience = 0L // steps before that is weighed anew
+    private var rest = WindowRuns.Rest / 2 // the last time without copies
 
     def from(wantedHash: Long): Iterator[InternalRow] = {
-      hash = wantedHash
-      link = chains.heads(WindowChains.slot(hash, chains.heads.length))
-      skip()
-      if (link == WindowChains.NoLink) null else this
+      steps += 1
+      if (steps > patience || (runs != null && runs.changes != table.changes)) weigh()
+      val slot = WindowChains.slot(wantedHash, chains.heads.length)
+      run = if (runs == null) null else runs.of(slot)
+      if (run != null) {
+        spared += run.rows
+        at = 0
+        skipCopied()
+      } else {
+        hash = wantedHash
+        link = chains.heads(slot)
+        skip()
+      }
+      if (more) this else null
+    }
+
+    private def weigh(): Unit = {
+      val known = chains.runs
+      if (runs != null && (runs eq known)) {
+        val pays = spared >= WindowRuns.Share * steps
+        if (!pays) {
+          runs = null
+          rest *= 2
+        }
+        patience = if (pays) WindowRuns.Trial else rest
+      } else {
+        runs = if (runs == null && patience > 0) chains.copied() else known
+        patience =
+          if (runs != null) WindowRuns.Trial
+          else if (table.copiesChains) math.max(WindowRuns.LeastSteps, table.rowCount / WindowRuns.RowsAStep)
+          else Long.MaxValue
+      }
+      steps = 0
+      spared = 0
     }
 
     private def skip(): Unit = {
       while (link != WindowChains.NoLink && !(WindowChains.mayMatch(link, hash) && isWanted(WindowChains.rowOf(link))))
         link = chains.next(WindowChains.rowOf(link))
-      if (link != WindowChains.NoLink) left = table.times(WindowChains.rowOf(link))
+      more = link != WindowChains.NoLink
+      if (more) left = table.times(WindowChains.rowOf(link))
     }
 
     private def isWanted(row: Int): Boolean = {
@@ -163,18 +229,49 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
       true
     }
 
-    override def hasNext: Boolean = link != WindowChains.NoLink
+    private def skipCopied(): Unit = {
+      while (at < run.rows && !isWantedCopy(at)) at += 1
+      more = at < run.rows
+      if (more) left = if (run.times == null) 1 else run.times(at)
+    }
+
+    private def isWantedCopy(row: Int): Boolean = {
+      var i = 0
+      while (i < wanted.length) {
+        if (run.cells(row * width + keyAt(i)) != wanted(i)) return false
+        i += 1
+      }
+      true
+    }
+
+    override def hasNext: Boolean = more
 
     override def next(): InternalRow = {
+      left -= 1
+      if (run != null) nextCopied() else nextLinked()
+      cursor.row
+    }
+
+    private def nextCopied(): Unit = {
+      val cells = run.cells
+      val base = at * width
+      var c = 0
+      while (c < width) { cursor.set(c, cells(base + c)); c += 1 }
+      if (left == 0) {
+        at += 1
+        skipCopied()
+      }
+    }
+
+    private def nextLinked(): Unit = {
       val row = WindowChains.rowOf(link)
       var c = 0
-      while (c < columns.length) { cursor.set(c, table.value(row, columns(c))); c += 1 }
-      left -= 1
+      while (c < width) { cursor.set(c, table.value(row, columns(c))); c += 1 }
       if (left == 0) {
         link = chains.next(row)
+        steps += 1
         skip()
       }
-      cursor.row
     }
   }
 }

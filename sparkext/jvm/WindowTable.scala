@@ -23,7 +23,11 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   private var total = 0L
   private var arrived = 0L
   private var expired = 0L
+  private var changed = 0L
   private var lastSeen: Array[Long] = null // when each row was sighted last; null: nobody asks
+
+  /** Whether indexes copy what is looked up again and again. */
+  var copiesChains = true
 
   def rowCount: Int = present
   /** One past the highest row number in use; rows below it may be free. */
@@ -41,6 +45,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def keepTimes(): Boolean = {
     val asked = lastSeen == null
     if (asked) lastSeen = Array.fill(sightings.length)(Long.MinValue)
+    changed += 1
     asked
   }
 
@@ -49,10 +54,13 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     var row = heads(slot(hashOf(values)))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
     if (row >= 0) lastSeen(row) = math.max(lastSeen(row), time)
+    changed += 1
   }
   /** Rows that became present, and that left, since the start. */
   def arrivals: Long = arrived
   def expiries: Long = expired
+  /** How often anything has changed that a reader can see: rows, how often they count, or when they were sighted. */
+  def changes: Long = changed
 
   def memoryBytes: Long =
     8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
@@ -62,6 +70,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   /** Takes in a sighting of a row at a time. */
   def insert(values: Array[Long], time: Long): Unit = {
     total += 1
+    changed += 1
     val hash = hashOf(values)
     var row = heads(slot(hash))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
@@ -96,6 +105,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     while (row >= 0 && !same(row, values)) { before = row; row = hashNext(row) }
     if (row < 0) return false
     total -= 1
+    changed += 1
     sightings(row) -= 1
     if (sightings(row) == 0) {
       indexes.foreach(_.unlink(row))
@@ -131,6 +141,8 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   }
 
   def indexCount: Int = indexes.size
+  /** Rows that indexes have copied of the content of now, as they are looked up again and again. */
+  def copiedRows: Long = indexes.map(_.copiedRows).sum
 
   /** Counts of the values in some columns; made once, then kept up. */
   def counts(columns: Array[Int], exactValues: Int): ColumnCounts = synchronized {

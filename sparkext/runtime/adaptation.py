@@ -35,8 +35,9 @@ logger = logging.getLogger(__name__)
 
 # A count that is this many times off what was expected is worth another look at the plan.
 SURPRISE = 1.5
-# What should cost so many times as much as the running plan is not run for trial.
-TOO_DEAR = 3.0
+# What should cost so many times as much as the running plan is not run for trial: what served elsewhere is asked for
+# up to there (`adaptive.plan_trials`), and a run that takes so long is given up.
+TOO_DEAR = 20.0
 # A plan that could be better is looked at again after 1, 2, 4 ... evaluations, at most so many.
 MOST_PATIENCE = 16
 

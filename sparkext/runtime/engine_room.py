@@ -27,10 +27,12 @@ class EngineRoom:
     """Streams, windows, relations and prepared queries of one engine, in the JVM.
 
     Calls that move windows or evaluate must not overlap; the engine holds one lock around them. `threads` of the driver
-    may work on one evaluation.
+    may work on one evaluation; `copies_chains` says whether indexes of windows copy what is looked up again and again.
     """
 
-    def __init__(self, spark: SparkSession, dictionary: Any, threads: int = 1) -> None:
+    def __init__(
+        self, spark: SparkSession, dictionary: Any, threads: int = 1, copies_chains: bool = True
+    ) -> None:
         self.spark = spark
         base = str(_SHARED_MEMORY) if _SHARED_MEMORY.is_dir() else None
         self.scratch = tempfile.mkdtemp(prefix="cqels-answers-", dir=base)
@@ -38,6 +40,7 @@ class EngineRoom:
         self.dictionary = dictionary
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
         self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
+        getattr(self.jvm, "copiesChains_$eq")(copies_chains)
         self.number = int(self.jvm.number())
         self.executors_apart = bool(self.jvm.executorsApart())
 

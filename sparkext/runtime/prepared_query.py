@@ -188,7 +188,7 @@ class PreparedQuery:
                 return nanos / 1e9 if nanos >= 0 else math.inf
 
         try:
-            ratio = rehearse(run, plans, running, usual)
+            ratio = rehearse(run, plans, running, usual, compiled=plans.use.runs > 0)
             if ratio not in (None, math.inf) and plans.use.places is None:
                 adaptation.find_places(plans)  # here nobody waits for it
         finally:

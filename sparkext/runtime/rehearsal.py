@@ -22,8 +22,10 @@ FASTER = 0.05
 MOST_SECONDS = 4.0
 
 # A run is given up that takes so many times as long as usual; where that is long, one that takes LONGER seconds more
-# than twice as long; and not before LEAST_SECONDS: code that is not compiled yet takes several times as long.
+# than twice as long; and not before LEAST_SECONDS: code that is not compiled yet takes several times as long. Where
+# it is, as the plan has served before, HOPELESS_COMPILED times are enough.
 HOPELESS = 16.0
+HOPELESS_COMPILED = 4.0
 LONGER = 2.0
 LEAST_SECONDS = 0.25
 
@@ -45,18 +47,24 @@ CLOSE_BLOCKS = 4
 
 
 def rehearse(
-    run: Callable[[P, float], float | None], plans: P, running: P, usual: float
+    run: Callable[[P, float], float | None],
+    plans: P,
+    running: P,
+    usual: float,
+    compiled: bool = False,
 ) -> float | None:
     """What a run of new plans takes over one of the running ones, which lately took `usual` seconds.
 
     `run` gives the seconds of one run of plans; infinity if that was given up after so many seconds, and None where
-    plans can no longer be run, as will this function then. Infinity is what it gives for a plan that is hopeless.
+    plans can no longer be run, as will this function then. Infinity is what it gives for a plan that is hopeless,
+    which is seen sooner where its code is `compiled`.
 
     >>> times = iter([0.9, 0.4, 0.2, 0.15, 0.16, 0.15, 0.15, *[0.2] * 4, *[0.3] * 4, *[0.2] * 4, *[0.3] * 4])
     >>> round(rehearse(lambda plans, most: next(times), "new", "running", 0.2), 2)
     0.67
     """
-    most = max(LEAST_SECONDS, min(HOPELESS * usual, 2.0 * usual + LONGER))
+    hopeless = HOPELESS_COMPILED if compiled else HOPELESS
+    most = max(LEAST_SECONDS, min(hopeless * usual, 2.0 * usual + LONGER))
     best, spent, settled, given_up = math.inf, 0.0, 0, 0
     for _ in range(MOST_RUNS):
         took = run(plans, most)

@@ -13,6 +13,7 @@ from sparkext.runtime.rehearsal import (
     BLOCKS,
     CLOSE_BLOCKS,
     HOPELESS,
+    HOPELESS_COMPILED,
     LEAST_SECONDS,
     MOST_RUNS,
     MOST_SECONDS,
@@ -124,6 +125,12 @@ def test_a_run_that_is_given_up_ends_the_rehearsal() -> None:
     stage = Stage([math.inf], 0.1)
     assert rehearse(stage.run, "new", "running", 0.001) == math.inf
     assert (stage.seen, stage.most) == (["new"] * 2, [LEAST_SECONDS] * 2)
+
+
+def test_plans_that_served_before_are_given_up_sooner() -> None:
+    stage = Stage([0.2], 0.2)
+    rehearse(stage.run, "new", "running", 0.2, compiled=True)
+    assert stage.most == pytest.approx([HOPELESS_COMPILED * 0.2] * len(stage.most))
 
 
 def test_a_first_run_that_waits_for_the_compiler_does_not_count() -> None:

@@ -64,6 +64,7 @@ OFF = [
     {"heuristics.h1.enabled": "false"},
     {"heuristics.h3.enabled": "false"},
     {"scanGrouping.enabled": "false"},
+    {"windowCopies.enabled": "false"},
     {"planCache.size": "1"},
 ]
 # Each with whether orders change under it.
