@@ -32,6 +32,9 @@ final class PartitionedIndex(
     copy
   }
 
+  /** The column of the rows whose values have tables. */
+  def partitionedBy: Int = keyAt(by)
+
   override def get(key: Long): Iterator[InternalRow] = throw new UnsupportedOperationException("the key has two columns")
 
   override protected def matches(key: InternalRow): Iterator[InternalRow] = {
@@ -109,6 +112,8 @@ private[joins] object PartitionedIndex {
   private final val LeastRows = 1 << 16
   /** Rows of a value, on the average, that are worth a table; and the most values: these are to stay in the caches, too. */
   private final val LeastShare = 32
+  /** As many make tables of some 256 KiB, which the second-level cache of a core holds. */
+  private final val MostShare = 1 << 15
   private final val MostValues = 1 << 15
 
   /** Where a value is or may be put, 0 (no term) being free: the table is never full. */
@@ -124,8 +129,11 @@ private[joins] object PartitionedIndex {
     val n = table.rowCount
     if (keys.length != 2 || n < LeastRows || n > (1 << 28) || n.toLong * columns.length > Int.MaxValue - 8) return null
     val counted = keys.indices.flatMap(k => Values.count(table, columns(keys(k))).map(k -> _)).filter(n / _._2.size >= LeastShare)
-    // Small tables fit into the caches, whichever of the two columns stays the same for a while.
-    if (counted.isEmpty) null else { val (by, values) = counted.maxBy(_._2.size); new Build(table, tableCounts, columns, keys, by, values).made }
+    // What a plan binds first comes first in its key, and stays the same for longer. Where its tables are too large for the
+    // caches, those of the other column may be small.
+    val fits = counted.find { case (_, values) => n / values.size <= MostShare }
+    if (counted.isEmpty) null
+    else { val (by, values) = fits.getOrElse(counted.maxBy(_._2.size)); new Build(table, tableCounts, columns, keys, by, values).made }
   }
 
   /** The different values of a column, and how many rows each has, in the places of an open-addressing table. */

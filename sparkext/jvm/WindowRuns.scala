@@ -1,5 +1,7 @@
 package org.apache.spark.sql.execution.joins
 
+import java.util.concurrent.atomic.AtomicLong
+
 /** The rows of one chain of a window's index, side by side and in its order; with `times`, a row counts so often. */
 private[joins] final class ChainRun(val rows: Int, val cells: Array[Long], val times: Array[Int])
 
@@ -18,17 +20,17 @@ private[joins] final class WindowRuns(chains: WindowChains) {
   /** The content that is copied. */
   val changes: Long = table.changes
   private val runs = new Array[ChainRun](chains.heads.length)
-  private var copied = 0L // about, where several threads copy
+  private val copied = new AtomicLong
 
-  def copiedRows: Long = copied
-  def memoryBytes: Long = 4L * runs.length + copied * (8L * columns.length + (if (table.bag) 4L else 0L))
+  def copiedRows: Long = copied.get
+  def memoryBytes: Long = 4L * runs.length + copiedRows * (8L * columns.length + (if (table.bag) 4L else 0L))
 
   /** The rows of the chain of a slot; null at the first time, when that is noted, for few rows, and for what would be too much. */
   def of(slot: Int): ChainRun = {
     val known = runs(slot)
     if (known == null) { runs(slot) = MetOnce; null }
     else if (known.rows > 0) known
-    else if ((known eq Short) || copied > MostRows) null
+    else if ((known eq Short) || copiedRows > MostRows) null
     else second(slot)
   }
 
@@ -56,7 +58,7 @@ private[joins] final class WindowRuns(chains: WindowChains) {
       at += 1
       link = chains.next(row)
     }
-    copied += rows
+    copied.addAndGet(rows)
     new ChainRun(rows, cells, times)
   }
 }

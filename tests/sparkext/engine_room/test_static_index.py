@@ -127,6 +127,20 @@ def test_keys_of_two_columns_have_a_table_for_each_value_of_one(
     assert index_class(live, few, *keys) == "GroupedIndex", "few rows are in the caches anyway"
 
 
+@pytest.mark.parametrize(("keys", "by"), [((0, 1), 0), ((1, 0), 1), ((2, 0), 0), ((0, 2), 0)])
+def test_the_column_that_comes_first_has_a_table_for_each_value_if_these_are_small(
+    live: LiveRoom, keys: tuple[int, int], by: int
+) -> None:
+    """Column 2 has two values: a table of the rows of one would not fit into the caches."""
+    rows = [(a + 1, b + 1_001, (a + b) % 2 + 1) for a in range(300) for b in range(300)]
+    content = live.static("pairs", rows, 3)
+    probes = [(row[keys[0]], row[keys[1]]) for row in rows[::997]]
+    assert look_up(live, content, keys, probes) == expected(Counter(rows), keys, probes)
+    assert index_class(live, content, *keys) == "PartitionedIndex"
+    index = content.indexOn(numbers(live, live.jvm.int, *keys))
+    assert index.partitionedBy() == by
+
+
 @pytest.mark.parametrize("made", ["UniqueIndex", "GroupedIndex", "PartitionedIndex"])
 def test_an_index_that_was_sent_elsewhere_finds_the_same(live: LiveRoom, made: str) -> None:
     """As executors of a cluster get it."""
