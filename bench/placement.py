@@ -156,6 +156,9 @@ def run(args: argparse.Namespace) -> Report:
                 drift.append(drifting.run())
             finally:
                 drifting.close()
+            report = Report(NAME, rows, summarise(rows, drift))
+            if args.json:  # the other functions take half an hour, and may fail
+                report.write(args.json)
     finally:
         spark.stop()
-    return Report(NAME, rows, summarise(rows, drift))
+    return report
