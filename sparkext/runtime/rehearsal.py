@@ -34,8 +34,8 @@ MOST_GIVEN_UP = 2
 
 # What takes about as long as the running plans ("about": up to this factor) runs in blocks with them, so many at
 # first, and medians are compared. A block's first run does not count: it finds in the processor's caches what other
-# plans left. One that takes LONG_RUN seconds does not feel that, and is a block by itself, so that plans which take
-# seconds are compared within some of them.
+# plans left. One that takes LONG_RUN seconds is a block by itself, though: other runs like it would take too long, and
+# what it finds in caches should matter less.
 NEAR = 2.0
 BLOCKS = 2
 BLOCK_RUNS = 3

@@ -79,7 +79,7 @@ def test_what_takes_about_as_long_runs_in_more_blocks() -> None:
 
 
 def test_runs_that_take_long_are_compared_in_turn_one_by_one() -> None:
-    """Caches hardly matter to them, and who waits for the engine waits for no more than one."""
+    """So the rehearsal of plans that take seconds has an end."""
     stage = Stage([1.8, 1.5, 1.5, 1.3, 1.2], 1.0)
     assert rehearse(stage.run, "new", "running", 1.0) == pytest.approx(1.25)
     assert stage.seen == ["new"] * 3 + ["new", "running"] * 2

@@ -118,7 +118,7 @@ def test_answers_are_those_of_now_on_a_random_stream(live: LiveRoom, kind: str) 
 def test_what_is_looked_up_once_is_not_copied(live: LiveRoom) -> None:
     """As many look-ups, and rows that they meet, as lead to copies elsewhere: but no key is met twice."""
     rooms = Rooms(live, "once", "set", visitors=1, rooms=2000)
-    rooms.sighted(*[(1, room, person) for room in range(2000) for person in range(3)])
+    rooms.sighted(*[(1, room, person) for room in range(2000) for person in range(6)])
     rooms.move(1)
     assert rooms.answers() == rooms.expected()
     # Keys may share a chain, which is met twice then.
