@@ -9,7 +9,8 @@ second pass over that in the first. A placement five times as slow as the other 
 early, the cell has no noise.
 
 Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
-better of early and late in each batch.
+better of early and late in each batch. It is the time from the end of a batch to its answers: every batch fills the
+windows anew, and what moving them takes depends on the indexes that a plan reads. drift_evaluation_ratio is without it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ COLUMNS = (
     "noise",
     "answers",
 )
-SHOWN = ("worst_ratio", "noise", "least_ms", "crossover", "drift_ratio")
+SHOWN = ("worst_ratio", "noise", "least_ms", "crossover", "drift_ratio", "drift_evaluation_ratio")
 
 CARDINALITIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
@@ -55,7 +56,7 @@ QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),
     "dear": CellEffort(2, 3, 2, 0.0, 100, 100),
 }
-DRIFT = DriftEffort(24, 1, 5, {"native": 60_000, "dear": 400})
+DRIFT = DriftEffort(24, 3, 5, {"native": 60_000, "dear": 400})
 QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
 
 
@@ -131,7 +132,8 @@ def summarise(rows: list[dict[str, Any]], drift: list[dict[str, Any]]) -> dict[s
         "noise": round(float(np.percentile(noise, 95)), 4) if noise else None,
         "least_ms": min(min(row["early_ms"], row["late_ms"]) for row in rows),
         "crossover": crossover(rows),
-        "drift_ratio": max((row["ratio"] for row in drift), default=None),
+        "drift_ratio": max((row["total_ratio"] for row in drift), default=None),
+        "drift_evaluation_ratio": max((row["ratio"] for row in drift), default=None),
         "drift": drift,
     }
 

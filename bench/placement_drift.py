@@ -51,25 +51,26 @@ class DriftRace:
     def run(self) -> dict[str, Any]:
         """What all rounds took; a batch counts with its median over the rounds."""
         effort = self._effort
-        ms: dict[str, list[list[float]]] = {place: [] for place in PLACEMENTS}
+        ms: dict[str, list[list[tuple[float, float]]]] = {place: [] for place in PLACEMENTS}
         for number in range((effort.warm_rounds + effort.rounds) * effort.batches):
             found = self._evaluate(number)
             if number % effort.batches == 0:
                 for rounds in ms.values():
                     rounds.append([])
             for place, evaluation in found.items():
-                ms[place][-1].append(evaluation.ms)
-        measured = {place: np.array(rounds[effort.warm_rounds :]) for place, rounds in ms.items()}
-        return drift_row(self.functions, measured, effort.batches)
+                ms[place][-1].append((evaluation.ms, evaluation.total_ms))
+        taken = {place: np.array(rounds) for place, rounds in ms.items()}
+        return drift_row(self.functions, taken, effort.warm_rounds)
 
     def _evaluate(self, number: int) -> dict[str, Evaluation]:
-        selectivity, fan_out = drifted(number % self._effort.batches, self._effort.batches)
+        turn, batch = divmod(number, self._effort.batches)
+        selectivity, fan_out = drifted(batch, self._effort.batches)
         events = self._effort.events[self.functions]
         time = (number + 1) * STEP_MS
         made = LinkedEvents(events, fan_out, batch=number, low=selectivity)
         first, second = made.first(time), made.second(time)
         found = {}
-        for contender in in_turn(self.contenders, number):
+        for contender in in_turn(self.contenders, turn + batch):
             contender.push(f"{_NAME}/first", first)
             contender.push(f"{_NAME}/second", second)
             found[contender.setting.placement] = contender.advance(time)[_NAME]
@@ -82,26 +83,45 @@ class DriftRace:
             contender.close()
 
 
-def drift_row(functions: str, runs: dict[str, np.ndarray], batches: int) -> dict[str, Any]:
+def drift_row(functions: str, runs: dict[str, np.ndarray], warm_rounds: int) -> dict[str, Any]:
     """Times over all batches of a round: of each placement, and of the better of early and late in each batch.
 
-    `runs` are milliseconds by placement, a row for each round; medians of the rounds count.
+    `runs` are milliseconds by placement, a row for each round and in it for each batch (evaluating, and all with moving
+    the windows); medians of the rounds count, but for the first ones. `rounds` are all of them.
     """
-    ms = {place: np.median(times, axis=0) for place, times in runs.items()}
-    best = np.minimum(ms["early"], ms["late"])
-    cost = float(ms["cost"].sum())
+    batches = runs["cost"].shape[1]
+    evaluating, total = (
+        {place: np.median(times[warm_rounds:, :, kind], axis=0) for place, times in runs.items()}
+        for kind in (0, 1)
+    )
     return {
         "functions": functions,
-        **{f"{place}_ms": round(float(ms[place].sum()), 3) for place in PLACEMENTS},
-        "best_ms": round(float(best.sum()), 3),
-        "ratio": round(cost / float(best.sum()), 4),
+        **_compared(total, "total_"),
+        **_compared(evaluating, ""),
+        "rounds": [
+            {place: round(float(times[number, :, 1].sum()), 3) for place, times in runs.items()}
+            for number in range(len(runs["cost"]))
+        ],
         "batches": [
             {
                 "selectivity": round(drifted(batch, batches)[0], 4),
                 "fan_out": round(drifted(batch, batches)[1], 4),
-                **{place: round(float(ms[place][batch]), 3) for place in PLACEMENTS},
-                "cost_runs": [round(float(time), 3) for time in runs["cost"][:, batch]],
+                **{place: round(float(evaluating[place][batch]), 3) for place in PLACEMENTS},
+                **{f"{place}_total": round(float(total[place][batch]), 3) for place in PLACEMENTS},
+                "cost_runs": [
+                    round(float(time), 3) for time in runs["cost"][warm_rounds:, batch, 0]
+                ],
             }
             for batch in range(batches)
         ],
+    }
+
+
+def _compared(ms: dict[str, np.ndarray], kind: str) -> dict[str, float]:
+    best = float(np.minimum(ms["early"], ms["late"]).sum())
+    sums = {place: float(ms[place].sum()) for place in PLACEMENTS}
+    return {
+        **{f"{kind}{place}_ms": round(sums[place], 3) for place in PLACEMENTS},
+        f"{kind}best_ms": round(best, 3),
+        f"{kind}ratio": round(sums["cost"] / best, 4),
     }

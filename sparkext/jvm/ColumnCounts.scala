@@ -57,6 +57,15 @@ final class ColumnCounts(val columns: Array[Int], exactValues: Int) {
     if (rows == 0 && values == null && exactValues > 0) values = new ExactCounts(exactValues)
   }
 
+  /** Counts no rows any more. */
+  def clear(): Unit = {
+    java.util.Arrays.fill(buckets, 0)
+    occupied = 0
+    rows = 0
+    sample = null
+    values = if (exactValues > 0) new ExactCounts(exactValues) else null
+  }
+
   /** Different values, exact or estimated; never more than rows. */
   def distinct: Double =
     if (values != null) values.size

@@ -149,7 +149,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   private def leave(window: StreamWindow, open: Long): Unit = {
     val until = math.min(open, window.close)
-    if (until > window.open) panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
+    if (until > window.open && !(until == window.close && window.clear()))
+      panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
   }
 
   /** The panes that a window shows, each with its time and the row from which it does. */
@@ -285,6 +286,14 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
       while (i < anyPredicate.length) { anyPredicate(i).insert(data, at, time); i += 1 }
     }
 
+  /** Takes all rows out at once; false where they are few, or a table is that of other windows, too. */
+  private[cqels] def clear(): Boolean = {
+    val feeds = byPredicate.valuesIterator.map(_.length).sum + anyPredicate.length
+    val clears = feeds == patterns.size && rowCount >= StreamWindow.ManyRows
+    if (clears) patterns.valuesIterator.foreach(_.table.clear())
+    clears
+  }
+
   private[cqels] def leave(pane: LongTable): Unit = leave(pane, 0, pane.rowCount)
 
   private[cqels] def leave(pane: LongTable, from: Int, until: Int): Unit =
@@ -309,6 +318,11 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 
   /** The first row of a pane that belongs to the window. */
   private[cqels] def firstRow(starts: ElementStarts, time: Long): Int = 0
+}
+
+private object StreamWindow {
+  /** Fewer leave as fast one by one: counts of columns are cleared in whole. */
+  final val ManyRows = 2048
 }
 
 /** Keeps up the rows of one pattern; those that `known` holds are left out (null: none). */

@@ -8,7 +8,8 @@ import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
 /** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go.
  *
  *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only. Chains
- *  that are followed again and again are copied ([[WindowRuns]]).
+ *  that are followed again and again are copied ([[WindowRuns]]). What no plan asks for rests once its upkeep has come to
+ *  more than linking all rows anew, and is made anew if it is asked for again.
  */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
   import WindowChains._
@@ -18,8 +19,15 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private[joins] var next = new Array[Long](LeastCapacity)
   private var previous = new Array[Int](LeastCapacity)
   private var linked = 0
+  private var upkeep = 0L // links made and taken away since it was asked for
+  private var rowsThen = 0 // rows when it was
+  private var askedSinceCleared = true
+  @volatile private var resting = false
   @volatile private var copies: WindowRuns = _
   private[sql] var lastAsked = 0L
+
+  /** Whether it follows the table's rows. */
+  def keptUp: Boolean = !resting
 
   def memoryBytes: Long = {
     val runs = copies
@@ -41,8 +49,26 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     copies
   }
 
+  /** Called by the table when a plan is about to read this; `rows` is one past the highest row number in use. */
+  private[sql] def asked(rows: Int): Unit = {
+    upkeep = 0L
+    askedSinceCleared = true
+    rowsThen = table.rowCount
+    if (resting) { resting = false; relink(rows) }
+  }
+
+  private def rest(): Unit = {
+    resting = true
+    relink(0)
+  }
+
   /** Called by the table after a row became present. */
-  def link(row: Int): Unit = {
+  def link(row: Int): Unit = if (!resting) {
+    upkeep += 1
+    if (upkeep > UpkeepARow * math.max(LeastCapacity, math.max(rowsThen, table.rowCount))) rest() else linkNew(row)
+  }
+
+  private def linkNew(row: Int): Unit = {
     if (row >= next.length) {
       val size = math.max(row + 1, next.length * 2)
       next = java.util.Arrays.copyOf(next, size)
@@ -55,7 +81,8 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   }
 
   /** Called by the table before a row leaves. */
-  def unlink(row: Int): Unit = {
+  def unlink(row: Int): Unit = if (!resting) {
+    upkeep += 1
     val before = previous(row)
     val after = next(row)
     if (before >= 0) next(before) = after else heads(slot(hashOf(row), heads.length)) = after
@@ -64,15 +91,27 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
     copies = null
   }
 
-  /** Called by the table after it has given its rows other numbers: links rows 0 until `rows`. */
+  /** Called by the table when all its rows are gone: what nobody has asked for since it was filled need not follow. */
+  def clear(): Unit = if (!resting) {
+    if (!askedSinceCleared) rest()
+    else {
+      askedSinceCleared = false
+      java.util.Arrays.fill(heads, NoLink)
+      linked = 0
+      copies = null
+    }
+  }
+
+  /** Called by the table after it has given its rows other numbers: links those that are present of rows 0 until `rows`. */
   def relink(rows: Int): Unit = {
-    val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, rows)) * 2)
-    heads = unlinked(capacity)
-    next = new Array[Long](capacity)
-    previous = new Array[Int](capacity)
+    val present = if (resting) 0 else table.rowCount
+    heads = unlinked(math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 4))
+    next = new Array[Long](math.max(LeastCapacity, if (resting) 0 else rows))
+    previous = new Array[Int](next.length)
     linked = 0
+    copies = null
     var row = 0
-    while (row < rows) { link(row); row += 1 }
+    while (row < rows && !resting) { if (table.isPresent(row)) linkNew(row); row += 1 }
   }
 
   private def chain(row: Int): Unit = {
@@ -108,6 +147,11 @@ private[joins] object WindowChains {
   final val LeastCapacity = 64
   final val NoLink = -1L
 
+  /** Links made and taken away for each row that is there, before an index rests that nobody has asked for meanwhile. To
+   *  make it anew is one for each row, and a window that is all new changes twice as much between two evaluations.
+   */
+  final val UpkeepARow = 3L
+
   // The upper half of the hash chooses the slot, the lower half goes into the link.
   @inline def slot(hash: Long, capacity: Int): Int = (hash >>> 32).toInt & (capacity - 1)
   @inline def linkTo(hash: Long, row: Int): Long = (hash << 32) | row
@@ -137,7 +181,10 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
   override def keyColumns: Array[Int] = keyAt
   override def estimatedSize: Long = chains.memoryBytes
   // Generated code assigns the copy to a variable of this very class.
-  override def asReadOnlyCopy(): WindowIndex = new WindowIndex(chains)
+  override def asReadOnlyCopy(): WindowIndex = {
+    if (!chains.keptUp) throw new IllegalStateException("an index of a window is read that was not asked for in this evaluation")
+    new WindowIndex(chains)
+  }
 
   override def get(key: Long): Iterator[InternalRow] = {
     wanted(0) = key

@@ -5,7 +5,8 @@ import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
  *
  *  A window's content is an RDF graph, so a row is present once however often its triple was sighted, and leaves with
- *  the last sighting; with `bag`, whoever reads the table is given it as often. Every index over the table follows each arrival and expiry; nothing is rebuilt per evaluation.
+ *  the last sighting; with `bag`, whoever reads the table is given it as often. Indexes that plans ask for follow each
+ *  arrival and expiry; they are not rebuilt per evaluation.
  */
 final class WindowTable(val arity: Int, val bag: Boolean = false) {
   import WindowTable.LeastCapacity
@@ -121,6 +122,23 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     true
   }
 
+  /** Takes all rows away. */
+  def clear(): Unit = {
+    total = 0
+    changed += 1
+    expired += present
+    present = 0
+    indexes.foreach(_.clear())
+    counted.foreach(_.clear())
+    java.util.Arrays.fill(sightings, 0, used, 0)
+    if (sightings.length > LeastCapacity && used < sightings.length / 4) compact() // after a peak
+    else {
+      java.util.Arrays.fill(heads, -1)
+      used = 0
+      free = -1
+    }
+  }
+
   /** The index over `columns` keyed by positions `keys` among them; made once, then kept up as long as it is asked for.
    *
    *  Each evaluation asks anew; an index that no plan reads any more would cost every arrival something for ever.
@@ -131,16 +149,18 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     val known = indexes.find(i => java.util.Arrays.equals(i.columns, columns) && java.util.Arrays.equals(i.keys, keys))
     val chains = known.getOrElse {
       val made = new WindowChains(this, columns, keys)
-      var row = 0
-      while (row < used) { if (sightings(row) > 0) made.link(row); row += 1 }
+      made.relink(used)
       indexes = made :: indexes
       made
     }
+    chains.asked(used)
     chains.lastAsked = asked
     new WindowIndex(chains)
   }
 
   def indexCount: Int = indexes.size
+  /** Of these, the ones that follow the rows; the others have not been asked for while most rows changed. */
+  def keptUpCount: Int = indexes.count(_.keptUp)
   /** Rows that indexes have copied of the content of now, as they are looked up again and again. */
   def copiedRows: Long = indexes.map(_.copiedRows).sum
 

@@ -233,20 +233,25 @@ def test_summary_of_placement() -> None:
     hopeless = {**row(0.2, 500.0, 40.0, 40.0), "noise": None}
     assert placement.summarise([hopeless], [])["noise"] is None
     assert placement.summarise([*rows, hopeless], [])["noise"] == 1.01
-    drift = [
-        drift_row(
-            functions, {p: np.array(runs) for p, runs in zip(PLACEMENTS, times, strict=True)}, 2
-        )
-        for functions, times in zip(
-            FUNCTIONS,
-            ([[[1, 9]], [[5, 2]], [[2, 1], [2, 2], [9, 3]]], [[[4, 4]], [[4, 4]], [[4, 4]]]),
-            strict=True,
-        )
-    ]
+    taken = ([[[1, 9]] * 3, [[5, 2]] * 3, [[2, 1], [2, 2], [9, 3]]], [[[4, 4]]] * 3)
+    drift = []
+    for functions, times in zip(FUNCTIONS, taken, strict=True):
+        runs = {}
+        for place, rounds in zip(PLACEMENTS, times, strict=True):
+            ms = np.array([[100, 100], *rounds], dtype=float)  # the first round is a warm-up
+            runs[place] = np.stack([ms, ms + (2 if place == "cost" else 5)], axis=2)
+        drift.append(drift_row(functions, runs, warm_rounds=1))
     assert drift[0]["batches"][1]["cost_runs"] == [1.0, 2.0, 3.0]
     summary = placement.summarise(rows, drift)
     assert summary["worst_ratio"] == 1.1 and summary["worst_cell"]["selectivity"] == 1.0
     assert summary["noise"] == 1.01 and summary["least_ms"] == 20.0
     assert summary["crossover"]["native"]["10"] == {"faster": ["early", "late"], "at": [0.667]}
     assert [d["ratio"] for d in drift] == [pytest.approx(4 / 3, abs=1e-4), 1.0]
-    assert summary["drift_ratio"] == pytest.approx(4 / 3, abs=1e-4)
+    assert summary["drift_evaluation_ratio"] == pytest.approx(4 / 3, abs=1e-4)
+    # With moving the windows 8 of 13 ms in one, 12 of 18 in the other.
+    assert [d["total_ratio"] for d in drift] == [pytest.approx(8 / 13, abs=1e-4), round(12 / 18, 4)]
+    assert summary["drift_ratio"] == round(12 / 18, 4)
+    assert drift[0]["rounds"][:2] == [
+        {"early": 210.0, "late": 210.0, "cost": 204.0},
+        {"early": 20.0, "late": 17.0, "cost": 7.0},
+    ]
