@@ -41,9 +41,15 @@ BLOCKS = 2
 BLOCK_RUNS = 3
 LONG_RUN = 0.5
 
-# Where the medians then differ by less than this factor, chance may decide: there are so many blocks altogether.
+# Where they then differ by less than this factor, chance may decide: there are so many blocks altogether. Where what
+# the blocks say differs by more than that, something else took the machine from some of them: there are so many.
 CLOSE = 1.3
 CLOSE_BLOCKS = 4
+MOST_BLOCKS = 6
+
+# Running plans that seem to be far slower may only have been disturbed, for as long as a few runs take: so many more
+# are to say it.
+MORE_RUNS = 3
 
 
 def rehearse(
@@ -82,30 +88,47 @@ def rehearse(
             break
     if 0.0 < usual * NEAR < best:
         return best / usual
-    if best * NEAR <= usual:
-        # The running plans seem to be far slower: one more run shows whether they were only disturbed.
+    for _ in range(MORE_RUNS):
+        if best * NEAR > usual:
+            break
         other = run(running, most)
         if other is None:
             return None
         usual = min(usual, other)
-        if best * NEAR <= usual:
-            return best / usual
+        if other >= LONG_RUN:
+            break
+    if best * NEAR <= usual:
+        return best / usual
     # The machine is not as fast at all times: blocks in turn meet the same one. Runs in turn, once each, make those
     # slow that go different ways, as no evaluation is that follows one of the same plans.
-    mine: list[float] = []
-    others: list[float] = []
+    ratios: list[float] = []
     spent = 0.0
-    for number in range(CLOSE_BLOCKS):
-        if number >= BLOCKS and (spent > MOST_SECONDS or not _close(median(mine), median(others))):
+    for number in range(MOST_BLOCKS):
+        if number >= BLOCKS and (spent > MOST_SECONDS or _clear(ratios)):
             break
-        for tried, times in ((plans, mine), (running, others)):
-            block = _block(run, tried, most)
-            if block is None:
-                return None
-            times += block if len(block) == 1 else block[1:]
-            spent += sum(block)
-    usual = median(others)
-    return median(mine) / usual if 0.0 < usual < math.inf else None
+        mine, others = _block(run, plans, most), _block(run, running, most)
+        if mine is None or others is None:
+            return None
+        spent += sum(mine) + sum(others)
+        usual = _middle(others)
+        if 0.0 < usual < math.inf:
+            ratios.append(_middle(mine) / usual)
+    return median(ratios) if ratios else None
+
+
+def _clear(ratios: list[float]) -> bool:
+    """Whether blocks in turn say enough: all of them much the same, and that one is faster, or there are many.
+
+    >>> _clear([0.5, 0.55]), _clear([0.95, 0.9]), _clear([0.5, 0.9, 0.9, 0.9]), _clear([0.9, 0.9, 0.9, 0.9])
+    (True, False, False, True)
+    """
+    if not ratios or not _close(min(ratios), max(ratios)):
+        return False
+    return len(ratios) >= CLOSE_BLOCKS or not _close(median(ratios), 1.0)
+
+
+def _middle(block: list[float]) -> float:
+    return block[0] if len(block) == 1 else median(block[1:])
 
 
 def _block(run: Callable[[P, float], float | None], plans: P, most: float) -> list[float] | None:
