@@ -8,46 +8,107 @@ import java.nio.file.{Files, Paths, StandardOpenOption}
  *
  *  A whole column is decoded at once into one buffer, laid out as Arrow lays out strings: a validity bitmap, 32-bit end
  *  offsets, the UTF-8 bytes. The file holds the buffers of all columns one after the other; Python maps it and wraps
- *  them without a copy.
+ *  them without a copy. One column's buffers are kept for the next column and the next evaluation: new ones of many
+ *  megabytes would be filled with zeros first, and have the collector run every few evaluations.
  */
-object AnswerColumns {
+final class AnswerColumns(texts: StaticTexts) {
+  private val room = new ColumnRoom
+
+  /** Bytes that are kept for the next evaluation. */
+  def memoryBytes: Long = room.memoryBytes
+
   /** Writes the file; returns JSON: for each column `[nulls, validity at, offsets at, bytes at, number of bytes]`.
    *
    *  What could not be written whole is not left behind: where answers lie in memory, there would be no room for others.
    */
-  def write(rows: LongTable, columns: Int, texts: StaticTexts, path: String): String = {
+  def write(rows: LongTable, columns: Int, path: String): String = {
     val out = FileChannel.open(Paths.get(path), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
     try {
-      try written(rows, columns, texts, out)
-      finally out.close()
+      try written(rows, columns, out)
+      finally { out.close(); room.settle() }
     } catch { case e: Throwable => Files.deleteIfExists(Paths.get(path)); throw e }
   }
 
-  private def written(rows: LongTable, columns: Int, texts: StaticTexts, out: FileChannel): String = {
+  private def written(rows: LongTable, columns: Int, out: FileChannel): String = {
     var at = 0L
     val described = (0 until columns).map { c =>
-      val column = new TermColumn(rows, c, texts)
-      val buffers = column.buffers
+      val column = new TermColumn(rows, c, texts, room)
+      val buffers = room.buffers
       val places = buffers.scanLeft(at)((place, b) => place + b.remaining)
       at = places.last
       while (buffers.exists(_.hasRemaining)) out.write(buffers)
-      s"[${column.nulls},${places(0)},${places(1)},${places(2)},${column.byteCount}]"
+      s"[${column.nulls},${places(0)},${places(1)},${places(2)},${room.sink.length}]"
     }
     described.mkString("[", ",", "]")
   }
 }
 
-/** One column's texts. A term seen lately is copied from where it stands in the column, not looked up again. */
-private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
+/** Where one column after the other is laid out. */
+private final class ColumnRoom {
+  import ColumnRoom._
+
+  var sink = new ByteSink(Least)
+  var ends = new Array[Int](Least)
+  var validity = new Array[Byte](Least)
+  private var offsets = ByteBuffer.allocate(0)
+  private var rows = 0
+  private var most = 0L // bytes that this evaluation has needed
+
+  def memoryBytes: Long = sink.array.length + 4L * ends.length + validity.length + offsets.capacity
+
+  /** Makes room for a column of so many rows. */
+  def begin(rows: Int): Unit = {
+    this.rows = rows
+    sink.reset()
+    if (ends.length <= rows) ends = new Array[Int](rows + 1)
+    if (validity.length < bitmap) validity = new Array[Byte](bitmap)
+    else java.util.Arrays.fill(validity, 0, bitmap, 0.toByte)
+  }
+
+  // Padded, so that what follows is aligned.
+  private def bitmap: Int = (rows + 63) / 64 * 8
+
+  /** What is to be written of the column. */
+  def buffers: Array[ByteBuffer] = {
+    val size = (4 * (rows + 1) + 7) / 8 * 8
+    if (offsets.capacity < size) offsets = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
+    offsets.clear().limit(size)
+    offsets.asIntBuffer().put(ends, 0, rows + 1)
+    most = math.max(most, sink.length.toLong + 2L * size + bitmap)
+    val padding = ByteBuffer.allocate((8 - sink.length % 8) % 8)
+    Array(ByteBuffer.wrap(validity, 0, bitmap), offsets, ByteBuffer.wrap(sink.array, 0, sink.length), padding)
+  }
+
+  /** Gives room back of which an evaluation has needed little: after a peak. */
+  def settle(): Unit = {
+    if (memoryBytes > Spare * math.max(most, Kept)) {
+      sink = new ByteSink(Least)
+      ends = new Array[Int](Least)
+      validity = new Array[Byte](Least)
+      offsets = ByteBuffer.allocate(0)
+    }
+    most = 0L
+  }
+}
+
+private object ColumnRoom {
+  final val Least = 256
+
+  /** Room of so many times what was needed last is given back, if it is more than this many bytes. */
+  final val Spare = 8L
+  final val Kept = 1L << 17
+}
+
+/** Writes one column's texts. A term seen lately is copied from where it stands in the column, not looked up again. */
+private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts, room: ColumnRoom) {
   private val n = rows.rowCount
-  private val sink = new ByteSink(24 * math.min(n, 1 << 20)) // it grows
-  private val ends = new Array[Int](n + 1)
-  private val validity = new Array[Byte]((n + 63) / 64 * 8) // padded, so that what follows is aligned
   var nulls = 0
 
   fill()
 
   private def fill(): Unit = {
+    room.begin(n)
+    val (sink, ends, validity) = (room.sink, room.ends, room.validity)
     val ids = new Array[Long](TermColumn.Block)
     val known = new Array[Array[Byte]](TermColumn.Block)
     var last = 0L
@@ -79,15 +140,6 @@ private final class TermColumn(rows: LongTable, c: Int, texts: StaticTexts) {
       }
       begin += count
     }
-  }
-
-  def byteCount: Int = sink.length
-
-  def buffers: Array[ByteBuffer] = {
-    val offsets = ByteBuffer.allocate((4 * (n + 1) + 7) / 8 * 8).order(ByteOrder.LITTLE_ENDIAN)
-    offsets.asIntBuffer().put(ends)
-    val padding = ByteBuffer.allocate((8 - sink.length % 8) % 8)
-    Array(ByteBuffer.wrap(validity), offsets, ByteBuffer.wrap(sink.array, 0, sink.length), padding)
   }
 }
 

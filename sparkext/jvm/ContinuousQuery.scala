@@ -22,7 +22,7 @@ final class ContinuousQuery(
   private var form: AnswerForm = _ // null: the solutions themselves
   private var bags = false
   private val sites = mutable.ArrayBuffer[CallSite]()
-  private val texts = new StaticTexts(dictionary)
+  private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
   private var delta: DeltaEvaluation = _
   private var runNanos = 0L
   private var sampleNanos = 0L
@@ -162,7 +162,7 @@ final class ContinuousQuery(
     val ran = System.nanoTime()
     runNanos = ran - started
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
-    val layout = if (path.isEmpty) "[]" else AnswerColumns.write(rows, answered, texts, path)
+    val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     if (makesTerms) dictionary.sweepUnreferenced()
     s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called}"""
   }
