@@ -163,6 +163,8 @@ class CellRace:
         if content is None or content.events != wanted:
             self._stop(before)
             before = []
+            # Three engines' windows of millions of events are to be filled: what others left is in the way.
+            self.contenders[0].collect_garbage()
             content = Content(wanted, f"{name}/first", f"{name}/second")
             for contender in self.contenders:
                 for stream in (content.first, content.second):

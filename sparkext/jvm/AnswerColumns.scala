@@ -17,6 +17,9 @@ final class AnswerColumns(texts: StaticTexts) {
   /** Bytes that are kept for the next evaluation. */
   def memoryBytes: Long = room.memoryBytes
 
+  /** Gives that back. */
+  def release(): Unit = room.release()
+
   /** Writes the file; returns JSON: for each column `[nulls, validity at, offsets at, bytes at, number of bytes]`.
    *
    *  What could not be written whole is not left behind: where answers lie in memory, there would be no room for others.
@@ -81,13 +84,15 @@ private final class ColumnRoom {
 
   /** Gives room back of which an evaluation has needed little: after a peak. */
   def settle(): Unit = {
-    if (memoryBytes > Spare * math.max(most, Kept)) {
-      sink = new ByteSink(Least)
-      ends = new Array[Int](Least)
-      validity = new Array[Byte](Least)
-      offsets = ByteBuffer.allocate(0)
-    }
+    if (memoryBytes > Spare * math.max(most, Kept)) release()
     most = 0L
+  }
+
+  def release(): Unit = {
+    sink = new ByteSink(Least)
+    ends = new Array[Int](Least)
+    validity = new Array[Byte](Least)
+    offsets = ByteBuffer.allocate(0)
   }
 }
 

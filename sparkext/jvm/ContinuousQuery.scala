@@ -296,6 +296,7 @@ final class ContinuousQuery(
   }
 
   def close(): Unit = {
+    answerColumns.release()
     if (delta != null) delta.close()
     Seq(held, heldBefore).foreach { ids =>
       dictionary.release(ids.array, ids.size)

@@ -105,7 +105,8 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   /** Called by the table after it has given its rows other numbers: links those that are present of rows 0 until `rows`. */
   def relink(rows: Int): Unit = {
     val present = if (resting) 0 else table.rowCount
-    heads = unlinked(math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 4))
+    // As many as linking one by one would end with.
+    heads = unlinked(math.max(LeastCapacity, Integer.highestOneBit(math.max(1, 2 * present - 1)) * 2))
     next = new Array[Long](math.max(LeastCapacity, if (resting) 0 else rows))
     previous = new Array[Int](next.length)
     linked = 0

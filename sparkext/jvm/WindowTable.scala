@@ -217,10 +217,13 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     } else {
       if (used == sightings.length) {
         if (used.toLong * 2 * arity > Int.MaxValue - 8) throw new IllegalStateException(s"more than $used rows of one pattern in one window")
+        // All of them or none: without memory for one, the others would no longer fit each other.
+        val (moreCells, moreNext) = (java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity)), java.util.Arrays.copyOf(hashNext, used * 2))
+        val moreSeen = if (lastSeen == null) null else java.util.Arrays.copyOf(lastSeen, used * 2)
         sightings = java.util.Arrays.copyOf(sightings, used * 2)
-      if (lastSeen != null) lastSeen = java.util.Arrays.copyOf(lastSeen, used * 2)
-        hashNext = java.util.Arrays.copyOf(hashNext, used * 2)
-        cells = java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity))
+        cells = moreCells
+        hashNext = moreNext
+        lastSeen = moreSeen
       }
       used += 1
       used - 1

@@ -58,3 +58,5 @@ def test_columns_are_laid_out_where_those_before_them_were(live: LiveRoom, tmp_p
         kept.append(columns.memoryBytes())
     assert kept[6] == max(kept) > 8 * kept[7], "room is given back after a peak"
     assert kept[2] == kept[1], "and kept where it is not much"
+    columns.release()
+    assert columns.memoryBytes() < kept[-1]
