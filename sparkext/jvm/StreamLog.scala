@@ -321,7 +321,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 }
 
 private object StreamWindow {
-  /** Fewer leave as fast one by one: counts of columns are cleared in whole. */
+  /** Fewer leave one by one: to clear counts of columns touches all their buckets, however few the rows. */
   final val ManyRows = 2048
 }
 

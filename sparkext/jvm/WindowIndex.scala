@@ -8,8 +8,8 @@ import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
 /** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go.
  *
  *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only. Chains
- *  that are followed again and again are copied ([[WindowRuns]]). What no plan asks for rests once its upkeep has come to
- *  more than linking all rows anew, and is made anew if it is asked for again.
+ *  that are followed again and again are copied ([[WindowRuns]]). What no plan asks for rests after a few changes for
+ *  each row (`UpkeepARow`), and is made anew if it is asked for again.
  */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
   import WindowChains._

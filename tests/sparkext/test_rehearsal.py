@@ -105,7 +105,7 @@ def test_a_disturbed_evaluation_is_not_what_new_plans_are_compared_with() -> Non
 def test_what_disturbs_one_block_of_the_running_plans_makes_no_new_plan_look_fast(
     disturbed: int,
 ) -> None:
-    """As long as half of the first two blocks: seen where another process took the machine for a second."""
+    """Where only the first two blocks counted, the disturbed one would be half of them."""
 
     class Disturbed(Stage):
         def run(self, plans: str, most: float) -> float | None:
