@@ -202,14 +202,28 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       ids.reset()
       val data = pane.data
       var i = 0
-      while (i < pane.rowCount * 4) { ids.add(data(i)); i += 1 }
-      dictionary.release(ids.array, ids.size)
+      while (i < pane.rowCount * 4) {
+        ids.add(data(i))
+        // In parts: the stream would keep a copy of its largest pane for as long as it lives.
+        if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
+        i += 1
+      }
+      releaseIds()
       quads -= pane.rowCount
     }
     gone.clear()
     starts.subMap(after, false, upTo, true).clear()
     n
   }
+
+  private def releaseIds(): Unit = {
+    dictionary.release(ids.array, ids.size)
+    ids.reset()
+  }
+}
+
+private object StreamLog {
+  final val ReleasedAtOnce = 1 << 14
 }
 
 /** One window of a stream and the patterns that queries match in it. */

@@ -50,7 +50,7 @@ private[cqels] final class StreamTerms {
 
   /** Adds an id that is not held, with count 0. */
   def insert(id: Long, body: AnyRef): Unit = {
-    if (used >= ids.length / 2) resize(ids.length * 2)
+    if (used >= ids.length / 8 * FullAt) resize(ids.length * 2)
     val mask = ids.length - 1
     var slot = home(id, mask)
     while (ids(slot) != 0) slot = (slot + 1) & mask
@@ -132,6 +132,9 @@ private[cqels] final class StreamTerms {
 private[cqels] object StreamTerms {
 
   private final val LeastCapacity = 256
+
+  /** Eighths of the slots in use at which there are made to be twice as many. */
+  private final val FullAt = 5
 
   private def home(id: Long, mask: Int): Int = ((id * 0x9e3779b97f4a7c15L) >>> 32).toInt & mask
 

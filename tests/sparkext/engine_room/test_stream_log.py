@@ -269,6 +269,25 @@ def test_the_terms_of_a_stream_leave_with_its_panes(live: LiveRoom, stream: Any)
     assert live.dictionary.streamSize() == before
 
 
+def test_streams_keep_nothing_of_the_size_of_panes_that_have_gone(live: LiveRoom) -> None:
+    before = live.dictionary.streamSize()
+    heap = []
+    for number in range(8):
+        stream = live.room.stream(iri(f"large/{number}"))
+        window = stream.window("w")
+        content = everything(live, window)
+        # Three ids each: the pane's are given back in several parts.
+        stream.append(block([sighting(1, f"large/{i}", f"large/o{i}") for i in range(30_000)]))
+        window.advance(0, 1)
+        assert content.rowCount() == 30_000
+        window.advance(1, 1)
+        assert stream.dropExpired(1) == 1
+        assert live.dictionary.streamSize() == before
+        heap.append(live.live_bytes())
+    # A copy of the ids takes 8 * 2 ** 17 bytes a stream.
+    assert heap[-1] < heap[0] + 7 * 8 * 2**16
+
+
 def test_a_term_stays_while_any_pane_holds_it(live: LiveRoom, stream: Any) -> None:
     window = stream.window("w")
     stream.append(block([sighting(1, "shared"), sighting(2, "shared"), sighting(2, "other")]))
