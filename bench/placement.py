@@ -3,8 +3,8 @@
 The follow-up experiment of the uncertainty paper (Figure 3): two streams of events, each of the first leading to
 0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share of 0, 0.1 ... 1
 pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
-of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms and more, and must
-give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early in a
+of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms and more,
+and must give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early in a
 second pass over that in the first. A placement five times as slow as the other is run a few times only; if that is
 early, the cell has no noise.
 
@@ -46,8 +46,8 @@ CARDINALITIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
 QUICK_CARDINALITIES = (10.0, 0.1)
 QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
-# Evaluations get a little faster still after the warm-up. Those of native functions are wanted twice as long as they must
-# be: medians of 20 that take 20 to 40 ms are 4 % apart (root mean square) where both run the same plan, of 40 to 60 ms 2 %.
+# Evaluations get a little faster still after the warm-up. Those of native functions are wanted twice as long as they
+# must be: of one plan, medians of 20 runs of 20 to 40 ms are 4 % apart (root mean square), of 40 to 60 ms 2 %.
 LEAST_MS = 20.0
 SIZED_MS = {"native": 40.0, "dear": 24.0}
 FULL = {
