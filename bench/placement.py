@@ -4,9 +4,9 @@ The follow-up experiment of the uncertainty paper (Figure 3): two streams of eve
 0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share of 0, 0.1 ... 1
 pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
 of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms and more,
-and must give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early in a
-second pass over that in the first. A placement five times as slow as the other is run a few times only; if that is
-early, the cell has no noise.
+and must give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early
+in a second pass over that in the first. A placement five times as slow as the other is run a few times only; if that
+is early, the cell has no noise.
 
 Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
 better of early and late in each batch. It is the time from the end of a batch to its answers: every batch fills the
