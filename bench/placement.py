@@ -47,14 +47,12 @@ SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
 QUICK_CARDINALITIES = (10.0, 0.1)
 QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
 # Evaluations get a little faster still after the warm-up. Those of native functions are wanted twice as long as they
-# must be: of one plan, medians of 20 runs of 20 to 40 ms are 4 % apart (root mean square), of 40 to 60 ms 2 %.
+# must be: where early and cost make the same calls, medians of 20 runs below 40 ms are 4 % apart (root mean square), of
+# 40 to 60 ms 2 %.
 LEAST_MS = 20.0
-SIZED_MS = {"native": 40.0, "dear": 24.0}
 FULL = {
-    "native": CellEffort(
-        10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=SIZED_MS["native"]
-    ),
-    "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, settling=40, sized_ms=SIZED_MS["dear"]),
+    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=40.0),
+    "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, settling=40, sized_ms=24.0),
 }
 QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),

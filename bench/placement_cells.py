@@ -106,9 +106,8 @@ class CellRace:
 
     def measure(self, fan_out: float, selectivity: float, events: int) -> dict[str, Any]:
         """A row of the result; `events` are tried first, and more where these are answered too fast."""
-        runners: list[Runner]
         while True:
-            runners = []  # who holds a query, if stopped, holds its windows
+            runners: list[Runner] = []  # a stopped query that is held keeps its windows
             runners, events = self._sized(fan_out, selectivity, events)
             self._run(runners)
             least = min(r.median(0) for r in runners if r.placement != "cost")
@@ -132,9 +131,8 @@ class CellRace:
 
     def _sized(self, fan_out: float, selectivity: float, events: int) -> tuple[list[Runner], int]:
         """A cell that is warm and takes long enough, and its events."""
-        runners: list[Runner]
         while True:
-            runners = []  # who holds a query, if stopped, holds its windows
+            runners: list[Runner] = []  # a stopped query that is held keeps its windows
             runners = self._open(fan_out, selectivity, events)
             few = self._warm_up(runners)
             least = min(r.warmed_ms() for r in runners if r.placement != "cost")
