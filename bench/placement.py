@@ -4,9 +4,10 @@ The follow-up experiment of the uncertainty paper (Figure 3): two streams of eve
 0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share of 0, 0.1 ... 1
 pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
 of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms and more,
-and must give equal answers. ratio is the median under cost over that of the faster one; noise is the median of early
-in a second pass over that in the first. A placement five times as slow as the other is run a few times only; if that
-is early, the cell has no noise.
+and must give equal answers. A turn is one evaluation, of native functions the median of three in a row: the first one
+finds in the processor's caches what another engine left there. ratio is the median under cost over that of the faster
+one; noise is the median of early in a second pass over that in the first. A placement five times as slow as the other
+is run a few times only; if that is early, the cell has no noise.
 
 Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
 better of early and late in each batch. It is the time from the end of a batch to its answers: every batch fills the
@@ -16,7 +17,7 @@ windows anew, and what moving them takes depends on the indexes that a plan read
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -47,11 +48,11 @@ SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
 QUICK_CARDINALITIES = (10.0, 0.1)
 QUICK_SELECTIVITIES = (1.0, 0.4, 0.0)
 # Evaluations get a little faster still after the warm-up. Those of native functions are wanted twice as long as they
-# must be: where early and cost make the same calls, medians of 20 runs below 40 ms are 4 % apart (root mean square), of
-# 40 to 60 ms 2 %.
+# must be, and evaluated three times a turn: where early and cost make the same calls, medians of 20 single evaluations
+# below 40 ms are 4 % apart (root mean square), of 40 to 60 ms 2 %.
 LEAST_MS = 20.0
 FULL = {
-    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=40.0),
+    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=40.0, repeats=3),
     "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, settling=40, sized_ms=24.0),
 }
 QUICK = {
@@ -79,21 +80,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def cells(race: CellRace, cardinalities: Sequence[float], quick: bool) -> list[dict[str, Any]]:
-    """All rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough.
+def cells(race: CellRace, cardinalities: Sequence[float], quick: bool) -> Iterator[dict[str, Any]]:
+    """The rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough.
 
     So do cardinalities, each from what the one before began with.
     """
     first = (QUICK if quick else FULL)[race.functions].events
-    rows: list[dict[str, Any]] = []
     for cardinality in cardinalities:
         found: list[dict[str, Any]] = []
         for selectivity in QUICK_SELECTIVITIES if quick else SELECTIVITIES:
             events = found[-1]["events"] if found else first
             found.append(race.measure(cardinality, selectivity, events))
+            yield found[-1]
         first = found[0]["events"]
-        rows += found
-    return rows
 
 
 def crossover(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -145,13 +144,22 @@ def run(args: argparse.Namespace) -> Report:
     spark = session()
     cardinalities = args.cardinality or (QUICK_CARDINALITIES if args.quick else CARDINALITIES)
     rows: list[dict[str, Any]] = []
-    drift = []
+    drift: list[dict[str, Any]] = []
+
+    def report() -> Report:
+        found = Report(NAME, rows, summarise(rows, drift))
+        if args.json:  # the rest takes up to an hour and a half, and may fail
+            found.write(args.json)
+        return found
+
     try:
         for functions in args.functions or FUNCTIONS:
             progress(f"{functions} functions")
             race = CellRace(spark, functions, (QUICK if args.quick else FULL)[functions])
             try:
-                rows += cells(race, cardinalities, args.quick)
+                for row in cells(race, cardinalities, args.quick):
+                    rows.append(row)
+                    report()
             finally:
                 race.close()
             progress("  a drifting stream")
@@ -160,9 +168,7 @@ def run(args: argparse.Namespace) -> Report:
                 drift.append(drifting.run())
             finally:
                 drifting.close()
-            report = Report(NAME, rows, summarise(rows, drift))
-            if args.json:  # the other functions take half an hour, and may fail
-                report.write(args.json)
+            report()
     finally:
         spark.stop()
-    return report
+    return report()

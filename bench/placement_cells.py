@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ PUSHED_AT_ONCE = 1 << 18
 class CellEffort:
     """How much is run.
 
-    Evaluations before the measured ones, those (twice), those of a hopeless placement, the milliseconds that the faster
-    of early and late takes at least, and the first stream's events to begin with and at most; `settling` more
-    evaluations at most until the engine has tried, under cost, what it wants to try. Evaluations get faster after the
-    warm-up: `sized_ms` are wanted then, `least_ms` of the medians.
+    Evaluations before the measured ones, measured turns (twice), those of a hopeless placement, the milliseconds that
+    the faster of early and late takes at least, and the first stream's events to begin with and at most; `settling`
+    more evaluations at most until the engine has tried, under cost, what it wants to try. Evaluations get faster after
+    the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of `repeats` evaluations.
     """
 
     warm_ups: int
@@ -50,6 +51,7 @@ class CellEffort:
     most_events: int
     settling: int = 0
     sized_ms: float = 0.0
+    repeats: int = 1
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class Content:
     second: str
 
 
+# What a contender evaluated in one turn.
+Turn = list[Evaluation]
+
+
 @dataclass
 class Runner:
     """A contender's query of one cell."""
@@ -70,7 +76,7 @@ class Runner:
     content: Content
     watched: WatchedQuery
     warm: list[Evaluation] = field(default_factory=list)
-    passes: tuple[list[Evaluation], list[Evaluation]] = field(default_factory=lambda: ([], []))
+    passes: tuple[list[Turn], list[Turn]] = field(default_factory=lambda: ([], []))
     hopeless: bool = False
 
     @property
@@ -89,9 +95,13 @@ class Runner:
         """What an evaluation seems to take, from the last warm-ups."""
         return min(run.ms for run in self.warm[-3:])
 
+    def turns_ms(self, place: int) -> list[float]:
+        """What each turn of a pass took: the median of its evaluations."""
+        return [float(np.median([run.ms for run in turn])) for turn in self.passes[place]]
+
     def median(self, place: int) -> float:
         """The median of a pass."""
-        return float(np.median([run.ms for run in self.passes[place]]))
+        return float(np.median(self.turns_ms(place)))
 
 
 class CellRace:
@@ -153,7 +163,8 @@ class CellRace:
                 for contender in in_turn(self.contenders, turn):
                     runner = by_contender[contender]
                     if turn < self._effort.few_runs or not runner.hopeless:
-                        runner.passes[place].append(runner.evaluate())
+                        repeats = range(self._effort.repeats)
+                        runner.passes[place].append([runner.evaluate() for _ in repeats])
 
     def _open(self, fan_out: float, selectivity: float, events: int) -> list[Runner]:
         """Registers the query of a cell in all engines, over the windows of the cell before if these will do."""
@@ -225,7 +236,7 @@ class CellRace:
 
 
 def _all(runner: Runner) -> list[Evaluation]:
-    return [*runner.warm, *runner.passes[0], *runner.passes[1]]
+    return [*runner.warm, *chain(*runner.passes[0], *runner.passes[1])]
 
 
 def hopeless(ms: dict[str, float]) -> set[str]:
@@ -260,7 +271,7 @@ def row(
     ms = {name: runner.median(0) for name, runner in by_placement.items()}
     again = by_placement["early"].median(1)
     runs = {name: len(runner.passes[0]) for name, runner in by_placement.items()}
-    last = {name: runner.passes[1][-1] for name, runner in by_placement.items()}
+    last = {name: runner.passes[1][-1][-1] for name, runner in by_placement.items()}
     return {
         "cardinality": fan_out,
         "selectivity": selectivity,
@@ -273,4 +284,9 @@ def row(
         **{f"{name}_calls": last[name].calls for name in PLACEMENTS},
         **{f"{name}_runs": runs[name] for name in PLACEMENTS},
         "answers": last["cost"].answers,
+        **{f"{name}_plan": runner.watched.plan for name, runner in by_placement.items()},
+        "turns_ms": {
+            name: [[round(ms, 2) for ms in runner.turns_ms(place)] for place in range(2)]
+            for name, runner in by_placement.items()
+        },
     }

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
+from adaptive.plan import describe
 from bench.digest import digest_table
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
@@ -138,6 +140,7 @@ class WatchedQuery:
         self.query = query
         self.runs: list[Evaluation] = []
         self._before = Counted.of(query)
+        self._digested: tuple[pa.Table, str] | None = None
 
     def take(self, instant: int) -> Evaluation:
         """The evaluation at `instant`, which must be the only one since the last was taken."""
@@ -152,12 +155,18 @@ class WatchedQuery:
         return Evaluation(
             instant,
             (now.seconds - before.seconds) * 1e3,
-            digest_table(answers.table),
+            self._digest(answers.table),
             answers.table.num_rows,
             now.calls - before.calls,
             now.cache_hits - before.cache_hits,
             (now.window_seconds - before.window_seconds) * 1e3,
         )
+
+    def _digest(self, table: pa.Table) -> str:
+        # Digesting takes several times as long as an evaluation, and windows that stay the same are answered the same.
+        if self._digested is None or not self._digested[0].equals(table):
+            self._digested = table, digest_table(table)
+        return self._digested[1]
 
     @property
     def median_ms(self) -> float:
@@ -169,6 +178,13 @@ class WatchedQuery:
         """Whether the engine has yet to try other plans than the one that runs."""
         found = self.query._adaptation
         return found is not None and any(c.follower.trying for c in found.clusters)
+
+    @property
+    def plan(self) -> str | None:
+        """The order that runs; None where there is nothing to order."""
+        found = self.query._adaptation
+        orders = found and [describe(cluster.follower.current) for cluster in found.clusters]
+        return " ; ".join(orders) if orders else None
 
     def wait_for_plans(self) -> None:
         """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""

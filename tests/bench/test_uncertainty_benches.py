@@ -105,11 +105,13 @@ def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: 
 
 
 def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
-    race = CellRace(spark, "dear", CellEffort(2, 2, 1, 0.0, 20, 20))
+    race = CellRace(spark, "dear", CellEffort(2, 2, 1, 0.0, 20, 20, repeats=3))
     try:
         row = race.measure(10.0, 0.5, 20)
     finally:
         race.close()
+    assert {len(turns) for passes in row["turns_ms"].values() for turns in passes} == {2}
+    assert all("happensAt" in row[f"{placement}_plan"] for placement in PLACEMENTS)
     assert row["answers"] == 100 and row["events"] == 20
     # Every event's error is added to its value, and compared; each is another one.
     assert row["early_calls"] >= 40 and row["late_calls"] >= 40
@@ -207,14 +209,24 @@ def test_few_runs_of_a_hopeless_placement_are_no_noise(early: int, noise: float 
 
     def runner(where: str, *passes: list[float]) -> Runner:
         contender: Any = SimpleNamespace(setting=Setting(placement=where))
-        first, second = ([Evaluation(1, ms, "1-a", 1, 0, 0) for ms in run] for run in passes)
-        watched: Any = None
+        first, second = ([[Evaluation(1, ms, "1-a", 1, 0, 0)] for ms in run] for run in passes)
+        watched: Any = SimpleNamespace(plan="(a b)")
         return Runner(contender, "cell", content, watched, [], (first, second))
 
     others = [runner(where, [30.0] * 20, [30.0] * 20) for where in ("late", "cost")]
     runners = [runner("early", [200.0] * early, [300.0] * early), *others]
     found = cell_row("native", 1.0, 0.5, runners)
     assert (found["noise"], found["early_runs"], found["ratio"]) == (noise, early, 1.0)
+
+
+def test_a_turn_counts_with_the_median_of_its_evaluations() -> None:
+    turns = [
+        [Evaluation(1, ms, "1-a", 1, 0, 0) for ms in turn] for turn in ([90, 30, 31], [34, 1, 35])
+    ]
+    nothing: Any = None
+    runner = Runner(nothing, "cell", nothing, nothing, passes=(turns, [[turns[0][0]]]))
+    assert runner.turns_ms(0) == [31.0, 34.0]
+    assert (runner.median(0), runner.median(1)) == (32.5, 90.0)
 
 
 def test_summary_of_placement() -> None:
