@@ -9,16 +9,16 @@ orders of joins are searched that are best for each of the two, and the items ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from adaptive.alternatives import RowEstimator
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, JoinCosts
-from adaptive.early_calls import EarlyCalls
 from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
+from adaptive.heuristics.h4_late_uncertain_filters import without_filters
 from adaptive.optimizer import (
     Considered,
     OptimizedPlan,
@@ -27,6 +27,7 @@ from adaptive.optimizer import (
     optimize,
     plan_notes,
 )
+from adaptive.order_searches import OrderSearches
 from adaptive.placed_items import PlacedItems, has_placed_items
 from adaptive.placed_table import PlacedTable, placed_table
 from adaptive.placement import PLACEMENTS, Placement, place
@@ -34,6 +35,7 @@ from adaptive.placement_costs import Part, PlacementCosts
 from adaptive.placement_report import PlacementReport, report
 from adaptive.plan import PlanNode, verify, walk
 from adaptive.plan_cache import PlanCache
+from adaptive.plan_families import turned
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy
 from adaptive.query_graph import QueryGraph, RelationKind, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
@@ -85,37 +87,30 @@ class PlacedPlanCache:
         self.items = PlacedItems(graph)
         policy = PrejoinPolicy() if prejoin is None else prejoin
         self._search = (prejoin, budget, bushy)
+        self.bushy = bushy
         if all(relation.kind is RelationKind.STATIC for relation in graph.relations):
             # There must be a step to apply items at: the whole query may not be one pre-join.
             policy = replace(policy, enabled=False)
         self._table: PlacedTable | None = None
         if placement == "cost":
             self._table = placed_table(self.items, catalogue, self.costs, policy, budget, bushy)
-        orders = self._orders_besides()
+        self._orders = tuple(dict.fromkeys(self._orders_besides()))
         self._verified: dict[int, PlanNode] = {}
         self._priced: PlacementCosts | None = None
         self._best: PlanNode | None = None
-        self._orders = tuple(dict.fromkeys(orders))
-        # Rows come from the one without items: it must be up to date before the others.
-        first = (self.items.without,) if self._table is None else ()
-        self._caches: dict[QueryGraph, PlanCache] = {}
-        self._calls: dict[QueryGraph, EarlyCalls] = {}
-        for order in dict.fromkeys((*first, *orders)):
-            calls = EarlyCalls(order, self.items, lambda: self.pricing)
-            self._calls[order] = calls
-            self._caches[order] = PlanCache(
-                order,
-                catalogue,
-                self.costs,
-                policy,
-                budget,
-                bushy,
-                calls if calls.filters else None,
-                bounded=True,
-            )
+        self._searches = OrderSearches(
+            self.items,
+            catalogue,
+            self.costs,
+            policy,
+            budget,
+            bushy,
+            lambda: self.pricing,
+            self._orders,
+            first=self.items.without if self._table is None else None,
+        )
         self._filters_seen = catalogue.filters_version
         self._known_filters = [catalogue.filter(item.name) for item in self.items.items]
-        self._prices_seen = self._prices()
 
     def _orders_besides(self) -> tuple[QueryGraph, ...]:
         """The graphs whose best orders of joins are candidates, besides what the table has."""
@@ -134,7 +129,7 @@ class PlacedPlanCache:
         """Whether all orders of joins were compared."""
         if self._table is not None:
             return self._table.space.exact
-        return all(self._caches[order].exact for order in self._orders)
+        return all(self._searches[order].exact for order in self._orders)
 
     @property
     def estimator(self) -> RowEstimator:
@@ -144,7 +139,7 @@ class PlacedPlanCache:
     @property
     def _rows(self) -> PlanCache | PlacedTable:
         """What follows the rows of all parts without any item; to be updated before the others."""
-        return self._caches[self.items.without] if self._table is None else self._table
+        return self._searches[self.items.without] if self._table is None else self._table
 
     def apply(
         self,
@@ -156,11 +151,7 @@ class PlacedPlanCache:
         found = [self._rows.apply(changed, pairs, observed)]
         if self.outdated or found[0].entries or found[0].rebuilt:
             self._forget()
-            others = [order for order in self._orders if self._caches[order] is not self._rows]
-            found += [self._caches[order].apply({}) for order in others]
-            if (prices := self._prices()) != self._prices_seen:
-                self._prices_seen = prices
-                found += [self._caches[o].reprice(self._calls[o].filters) for o in others]
+            found += self._searches.follow()
         return Touched(
             sum(touched.entries for touched in found),
             sum(touched.alternatives for touched in found),
@@ -198,11 +189,7 @@ class PlacedPlanCache:
         self._known_filters = [self.catalogue.filter(item.name) for item in self.items.items]
         self._priced = None
         self._best = None
-
-    def _prices(self) -> list[tuple[float | None, float]]:
-        """What was observed of items but for the selectivities, which the searches follow alone."""
-        known = [self.catalogue.filter(item.name) for item in self.items.items]
-        return [(statistics.call_us, statistics.distinct_factor) for statistics in known]
+        self._searches.outdated()
 
     @property
     def pricing(self) -> PlacementCosts:
@@ -232,7 +219,7 @@ class PlacedPlanCache:
         """Nothing is known of a placed plan that would tell it from others more quickly."""
 
     def _tree(self, order: QueryGraph) -> PlanNode:
-        return self._caches[order].plan()
+        return self._searches[order].plan()
 
     def cost_of(self, plan: PlanNode) -> float:
         """Microseconds of one evaluation of any valid plan, its filters where they are.
@@ -275,12 +262,41 @@ class PlacedPlanCache:
         return report(plan, self.pricing, self.placement, early.cost, late.cost)
 
     def rivals(self) -> tuple[PlanNode, ...]:
-        """The chosen order of joins with all items where H3, or H4, would have them, and the plan of H4."""
+        """The chosen order of joins with all items where H3, or H4, would have them, and the plans of H3 and H4."""
         pricing = self.pricing
-        found = [place(self.plan(), pricing, placement) for placement in ("early", "late")]
-        if self._table is not None:
-            found.append(place(self._table.joins_alone(), pricing, "late"))
-        return tuple(found)
+        early = self._tree(self.items.strict)
+        late = self._tree(self.items.late) if self._table is None else self._table.joins_alone()
+        chosen = self.plan()
+        return (
+            place(chosen, pricing, "early"),
+            place(chosen, pricing, "late"),
+            place(early, pricing, "early"),
+            place(late, pricing, "late"),
+        )
+
+    def otherwise(self, first: Iterable[str], then: Iterable[str]) -> PlanNode | None:
+        """The cheapest plan found that joins relations `first` with nothing before `then` is there.
+
+        None where there is no such plan, or no table of all parts.
+        """
+        first, then = frozenset(first), frozenset(then)
+        return self._cheapest(lambda searched: searched.otherwise(first, then))
+
+    def streaming(self, relation: str) -> PlanNode | None:
+        """The cheapest plan found that streams a relation, and joins all others to it; None as of `otherwise`."""
+        return self._cheapest(lambda searched: searched.streaming(relation))
+
+    def _cheapest(self, found: Callable[[PlanCache], PlanNode | None]) -> PlanNode | None:
+        """The cheapest of the plans found among the orders of H3 and H4, with the items where they cost least."""
+        orders = [found(self._searches[order]) for order in (self.items.strict, self.items.late)]
+        plans = [place(order, self.pricing, self.placement) for order in orders if order]
+        return min(plans, key=lambda plan: plan.cost, default=None)
+
+    def turned(self, plan: PlanNode) -> tuple[PlanNode, ...]:
+        """What streams another relation than a plan and is the same else, its items placed anew (see `turned`)."""
+        bare = without_filters(plan, frozenset(self.items.number))
+        orders = turned(bare, self.items.without, self.bushy)
+        return tuple(place(order, self.pricing, self.placement) for order in orders)
 
     def _strategy(self, placement: Placement) -> PlanNode:
         """The plan that H3, or H4, would have; searched anew where that is not the placement."""
@@ -323,7 +339,7 @@ class PlacedPlanCache:
         if self._table is not None:
             space = self._table.space
             return "exact" if space.exact else "bounded", len(space.pairs), self._table.candidates
-        return self._caches[self._orders[0]].searched
+        return self._searches[self._orders[0]].searched
 
     def explained(self, plan: PlanNode) -> OptimizedPlan:
         """Any valid plan with the rows and costs of now, the chosen one first among its rivals."""

@@ -33,6 +33,7 @@ from adaptive.optimizer import (
 from adaptive.other_way import Barred, joined_before, not_streamed, other_way
 from adaptive.plan import PlanNode, verify
 from adaptive.plan_cost import PlanPricing
+from adaptive.plan_families import dearest_order, turned
 from adaptive.plan_operators import PlanOperators, operators_of
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates, static_parts
 from adaptive.query_graph import QueryGraph, RelationStatistics
@@ -299,6 +300,18 @@ class PlanCache:
         """
         streamed = self.graph.mask([relation])
         return self._without(lambda sub_plans: not_streamed(sub_plans, streamed))
+
+    def turned(self, plan: PlanNode) -> tuple[PlanNode, ...]:
+        """What streams another relation than a plan of this query and is the same else (see `plan_families.turned`)."""
+        return turned(plan, self.graph, self.bushy)
+
+    def rivals(self) -> tuple[PlanNode, ...]:
+        """The cheapest plan, the cheapest that goes another way where that is dear, and what ends in another join."""
+        found = self.optimized()
+        order = dearest_order(found.plan)
+        other = None if order is None else self.otherwise(*order)
+        rivals = (found.plan, other, *(rival.plan for rival in found.considered))
+        return tuple(rival for rival in rivals if rival is not None)
 
     def _without(self, barred: Callable[[SubPlans], Barred]) -> PlanNode | None:
         everything = self.graph.all_relations

@@ -9,14 +9,7 @@ from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import (
-    Order,
-    dearest_order,
-    flipped,
-    last_streamed,
-    small_changes,
-    streamed_first,
-)
+from adaptive.plan_families import Order, small_changes, streamed_first
 from adaptive.prepared_plans import PreparedPlans
 from adaptive.query_graph import QueryGraph, RelationKind
 from adaptive.recent import Recent
@@ -267,24 +260,14 @@ class PlanTrials:
 
     def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         cache = self._cache
+        rivals = cache.rivals()
         least, dearest, most = cache.cost, _NEAR, _MOST_AT_FIRST
-        leads: list[str] = []
-        rivals: list[PlanNode | None]
-        varies = self._beside and isinstance(cache, PlanCache)
-        if isinstance(cache, PlanCache):
-            found = cache.optimized()
-            other = _otherwise(cache, found.plan)
-            leads = _leads(cache.graph, found.plan) if self._beside else []
-            rivals = [found.plan, other, *(rival.plan for rival in found.considered)]
-        else:
-            rivals = [cache.plan(), *cache.rivals()]
-            most = len(rivals)
-            if self._beside:
-                dearest = _MAY_BE_WRONG
+        if isinstance(cache, PlacedPlanCache):
+            dearest, most = _MAY_BE_WRONG if self._beside else _NEAR, len(rivals)
         near = [
             rival
             for rival in dict.fromkeys(rivals)
-            if rival is not None and rival != plan and rival.cost <= dearest * least
+            if rival != plan and rival.cost <= dearest * least
         ]
         near = near[: min(most, self._policy.trials)]
         ready: list[PlanNode] = []
@@ -293,8 +276,8 @@ class PlanTrials:
         trials = _Trials(
             usual,
             ready + near,
-            leads,
-            self._policy.trials - len(near) if varies else 0,
+            _leads(cache.graph, cache.plan()) if self._beside else [],
+            self._policy.trials - len(near) if self._beside else 0,
             plan,
             _changes(plan),
             {plan, *ready, *near},
@@ -314,7 +297,6 @@ class PlanTrials:
     def _lead(self, trials: _Trials) -> None:
         """Look for the cheapest plan that streams one more window first."""
         cache = self._cache
-        assert isinstance(cache, PlanCache)
         rival = cache.streaming(trials.leads.pop(0))
         if rival is not None and rival.cost <= _MAY_LEAD * cache.cost:
             self._add(trials, rival)
@@ -333,18 +315,16 @@ class PlanTrials:
         these are far apart.
         """
         cache, plan = self._cache, trials.base
-        assert isinstance(cache, PlanCache)
         change = trials.changes.pop(0)
         trials.left -= 1  # looking for it takes time, too, whatever comes of it
-        rivals: list[PlanNode | None]
+        rivals: tuple[PlanNode, ...] = ()
         if change is None:
-            rivals = [flipped(plan, cache.graph), last_streamed(plan) if cache.bushy else None]
-        else:
-            other = cache.otherwise(*change)
-            rivals = [] if other is None else [other, flipped(other, cache.graph)]
+            rivals = cache.turned(plan)
+        elif (other := cache.otherwise(*change)) is not None:
+            rivals = (other, *cache.turned(other))
         dearest = _NEAR * max(cache.cost, cache.cost_of(plan))
         for rival in rivals:
-            if rival is not None and cache.cost_of(rival) <= dearest:
+            if cache.cost_of(rival) <= dearest:
                 self._add(trials, rival)
 
     def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
@@ -392,12 +372,6 @@ def _vary_from(trials: _Trials, plan: PlanNode, runs: int) -> None:
         trials.base, trials.changes = plan, _changes(plan)
     if trials.serves and not trials.changes:
         trials.left = 0
-
-
-def _otherwise(cache: PlanCache, plan: PlanNode) -> PlanNode | None:
-    """The cheapest plan that goes another way where the cheapest of all is dearest."""
-    order = dearest_order(plan)
-    return None if order is None else cache.otherwise(*order)
 
 
 def _leads(graph: QueryGraph, plan: PlanNode) -> list[str]:
