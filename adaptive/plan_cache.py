@@ -19,6 +19,7 @@ from adaptive.cost_model import CostModel, FloatArray, JoinCosts
 from adaptive.early_calls import EarlyCalls
 from adaptive.enumerate import DEFAULT_BUDGET, first_cheapest, join_components, pairs_up_to
 from adaptive.errors import SearchError
+from adaptive.known_plans import KnownPlans
 from adaptive.known_rows import KnownRows
 from adaptive.operator_prices import OperatorPrices
 from adaptive.optimizer import (
@@ -31,10 +32,8 @@ from adaptive.optimizer import (
     search,
 )
 from adaptive.other_way import Barred, joined_before, not_streamed, other_way
-from adaptive.plan import PlanNode, verify
-from adaptive.plan_cost import PlanPricing
+from adaptive.plan import PlanNode
 from adaptive.plan_families import dearest_order, turned
-from adaptive.plan_operators import PlanOperators, operators_of
 from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates, static_parts
 from adaptive.query_graph import QueryGraph, RelationStatistics
 from adaptive.row_estimates import RowEstimates
@@ -43,9 +42,6 @@ from adaptive.sub_plans import Level, Reach, SubPlans, Touched
 
 # Sets of relations are numbers of 64 bits here.
 _MOST_RELATIONS = 62
-
-# Plans whose operators are remembered, so that pricing one again need not look for them again.
-_KNOWN_PLANS = 256
 
 
 class PlanCache:
@@ -100,8 +96,7 @@ class PlanCache:
         self._bounded = bounded
         self._pairs = self._all_pairs()
         self._is_exact = self._pairs is not None
-        self._known_plans: dict[int, tuple[PlanNode, PlanOperators | None]] = {}
-        self._costs_now: dict[int, tuple[PlanNode, float]] = {}
+        self._known_plans = KnownPlans(graph, self.costs, self._estimator)
         self._plan: PlanNode | None = None
         self._scalar: CardinalityEstimator | None = None
         self._known_rows: KnownRows | None = None
@@ -163,6 +158,7 @@ class PlanCache:
         self._prices = OperatorPrices(
             self.graph, self.costs, sub_plans, self._estimates, self._calls
         )
+        self._known_plans.clear((sub_plans, self._estimates, self._prices))
         self._estimates.sync()
         reach = sub_plans.everything
         self._estimates.estimate(reach)
@@ -339,40 +335,15 @@ class PlanCache:
 
         Raises PlanError for a plan that does not answer this query.
         """
-        known = self._costs_now.get(id(plan))
-        if known is not None and known[0] is plan:
-            return known[1]
-        operators = self._operators(plan)
-        cost = None if operators is None else self._prices.cost_of(operators)
-        if cost is None:
-            cost = PlanPricing(self._estimator(), self.costs).price(plan).cost
-        self._costs_now[id(plan)] = (plan, cost)
-        return cost
-
-    def _operators(self, plan: PlanNode) -> PlanOperators | None:
-        known = self._known_plans.get(id(plan))
-        if known is None or known[0] is not plan:
-            verify(plan, self.graph)
-            operators = None
-            if self._pairs is not None:
-                operators = operators_of(plan, self.graph, self._sub_plans)
-            if len(self._known_plans) >= _KNOWN_PLANS:
-                del self._known_plans[next(iter(self._known_plans))]
-            known = self._known_plans[id(plan)] = (plan, operators)
-        return known[1]
+        return self._known_plans.cost(plan)
 
     def expected_rows(self, plan: PlanNode) -> dict[frozenset[str], float]:
         """Rows expected now of every join of a plan and every leaf read, by relations' names."""
-        operators = self._operators(plan)
-        if operators is not None:
-            filtered = self._estimates.filtered
-            return {names: float(filtered[number]) for names, number in operators.parts}
-        return PlanPricing(self._estimator(), self.costs).rows(plan)
+        return self._known_plans.rows(plan)
 
     def repriced(self, plan: PlanNode) -> PlanNode:
         """The same plan, of this query, with the rows and costs of now at every node."""
-        verify(plan, self.graph)
-        return PlanPricing(self._estimator(), self.costs).repriced(plan)
+        return self._known_plans.repriced(plan)
 
     def explained(self, plan: PlanNode) -> OptimizedPlan:
         """Any valid plan with the rows and costs of now, the cheapest one first among its rivals."""
@@ -389,7 +360,7 @@ class PlanCache:
 
     def _forget(self) -> None:
         self._plan = None
-        self._costs_now.clear()
+        self._known_plans.forget()
         self._scalar = None
         if self._known_rows is not None:
             self._known_rows.forget()
