@@ -7,20 +7,22 @@ itself (as elements are pushed: statistics and decision included, moving windows
 orders, run through the same prepared plans. `hindsight` is the fastest order of each batch.
 
 Fixed orders are the 50 best by estimated cost, in turn of each phase and of all phases together
-(those that are estimated to be equal to another one in all phases come last), and those that the engine takes. All
-are warmed up in each phase of the stream; those that are then 1.25 times as slow as the fastest in
-every phase, and 1.3 times over all phases, are measured no further, and already after the first
-rounds by wider margins, except what the engine keeps prepared. Each order runs once in each
-batch, after the engine's evaluation; those near the fastest, and what the engine ran, run several
-times, in turn, and the median counts; each time twice, and the second run counts, which finds in the
-processor's caches what the first one has left there, and not what another order has. The engine's
-evaluation, less its statistics and decision, is a run of the order that it chose, and those are
-added to the median. `possible_gain` is that of hindsight: a stream hardly allows more.
-adaptive_once_ms is the sum of the single evaluations as they were. When the best orders by cost are
-warm, the engine sees each phase until it has tried there what it wants to try, or for a minute of
-event time; then the orders that it took are warmed up, too, and measuring begins. So plans are
-prepared then, and were compared by the engine when the other orders had run. prepare_ms is what one
-takes, in the background. The JSON file is written anew after each stream.
+(those that are estimated to be equal to another one in all phases come last), and those that the
+engine takes. All are warmed up in each phase of the stream; those that are then 1.25 times as slow
+as the fastest in every phase, and 1.3 times over all phases, are measured no further, and already
+after the first rounds by wider margins, except what the engine keeps prepared. Each order runs once
+in each batch, after the engine's evaluation; those near the fastest, and what the engine ran, run
+several times, in turn; each time twice, and the second run counts, which finds in the processor's
+caches what the first one has left there, and not what another order has. The engine's evaluation,
+less its statistics and decision, is a run of the order that it chose; the median of these counts,
+and statistics and decision are added to it. Of another order the median of its times over those of
+the engine's order in the same turns counts (`stream_race.beside`). `possible_gain` is that of
+hindsight: a stream hardly allows more. adaptive_once_ms is the sum of the single evaluations as
+they were. When the best orders by cost are warm, the engine sees each phase until it has tried
+there what it wants to try, or for a minute of event time; then the orders that it took are warmed
+up, too, and measuring begins. So plans are prepared then, and were compared by the engine when the
+other orders had run. prepare_ms is what one takes, in the background. The JSON file is written anew
+after each stream.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from bench.drifting import (
 from bench.plan_enumeration import PlanEnumeration
 from bench.plan_search import SHAPES, measure, query_graph, statistics
 from bench.report import BenchError
-from bench.stream_race import Batch, Outcome, hopeful, in_reach
+from bench.stream_race import Batch, Outcome, beside, hopeful, in_reach
 from sparkext.language import parse_query
 
 
@@ -276,6 +276,14 @@ def test_orders_are_given_up_only_when_slow_everywhere() -> None:
 
 def test_only_what_may_be_the_fastest_of_a_batch_is_run_again() -> None:
     assert in_reach([50.0, 40.0, 55.0, 57.0]) == [True, True, True, False]
+
+
+def test_orders_are_compared_turn_by_turn() -> None:
+    # The machine is half as fast in the last two turns, and one run was disturbed.
+    own, other = [50.0, 50.0, 90.0, 100.0, 100.0], [45.0, 45.0, 45.0, 90.0, 90.0]
+    assert beside(75.0, own, other) == pytest.approx(0.9 * 75.0)
+    assert beside(75.0, own, own) == 75.0
+    assert beside(75.0, own, [140.0]) == 140.0
 
 
 def test_each_fan_out_is_small_in_one_phase_of_three_windows() -> None:
