@@ -134,18 +134,20 @@ final class ContinuousQuery(
   /** Runs plans over what the windows hold, for the time that it takes: the nanoseconds. Nothing is answered.
    *
    *  It is given up after `most` nanoseconds: -1. It finds no results of calls that evaluations have left, and leaves them
-   *  none: a run after another over the same rows would find each.
+   *  none: a run after another over the same rows would find each. Indexes that only such runs have read rest soon.
    */
   def rehearse(others: QueryPlans, slices: Int, most: Long): Long =
     if (sites.isEmpty) timed(others, slices, most) else UncertainCalls.of(room).apart(timed(others, slices, most))
 
   private def timed(others: QueryPlans, slices: Int, most: Long): Long = {
+    windows.foreach(_.trial(true))
     val began = System.nanoTime()
     try {
       val sc = SparkContext.getActive.get
       val ended = if (slices == 0) RunLimit.within(sc, most)(others.run(slices)) else RunLimit.jobsWithin(sc, most)(others.run(slices))
       if (ended) System.nanoTime() - began else -1L
     } finally {
+      windows.foreach(_.trial(false))
       sites.foreach(_.discard())
       if (makesTerms) dictionary.sweepUnreferenced()
     }

@@ -21,6 +21,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   private var indexes: List[WindowChains] = Nil
   private var counted = Array.empty[ColumnCounts]
   private var asked = 0L
+  private var onTrial = false
   private var total = 0L
   private var arrived = 0L
   private var expired = 0L
@@ -156,6 +157,12 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     chains.asked(used)
     chains.lastAsked = asked
     new WindowIndex(chains)
+  }
+
+  /** Says that plans which may never serve begin to be run, or have been: indexes that they alone ask for rest sooner. */
+  def trial(begins: Boolean): Unit = synchronized {
+    if (begins != onTrial) indexes.foreach(index => if (begins) index.trialBegins() else index.trialEnds())
+    onTrial = begins
   }
 
   def indexCount: Int = indexes.size
