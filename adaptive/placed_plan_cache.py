@@ -262,12 +262,13 @@ class PlacedPlanCache:
         return report(plan, self.pricing, self.placement, early.cost, late.cost)
 
     def rivals(self) -> tuple[PlanNode, ...]:
-        """The chosen order of joins with all items where H3, or H4, would have them, and the plans of H3 and H4."""
+        """The chosen plan, its joins with all items where H3, or H4, would have them, and the plans of H3 and H4."""
         pricing = self.pricing
         early = self._tree(self.items.strict)
         late = self._tree(self.items.late) if self._table is None else self._table.joins_alone()
         chosen = self.plan()
         return (
+            chosen,
             place(chosen, pricing, "early"),
             place(chosen, pricing, "late"),
             place(early, pricing, "early"),
@@ -292,10 +293,10 @@ class PlacedPlanCache:
         plans = [place(order, self.pricing, self.placement) for order in orders if order]
         return min(plans, key=lambda plan: plan.cost, default=None)
 
-    def turned(self, plan: PlanNode) -> tuple[PlanNode, ...]:
+    def turned(self, plan: PlanNode, last: bool) -> tuple[PlanNode, ...]:
         """What streams another relation than a plan and is the same else, its items placed anew (see `turned`)."""
         bare = without_filters(plan, frozenset(self.items.number))
-        orders = turned(bare, self.items.without, self.bushy)
+        orders = turned(bare, self.items.without, last and self.bushy)
         return tuple(place(order, self.pricing, self.placement) for order in orders)
 
     def _strategy(self, placement: Placement) -> PlanNode:

@@ -297,9 +297,9 @@ class PlanCache:
         streamed = self.graph.mask([relation])
         return self._without(lambda sub_plans: not_streamed(sub_plans, streamed))
 
-    def turned(self, plan: PlanNode) -> tuple[PlanNode, ...]:
+    def turned(self, plan: PlanNode, last: bool) -> tuple[PlanNode, ...]:
         """What streams another relation than a plan of this query and is the same else (see `plan_families.turned`)."""
-        return turned(plan, self.graph, self.bushy)
+        return turned(plan, self.graph, last and self.bushy)
 
     def rivals(self) -> tuple[PlanNode, ...]:
         """The cheapest plan, the cheapest that goes another way where that is dear, and what ends in another join."""

@@ -137,7 +137,7 @@ def last_streamed(plan: PlanNode) -> PlanNode | None:
     return replace(plan, left=last, right=plan.left, method="hash")
 
 
-def turned(plan: PlanNode, graph: QueryGraph, bushy: bool) -> tuple[PlanNode, ...]:
-    """The same plan, but that its second relation is streamed, or its last one where plans may be `bushy`."""
-    found = (flipped(plan, graph), last_streamed(plan) if bushy else None)
+def turned(plan: PlanNode, graph: QueryGraph, last: bool) -> tuple[PlanNode, ...]:
+    """The same plan, but that its second relation is streamed, or with `last` also its last one (a bushy plan)."""
+    found = (flipped(plan, graph), last_streamed(plan) if last else None)
     return tuple(other for other in found if other is not None)

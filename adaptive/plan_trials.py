@@ -104,8 +104,8 @@ class PlanTrials:
     A state of the streams has its trials once: the cheapest plan, the cheapest one that goes another way
     where that is dearest, and those that make the last join in another way: the first three of these
     that should cost about as much, or `policy.trials` if that is less; or, where expensive filters are
-    placed by cost, the cheapest order with them where H3 and H4 have them, and the plan that H4 would
-    have by itself. They are tried only where finding a faster one would soon pay. With `beside`, trials
+    placed by cost, the cheapest plan, the same order with them where H3 and H4 have them, and the plans of H3 and H4
+    by themselves. They are tried only where finding a faster one would soon pay. With `beside`, trials
     are no evaluations but comparisons with the running plan: then those that served in other states, for each
     window the cheapest one that streams it first, and those that differ little from the running plan (looked for
     as often as is left of `policy.trials`), are tried as well, and what takes about as long is compared again, at
@@ -319,9 +319,9 @@ class PlanTrials:
         trials.left -= 1  # looking for it takes time, too, whatever comes of it
         rivals: tuple[PlanNode, ...] = ()
         if change is None:
-            rivals = cache.turned(plan)
+            rivals = cache.turned(plan, last=True)
         elif (other := cache.otherwise(*change)) is not None:
-            rivals = (other, *cache.turned(other))
+            rivals = (other, *cache.turned(other, last=False))
         dearest = _NEAR * max(cache.cost, cache.cost_of(plan))
         for rival in rivals:
             if cache.cost_of(rival) <= dearest:
