@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from adaptive.cost_model import JoinCosts
 from adaptive.early_calls import EarlyCalls
 from adaptive.placed_items import PlacedItems
 from adaptive.placement_costs import PlacementCosts
 from adaptive.plan_cache import PlanCache
-from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import QueryGraph
 from adaptive.statistics import Catalogue
 from adaptive.sub_plans import Touched
@@ -22,29 +20,23 @@ from adaptive.sub_plans import Touched
 class OrderSearches:
     """A plan cache for each graph, made when it is first asked for.
 
+    `search` makes the cache of a graph, whose filters cost what `EarlyCalls` say; `pricing` gives what calls cost now.
     With each change the caller calls `outdated`, and then `follow`, which searches those in `followed` again. `first`
     is the one that knows the rows of all parts, if any does: the caller tells that of changes before the others.
-    `pricing` gives what calls cost now.
     """
 
     def __init__(
         self,
         items: PlacedItems,
         catalogue: Catalogue,
-        costs: JoinCosts,
-        prejoin: PrejoinPolicy,
-        budget: int,
-        bushy: bool,
+        search: Callable[[QueryGraph, EarlyCalls | None], PlanCache],
         pricing: Callable[[], PlacementCosts],
         followed: Iterable[QueryGraph],
         first: QueryGraph | None = None,
     ) -> None:
         self._items = items
         self._catalogue = catalogue
-        self._costs = costs
-        self._prejoin = prejoin
-        self._budget = budget
-        self._bushy = bushy
+        self._search = search
         self._pricing = pricing
         self._caches: dict[QueryGraph, PlanCache] = {}
         self._calls: dict[QueryGraph, EarlyCalls] = {}
@@ -78,16 +70,7 @@ class OrderSearches:
     def _add(self, order: QueryGraph) -> None:
         calls = EarlyCalls(order, self._items, self._pricing)
         self._calls[order] = calls
-        self._caches[order] = PlanCache(
-            order,
-            self._catalogue,
-            self._costs,
-            self._prejoin,
-            self._budget,
-            self._bushy,
-            calls if calls.filters else None,
-            bounded=True,
-        )
+        self._caches[order] = self._search(order, calls if calls.filters else None)
 
     def _prices(self) -> list[tuple[float | None, float]]:
         """What was observed of items but for the selectivities, which the searches follow alone."""

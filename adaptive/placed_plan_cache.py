@@ -15,6 +15,7 @@ from dataclasses import replace
 from adaptive.alternatives import RowEstimator
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, JoinCosts
+from adaptive.early_calls import EarlyCalls
 from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.errors import PlanError
 from adaptive.expensive_calls import FilterStatistics
@@ -98,13 +99,16 @@ class PlacedPlanCache:
         self._verified: dict[int, PlanNode] = {}
         self._priced: PlacementCosts | None = None
         self._best: PlanNode | None = None
+
+        def search(order: QueryGraph, calls: EarlyCalls | None) -> PlanCache:
+            return PlanCache(
+                order, catalogue, self.costs, policy, budget, bushy, calls, bounded=True
+            )
+
         self._searches = OrderSearches(
             self.items,
             catalogue,
-            self.costs,
-            policy,
-            budget,
-            bushy,
+            search,
             lambda: self.pricing,
             self._orders,
             first=self.items.without if self._table is None else None,
