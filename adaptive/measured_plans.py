@@ -24,7 +24,8 @@ class MeasuredPlans:
     """Times, trials and settled states of the plans of one query; the present state is the catalogue's.
 
     `costs_now` gives the plan cache under the statistics of now. Where `tries` is False, no plan is run only to see
-    what it takes; where `rehearses` is True, plans are run for that beside the evaluations, never in one.
+    what it takes; where `rehearses` is True, plans are run for that beside the evaluations, never in one; where `ahead`
+    is True, somebody calls `look` between them, so that they need not look for such plans.
     """
 
     def __init__(
@@ -34,13 +35,14 @@ class MeasuredPlans:
         policy: SwitchPolicy,
         tries: bool,
         rehearses: bool,
+        ahead: bool = False,
     ) -> None:
         self._catalogue = catalogue
         self._rehearses = rehearses
         self._times = MeasuredTimes()
         self._trials: PlanTrials | None = None
         if tries:
-            self._trials = PlanTrials(costs_now, policy, self._times, rehearses)
+            self._trials = PlanTrials(costs_now, policy, self._times, rehearses, ahead)
         self._settled = SettledStates(policy.measured_margin)
         self._newest = catalogue.state
         self._latest = 0.0
@@ -58,6 +60,16 @@ class MeasuredPlans:
     def due(self) -> bool:
         """Whether a plan is to be tried, or has been, so that there is something to decide."""
         return self._trials is not None and self._trials.due
+
+    @property
+    def looking(self) -> bool:
+        """Whether `look` has something to do."""
+        return self._trials is not None and self._trials.looking
+
+    def look(self) -> None:
+        """Look for one more plan to be tried in the present state; `due` says that it was found."""
+        if self._trials is not None:
+            self._trials.look()
 
     def trying(self, running: PlanNode) -> bool:
         """Whether some plan is still to be tried in the present state, or the running one has hardly run there."""

@@ -44,7 +44,8 @@ class PlanFollower:
     placed, if there are any; without `initial` the first plan is of that placement. `learned` has
     followed some of them, by name, in a graph before this one, and goes on. `rehearses` says that
     what is to be tried can be run beside the evaluations: it is asked to be prepared, also where it
-    is prepared already, and `prepared` is told what it took.
+    is prepared already, and `prepared` is told what it took. With `ahead`, the caller sees to it that `look`
+    is called between evaluations where this is `looking`; nothing is looked for in `observe` then.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -65,6 +66,7 @@ class PlanFollower:
         placement: Placement = "cost",
         learned: Mapping[str, FilterEstimator] | None = None,
         rehearses: bool = False,
+        ahead: bool = False,
     ) -> None:
         self.adaptive = adaptive
         self.policy = SwitchPolicy() if policy is None else policy
@@ -96,7 +98,7 @@ class PlanFollower:
         by_search = isinstance(self._cache, PlanCache) and self._cache.exact
         tries = by_search or (self._filters is not None and placement == "cost")
         self._measured = MeasuredPlans(
-            lambda: self.cache, catalogue, self.policy, tries and adaptive, rehearses
+            lambda: self.cache, catalogue, self.policy, tries and adaptive, rehearses, ahead
         )
         self._choice = PlanChoice(
             first,
@@ -260,6 +262,17 @@ class PlanFollower:
     def restless(self) -> bool:
         """Whether a plan is to be tried, or has been, so that `observe` should be called though nothing is new."""
         return self._measured.due
+
+    @property
+    def looking(self) -> bool:
+        """Whether `look` has something to do."""
+        return self._measured.looking
+
+    def look(self) -> None:
+        """Look for one more plan to be tried, which may take longer than an evaluation; see `restless` then."""
+        began = self._clock()
+        self._measured.look()
+        self.optimizer_seconds += self._clock() - began
 
     @property
     def trying(self) -> bool:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from functools import partial
 
 from adaptive.measured_times import MEASURED_RUNS, MeasuredTimes
 from adaptive.placed_plan_cache import PlacedPlanCache
 from adaptive.plan import PlanNode
 from adaptive.plan_cache import PlanCache
-from adaptive.plan_families import Order, small_changes, streamed_first
 from adaptive.prepared_plans import PreparedPlans
-from adaptive.query_graph import QueryGraph, RelationKind
 from adaptive.recent import Recent
+from adaptive.state_trials import StateTrials, changes_of, windows_not_streamed
 from adaptive.switching import SwitchPolicy
 
 # Runs of a plan on trial: the first ones are slow, as its code is new.
@@ -65,35 +64,11 @@ _RUNS_BETWEEN = 8
 _LEAST_BETWEEN = 3
 _SLOWER = 1.1
 
+# Where plans are looked for ahead, so many are known: the one that is asked for, and the one to be asked for then.
+_AHEAD = 2
+
 # States whose trials are remembered.
 _STATES = 32
-
-
-@dataclass
-class _Trials:
-    """Who is still to be tried in a state, and what an evaluation took before the first trial, in microseconds.
-
-    Of each of `leads`, the cheapest plan that streams it first is still to be looked for. `changes` are small changes
-    of the plan `base` that are so, too (None: another relation is streamed), `left` how many more may be, now if that
-    plan is the one that `serves` there; `seen` are the plans that
-    were tried. The one that is `asked` for had its rehearsal `cut` short so often. After `again` more runs, `quiet` of
-    which have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
-    """
-
-    usual: float
-    rivals: list[PlanNode]
-    leads: list[str]
-    left: int
-    base: PlanNode
-    changes: list[Order | None]
-    seen: set[PlanNode]
-    serves: bool = True
-    asked: PlanNode | None = None
-    waited: int = 0
-    cut: int = 0
-    quiet: int = 0
-    again: int = 0
-    dear: set[PlanNode] = field(default_factory=set)
 
 
 class PlanTrials:
@@ -109,7 +84,8 @@ class PlanTrials:
     are no evaluations but comparisons with the running plan: then those that served in other states, for each
     window the cheapest one that streams it first, and those that differ little from the running plan (looked for
     as often as is left of `policy.trials`), are tried as well, and what takes about as long is compared again, at
-    growing intervals.
+    growing intervals. With `ahead`, somebody calls `look` where it is `looking`, between evaluations, and nothing is
+    looked for within them.
     """
 
     def __init__(
@@ -118,13 +94,16 @@ class PlanTrials:
         policy: SwitchPolicy,
         times: MeasuredTimes,
         beside: bool = False,
+        ahead: bool = False,
     ) -> None:
         self._beside = beside
+        self._ahead = ahead
+        self._first: Callable[[], None] | None = None
         self._costs_now = costs_now
         self._catalogue = costs_now().catalogue
         self._policy = policy
         self._times = times
-        self._states = Recent[int, _Trials](_STATES)
+        self._states = Recent[int, StateTrials](_STATES)
         self.due = False
         """Whether `step` has news, although no statistic has changed."""
 
@@ -145,12 +124,13 @@ class PlanTrials:
         if trials is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
                 usual = self._times.taken(plan, number) or microseconds
-                self._begin(plan, usual, prepared.served)
-                self.due = True
+                self._first = partial(self._begin, number, plan, usual, tuple(prepared.served))
+                if not self._ahead:
+                    self.look()
             return
         self._states.keep(number, trials)
         if trials.left:
-            _vary_from(trials, plan, runs)
+            trials.vary_from(plan, runs)
         if trials.rivals:
             rival = trials.rivals[0]
             if rival == plan and self._beside:
@@ -169,11 +149,11 @@ class PlanTrials:
                 )
         elif runs >= MEASURED_RUNS:
             if trials.leads or trials.left:
-                self.due = True
+                self.due = not self._ahead
             elif self._beside:
                 self.due = self._compare_again(trials, plan, prepared.served)
 
-    def _next(self, trials: _Trials) -> None:
+    def _next(self, trials: StateTrials) -> None:
         trials.rivals.pop(0)
         trials.asked = None
         self.due = True
@@ -187,6 +167,29 @@ class PlanTrials:
         return not (trials.rivals or trials.leads or (trials.left and trials.changes))
 
     @property
+    def looking(self) -> bool:
+        """Whether `look` has something to do."""
+        trials = self._present
+        if self._first is not None or trials is None:
+            return self._first is not None
+        return len(trials.rivals) < _AHEAD and (bool(trials.leads) or trials.varies)
+
+    def look(self) -> None:
+        """Look for one more plan to be tried in the present state, or for the first ones; `due` says that one was."""
+        first, self._first = self._first, None
+        trials = self._present
+        if first is not None:
+            first()
+            self.due = self._present is not None
+        elif trials is not None and len(trials.rivals) < _AHEAD:
+            known = len(trials.rivals)
+            if trials.leads:
+                self._lead(trials)
+            elif trials.varies:
+                self._vary(trials)
+            self.due |= len(trials.rivals) > known
+
+    @property
     def settled(self) -> bool:
         """Whether all was tried in the present state, so that no more than comparing the closest ones again is left."""
         trials = self._present
@@ -195,8 +198,8 @@ class PlanTrials:
     def step(self, failed: Collection[PlanNode]) -> PlanNode | None:
         """The plan to run now, or to prepare for that, if one is to be tried in the present state.
 
-        Plans that stream another window, and small changes of the plan that serves there, are looked for only here, so
-        that a decision that hears of one rehearsal can ask for the next.
+        Unless `look` has, plans that stream another window, and small changes of the plan that serves there, are looked
+        for here, so that a decision that hears of one rehearsal can ask for the next.
         """
         trials = self._present
         if trials is None:
@@ -206,10 +209,11 @@ class PlanTrials:
         while trials.rivals and trials.rivals[0] in failed:
             trials.rivals.pop(0)
             trials.asked = None
-        if not trials.rivals and trials.leads:
-            self._lead(trials)
-        if not (trials.rivals or trials.leads) and trials.left and trials.changes and trials.serves:
-            self._vary(trials)
+        if not (trials.rivals or self._ahead):
+            if trials.leads:
+                self._lead(trials)
+            if not (trials.rivals or trials.leads) and trials.varies:
+                self._vary(trials)
         return trials.rivals[0] if trials.rivals else None
 
     def tried(self, plan: PlanNode) -> bool:
@@ -236,7 +240,7 @@ class PlanTrials:
                 if trials.cut == _MOST_CUT:
                     self._end(trials, plan)
 
-    def _end(self, trials: _Trials, plan: PlanNode) -> None:
+    def _end(self, trials: StateTrials, plan: PlanNode) -> None:
         trials.seen.add(plan)
         if plan in (trials.asked, *trials.rivals):
             trials.asked = None
@@ -249,7 +253,7 @@ class PlanTrials:
         return self._costs_now()
 
     @property
-    def _present(self) -> _Trials | None:
+    def _present(self) -> StateTrials | None:
         return self._states.get(self._catalogue.state)
 
     def _worthwhile(self, microseconds: float, runs: int, prepare_cost: float) -> bool:
@@ -258,7 +262,9 @@ class PlanTrials:
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
         return saving > needed
 
-    def _begin(self, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
+    def _begin(self, number: int, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
+        if number != self._catalogue.state:
+            return  # the streams have come into another state before somebody looked
         cache = self._cache
         rivals = cache.rivals()
         least, dearest, most = cache.cost, _NEAR, _MOST_AT_FIRST
@@ -273,16 +279,16 @@ class PlanTrials:
         ready: list[PlanNode] = []
         if self._beside:
             ready = self._served_elsewhere({plan, *near}, served)
-        trials = _Trials(
+        trials = StateTrials(
             usual,
             ready + near,
-            _leads(cache.graph, cache.plan()) if self._beside else [],
+            windows_not_streamed(cache.graph, cache.plan()) if self._beside else [],
             self._policy.trials - len(near) if self._beside else 0,
             plan,
-            _changes(plan),
+            changes_of(plan),
             {plan, *ready, *near},
         )
-        self._states.keep(self._catalogue.state, trials)
+        self._states.keep(number, trials)
 
     def _served_elsewhere(
         self, seen: Collection[PlanNode], served: Iterable[PlanNode]
@@ -294,7 +300,7 @@ class PlanTrials:
         dearest = _SERVED_MAY_COST * cache.cost
         return [plan for plan in others if cache.cost_of(plan) <= dearest][:_MOST_SERVED]
 
-    def _lead(self, trials: _Trials) -> None:
+    def _lead(self, trials: StateTrials) -> None:
         """Look for the cheapest plan that streams one more window first."""
         cache = self._cache
         rival = cache.streaming(trials.leads.pop(0))
@@ -302,13 +308,14 @@ class PlanTrials:
             self._add(trials, rival)
 
     @staticmethod
-    def _add(trials: _Trials, rival: PlanNode) -> None:
+    def _add(trials: StateTrials, rival: PlanNode) -> None:
         if rival not in trials.seen:
+            if not trials.rivals:
+                trials.asked = None
             trials.rivals.append(rival)
             trials.seen.add(rival)
-            trials.asked = None
 
-    def _vary(self, trials: _Trials) -> None:
+    def _vary(self, trials: StateTrials) -> None:
         """Look for one more small change of the plan that serves.
 
         It should cost about as much as that, or as the cheapest: what was measured has proved the model wrong where
@@ -327,7 +334,9 @@ class PlanTrials:
             if cache.cost_of(rival) <= dearest:
                 self._add(trials, rival)
 
-    def _compare_again(self, trials: _Trials, plan: PlanNode, served: Iterable[PlanNode]) -> bool:
+    def _compare_again(
+        self, trials: StateTrials, plan: PlanNode, served: Iterable[PlanNode]
+    ) -> bool:
         """Have the closest plans compared once more: one comparison of what takes about as long may be wrong.
 
         Those that seem to be a little faster come soon: a few comparisons say whether they are. What has served
@@ -356,29 +365,10 @@ class PlanTrials:
         trials.again = max(_RUNS_BETWEEN, 2 * trials.again)
         return bool(trials.rivals)
 
-    def _compare_promising(self, trials: _Trials, plan: PlanNode) -> bool:
+    def _compare_promising(self, trials: StateTrials, plan: PlanNode) -> bool:
         """Have those compared once more that seem to be faster, but not by enough; whether there are any."""
         found = self._times.promising(plan, self._catalogue.state, self._policy.measured_margin)
         trials.rivals = found[:_COMPARED_AGAIN]
         if trials.rivals:
             trials.asked, trials.quiet = None, 0
         return bool(trials.rivals)
-
-
-def _vary_from(trials: _Trials, plan: PlanNode, runs: int) -> None:
-    """Go on from a plan that serves: what is faster than the plans before it."""
-    trials.serves = runs >= MEASURED_RUNS
-    if trials.serves and trials.base != plan:
-        trials.base, trials.changes = plan, _changes(plan)
-    if trials.serves and not trials.changes:
-        trials.left = 0
-
-
-def _leads(graph: QueryGraph, plan: PlanNode) -> list[str]:
-    """The windows that a plan does not stream first."""
-    windows = [r.name for r in graph.relations if r.kind is RelationKind.WINDOW]
-    return [name for name in windows if name != streamed_first(plan)]
-
-
-def _changes(plan: PlanNode) -> list[Order | None]:
-    return [None, *small_changes(plan)]

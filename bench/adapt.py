@@ -120,7 +120,7 @@ def row(outcome: Outcome) -> dict[str, Any]:
         "gain": round(best_ms / adaptive, 4),
         "possible_gain": round(best_ms / ideal, 4),
         "switches": outcome.switches,
-        "optimizer_share": round(optimizing / (once - optimizing), 5),
+        "optimizer_share": round((optimizing + outcome.search_ms) / (once - optimizing), 5),
         "orders": outcome.candidates,
         "measured": len(outcome.orders),
         "drifting": outcome.stream.drifting,

@@ -110,6 +110,8 @@ class Outcome:
     candidates: int
     switches: int
     prepare_ms: float
+    search_ms: float
+    """What looking for plans to be tried took, between the batches."""
 
 
 class StreamRace:
@@ -284,7 +286,7 @@ class StreamRace:
     # -- measuring -------------------------------------------------------------------------------
 
     def _measure(self, candidates: int) -> Outcome:
-        switched = len(self._query.history())
+        switched, searched = len(self._query.history()), self._query.progress.search_seconds
         batches, adaptive_ms = [], []
         for number, phase in enumerate(self._kind.order):
             batch = self._evaluate(phase)
@@ -328,6 +330,7 @@ class StreamRace:
             candidates,
             len(self._query.history()) - switched,
             float(np.median(made)) * 1e3,
+            (self._query.progress.search_seconds - searched) * 1e3,
         )
 
     def _repeat(self, number: int, own: Order) -> None:

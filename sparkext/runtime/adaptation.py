@@ -46,7 +46,7 @@ class Adaptation:
     """The followed clusters of one query and the plans they may choose from.
 
     `use` makes the query run other plans; it is called in the evaluating thread, between two evaluations. The other
-    methods belong to that thread, too.
+    methods belong to that thread, too, but `look` to any that has the engine's lock.
     """
 
     def __init__(
@@ -140,6 +140,18 @@ class Adaptation:
         self._slow_patience = 1 if changed else min(2 * self._slow_patience, MOST_PATIENCE)
         self._until_slow_news = self._slow_patience
         self._slow_news = False
+
+    @property
+    def looking(self) -> bool:
+        """Whether `look` has something to do."""
+        return any(cluster.follower.looking for cluster in self.clusters)
+
+    def look(self) -> None:
+        """Look for plans to be tried, between two evaluations: that may take longer than one of them."""
+        for cluster in self.clusters:
+            if cluster.follower.looking:
+                cluster.follower.look()
+                self._reconsider |= cluster.follower.restless
 
     @property
     def waiting(self) -> bool:

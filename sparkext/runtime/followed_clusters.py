@@ -69,6 +69,7 @@ def followed_clusters(
                 for called, condition in choice.search.priced.items()
             },
             rehearses=True,
+            ahead=True,
         )
         clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
     return clusters

@@ -152,6 +152,7 @@ class JoinOrders:
         self._plans: OrderedDict[Orders, CompiledPlans] = OrderedDict()
         self._refused: set[Orders] = set()
         self._pending: set[Orders] = set()
+        self._beside = False
         self._lock = threading.Lock()
 
     def take(self, orders: Orders) -> CompiledPlans | None:
@@ -218,8 +219,24 @@ class JoinOrders:
             with self._lock:
                 self._pending.discard(orders)
 
+    def beside(self, task: Callable[[], None]) -> None:
+        """Have something else done in the background, unless that still waits for being done."""
+        with self._lock:
+            if self._beside:
+                return
+            self._beside = True
+        self._background.submit(self._do, task)
+
+    def _do(self, task: Callable[[], None]) -> None:
+        try:
+            if not self._closed():
+                task()
+        finally:
+            with self._lock:
+                self._beside = False
+
     @property
     def pending(self) -> int:
-        """How many plans are being made."""
+        """How much is being done: plans that are made, and what is done beside them."""
         with self._lock:
-            return len(self._pending)
+            return len(self._pending) + self._beside

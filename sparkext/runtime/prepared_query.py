@@ -92,6 +92,7 @@ class PreparedQuery:
         self._adaptation = self._follow()
         self._executed = False
         self._decision_failed = False
+        self._search_ns = 0
         # From which instant on the plans are out of date, and plans for instants before that, oldest first.
         self.outdated_at: int | None = None
         self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
@@ -323,7 +324,18 @@ class PreparedQuery:
         self._attempt(partial(adaptation.after, self._plans.jvm, seconds, counted), instant)
         spent += clock.perf_counter() - started
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
+        outcome["search_ns"], self._search_ns = self._search_ns, 0
+        if adaptation.looking:
+            adaptation.orders.beside(partial(self._look, adaptation, instant))
         return outcome
+
+    def _look(self, adaptation: Adaptation, instant: int) -> None:
+        """Look for plans to be tried, as the next evaluation should not."""
+        with self._engine.lock:
+            if not self._closed and adaptation is self._adaptation:
+                started = clock.perf_counter()
+                self._attempt(adaptation.look, instant)
+                self._search_ns += round((clock.perf_counter() - started) * 1e9)
 
     def _attempt(self, decision: Callable[[], None], instant: int) -> None:
         """Do what only decides which plan runs: the one that does gives the answers, whatever fails here."""

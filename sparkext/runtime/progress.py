@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 class QueryProgress:
     """Counts since registration; times are seconds. `calls` of uncertainty functions were made, `cache_hits` spared.
 
+    `search_seconds` went into looking for plans to be tried, between evaluations: they are not in `seconds`.
+
     `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
     beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is
     logged when it first exceeds a step.
@@ -27,6 +29,7 @@ class QueryProgress:
     run_seconds: float = 0.0
     decode_seconds: float = 0.0
     optimizer_seconds: float = 0.0
+    search_seconds: float = 0.0
     calls: int = 0
     cache_hits: int = 0
     lag: float = 0.0
@@ -43,6 +46,7 @@ class QueryProgress:
         self.run_seconds += outcome["run_ns"] / 1e9
         self.decode_seconds += outcome["decode_ns"] / 1e9
         self.optimizer_seconds += outcome.get("optimizer_ns", 0) / 1e9
+        self.search_seconds += outcome.get("search_ns", 0) / 1e9
         for _, calls, hits, *_ in outcome.get("calls", ()):
             self.calls += calls
             self.cache_hits += hits

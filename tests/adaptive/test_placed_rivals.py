@@ -113,10 +113,13 @@ CONTENT = {
 
 
 class Machine:
-    """Rehearses what it is asked to, and takes `factors(order)` times what a plan should cost."""
+    """Rehearses what it is asked to, and takes `factors(order)` times what a plan should cost.
 
-    def __init__(self, factors):
-        self.now, self.pending, self.factors = 0.0, [], factors
+    With `ahead`, plans to be tried are looked for between evaluations only.
+    """
+
+    def __init__(self, factors, ahead=False):
+        self.now, self.pending, self.factors, self.asked = 0.0, [], factors, []
         self.follower = PlanFollower(
             GRAPH,
             Catalogue(dict(CONTENT)),
@@ -125,6 +128,7 @@ class Machine:
             SwitchPolicy(prepare_cost=500.0, switch_cost=5.0, trials=12),
             clock=lambda: self.now,
             rehearses=True,
+            ahead=ahead,
         )
 
     def takes(self, plan):
@@ -141,18 +145,73 @@ class Machine:
             follower.switched(decision.plan, self.now)
         asked = (decision.plan if decision.kind == "prepare" else None, decision.beside)
         self.pending = [plan for plan in asked if plan is not None]
+        self.asked.append([describe(plan) for plan in self.pending])
         follower.executed((), self.takes(follower.current) / 1e6)
 
+    def look(self):
+        if self.follower.looking:
+            self.follower.look()
 
+
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize(
     "fast", ["((far events) near)", "((near events) far)", "((near far) events)"]
 )
-def test_a_small_change_that_is_faster_is_found(fast):
-    machine = Machine(lambda order: 0.5 if order == fast else 1.0)
+def test_a_small_change_that_is_faster_is_found(fast, ahead):
+    machine = Machine(lambda order: 0.5 if order == fast else 1.0, ahead)
     assert describe(machine.follower.current) != fast
     for _ in range(120):
         machine.evaluate()
+        machine.look()
     assert describe(machine.follower.current) == fast
+
+
+SEARCHES = ("rivals", "streaming", "otherwise", "turned")
+
+
+def counting(monkeypatch, cache):
+    """How often plans to be tried are searched for, by the name of the search."""
+    found = dict.fromkeys(SEARCHES, 0)
+
+    def counted(name, search):
+        def searched(*args, **options):
+            found[name] += 1
+            return search(*args, **options)
+
+        return searched
+
+    for name in SEARCHES:
+        monkeypatch.setattr(cache, name, counted(name, getattr(cache, name)))
+    return found
+
+
+def test_ahead_nothing_is_searched_for_within_evaluations(monkeypatch):
+    machine = Machine(lambda order: 1.0, ahead=True)
+    found = counting(monkeypatch, machine.follower.cache)
+    for _ in range(40):
+        before = dict(found)
+        machine.evaluate()
+        assert found == before
+        machine.look()
+    assert all(found.values())
+
+
+def test_ahead_the_same_plans_are_tried_as_soon():
+    known, ahead = Machine(lambda order: 1.0), Machine(lambda order: 1.0, ahead=True)
+    for _ in range(60):
+        known.evaluate()
+        ahead.evaluate()
+        ahead.look()
+    assert any(known.asked)
+    assert ahead.asked == known.asked
+
+
+def test_ahead_what_nobody_looks_for_is_not_tried():
+    machine = Machine(lambda order: 1.0, ahead=True)
+    for _ in range(60):
+        machine.evaluate()
+    assert machine.follower.looking
+    assert not any(machine.asked)
 
 
 def test_where_none_is_faster_nothing_changes():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from adaptive.plan_trials import PlanTrials
+    from sparkext.runtime.adaptation import Adaptation
     from sparkext.runtime.join_orders import CompiledPlans, Orders
 
 
@@ -108,6 +111,63 @@ def test_rows_are_counted_at_the_first_run_in_a_state(spark: SparkSession, tmp_p
         first.setdefault(cluster.follower.state, second)
     assert len(first) > 1 and not query.history()
     assert {(second, state) for state, second in first.items()} <= set(told)
+    engine.close()
+
+
+def worth_trying(adaptation: Adaptation) -> PlanTrials:
+    """Have plans tried however short evaluations are; these are the trials of the only cluster."""
+    trials = adaptation.clusters[0].follower._measured._trials
+    assert trials is not None
+    trials._worthwhile = lambda *_: True  # type: ignore[method-assign]
+    return trials
+
+
+def test_plans_to_be_tried_are_looked_for_between_evaluations(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path, **{"planCache.trials": "6"})
+    query = engine.register_query(QUERY.format(name="looks"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    trials = worth_trying(adaptation)
+    threads: list[str] = []
+    begin = trials._begin
+
+    def noted(*args: Any) -> None:
+        threads.append(threading.current_thread().name)
+        begin(*args)
+
+    trials._begin = noted  # type: ignore[method-assign]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert threads
+    assert all(name.startswith("cqels-prepare") for name in threads)
+    assert query.progress.search_seconds > 0.0
+    assert adaptation.orders.pending == 0
+    engine.close()
+
+
+def test_where_looking_for_plans_fails_the_query_goes_on(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = started(spark, tmp_path, **{"planCache.trials": "6"})
+    query = engine.register_query(QUERY.format(name="fails"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    trials = worth_trying(adaptation)
+
+    def failing(*_: object) -> None:
+        raise ValueError("no plans today")
+
+    trials._begin = failing  # type: ignore[method-assign]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert "no plans today" in caplog.text
+    assert adaptation.orders.pending == 0
     engine.close()
 
 
