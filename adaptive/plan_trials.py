@@ -84,8 +84,8 @@ class PlanTrials:
     are no evaluations but comparisons with the running plan: then those that served in other states, for each
     window the cheapest one that streams it first, and those that differ little from the running plan (looked for
     as often as is left of `policy.trials`), are tried as well, and what takes about as long is compared again, at
-    growing intervals. With `ahead`, somebody calls `look` where it is `looking`, between evaluations, and nothing is
-    looked for within them.
+    growing intervals. With `ahead`, somebody calls `look` where it is `looking`, between evaluations, and `step` does
+    not search.
     """
 
     def __init__(

@@ -16,9 +16,9 @@ class StateTrials:
 
     Of each of `leads`, the cheapest plan that streams it first is still to be looked for. `changes` are small changes
     of the plan `base` that are so, too (None: another relation is streamed), `left` how many more may be, now if that
-    plan is the one that `serves` there; `seen` are the plans that
-    were tried. The one that is `asked` for had its rehearsal `cut` short so often. After `again` more runs, `quiet` of
-    which have been, the closest are compared once more. What is `dear` served elsewhere, and was too dear here.
+    plan is the one that `serves` there; `seen` are the plans that were tried or are to be. The one that is `asked` for
+    had its rehearsal `cut` short so often. After `again` more runs, `quiet` of which have been, the closest are
+    compared once more. What is `dear` served elsewhere, and was too dear here.
     """
 
     usual: float

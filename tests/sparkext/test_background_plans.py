@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adaptive.plan_trials import PlanTrials
     from sparkext.runtime.adaptation import Adaptation
     from sparkext.runtime.join_orders import CompiledPlans, Orders
+    from sparkext.runtime.registered_query import RegisteredQuery
 
 
 @pytest.mark.parametrize("running", [True, False])
@@ -114,22 +115,25 @@ def test_rows_are_counted_at_the_first_run_in_a_state(spark: SparkSession, tmp_p
     engine.close()
 
 
-def worth_trying(adaptation: Adaptation) -> PlanTrials:
-    """Have plans tried however short evaluations are; these are the trials of the only cluster."""
+def tries_plans(
+    spark: SparkSession, folder: Path, name: str
+) -> tuple[RegisteredQuery, Adaptation, PlanTrials]:
+    """A query that tries plans however short its evaluations are, and the trials of its only cluster."""
+    engine = started(spark, folder, **{"planCache.trials": "6"})
+    query = engine.register_query(QUERY.format(name=name))
+    adaptation = query._adaptation
+    assert adaptation is not None
     trials = adaptation.clusters[0].follower._measured._trials
     assert trials is not None
     trials._worthwhile = lambda *_: True  # type: ignore[method-assign]
-    return trials
+    return query, adaptation, trials
 
 
 def test_plans_to_be_tried_are_looked_for_between_evaluations(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    engine = started(spark, tmp_path, **{"planCache.trials": "6"})
-    query = engine.register_query(QUERY.format(name="looks"))
-    adaptation = query._adaptation
-    assert adaptation is not None
-    trials = worth_trying(adaptation)
+    query, adaptation, trials = tries_plans(spark, tmp_path, "looks")
+    engine = query._engine
     threads: list[str] = []
     begin = trials._begin
 
@@ -152,11 +156,8 @@ def test_plans_to_be_tried_are_looked_for_between_evaluations(
 def test_where_looking_for_plans_fails_the_query_goes_on(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine = started(spark, tmp_path, **{"planCache.trials": "6"})
-    query = engine.register_query(QUERY.format(name="fails"))
-    adaptation = query._adaptation
-    assert adaptation is not None
-    trials = worth_trying(adaptation)
+    query, adaptation, trials = tries_plans(spark, tmp_path, "fails")
+    engine = query._engine
 
     def failing(*_: object) -> None:
         raise ValueError("no plans today")
