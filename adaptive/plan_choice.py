@@ -48,15 +48,19 @@ class PlanChoice:
         self._preparing_costs = PreparingCosts(policy.prepare_cost)
         self._failed: set[PlanNode] = set()
         self._evaluations = 0
+        self._is_observed = False
         self._regimes = Regimes(policy)
+        self._is_seen = False
         self._regime = first
         self._because = ""
         self._costs: tuple[float, float] | None = None
 
     def observed(self, now: float) -> None:
-        """An evaluation is to come, and to be decided about, at so many seconds of a clock."""
-        self._preparing_costs.observed(now)
-        self._evaluations += 1
+        """An evaluation is to come, and to be decided about, at so many seconds of a clock; maybe again."""
+        if not self._is_observed:
+            self._preparing_costs.observed(now)
+            self._evaluations += 1
+            self._is_observed = True
 
     def unchanged(self) -> None:
         """An evaluation passes without news: what was best before it is best still."""
@@ -64,12 +68,14 @@ class PlanChoice:
 
     def passed(self, now: float, seconds: float) -> None:
         """An evaluation without news has ended, and took so long; that is not compared with what other plans take."""
+        self._is_observed = self._is_seen = False
         self._preparing_costs.observed(now)
         self._preparing_costs.executed(now, seconds)
         self.unchanged()
 
     def executed(self, now: float, seconds: float) -> None:
         """An evaluation has ended, and took so long."""
+        self._is_observed = self._is_seen = False
         self._preparing_costs.executed(now, seconds)
         microseconds, cost = seconds * 1e6, self._preparing_costs.cost
         self._measured.ran(self.running, microseconds, self.prepared, cost)
@@ -246,8 +252,10 @@ class PlanChoice:
         return trial
 
     def _seen(self, best: PlanNode) -> None:
-        self._regimes.seen(same=best == self._regime)
-        self._regime = best
+        # What is decided again before an evaluation makes no more evaluations of it.
+        if best != self._regime or not self._is_seen:
+            self._regimes.seen(same=best == self._regime)
+        self._regime, self._is_seen = best, True
 
     def _cheapest_prepared(self, prices: PlanPrices, cost: float) -> tuple[PlanNode, float]:
         """Of what may take over at once, and the running plan, which costs so much: the cheapest, and its cost."""

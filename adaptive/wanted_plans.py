@@ -29,8 +29,9 @@ class WantedPlans:
 
     def missed(self, plan: PlanNode, saving: float, evaluation: int) -> float:
         """What was lost for want of a plan, this evaluation included; long ago counts for less."""
-        at, missed = self._missed.get(plan, (evaluation, 0.0))
-        missed = missed * self._kept ** (evaluation - at) + max(0.0, saving)
+        at, missed = self._missed.get(plan, (-1, 0.0))
+        if at != evaluation:  # else that was decided again, before it
+            missed = missed * self._kept ** (evaluation - at) + max(0.0, saving)
         self._missed.keep(plan, (evaluation, missed))
         return missed
 

@@ -190,7 +190,7 @@ class StreamRace:
     def _wait_for_preparation(self) -> None:
         """Let the background finish: it has the rest of the second where this bench goes on at once."""
         give_up = time.monotonic() + PREPARED_SECONDS
-        while self._adaptation.orders.pending and time.monotonic() < give_up:
+        while self._query.preparing and time.monotonic() < give_up:
             time.sleep(0.01)
 
     def _run_fixed(self, order: Order) -> tuple[float, pa.Table]:

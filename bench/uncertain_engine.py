@@ -188,9 +188,8 @@ class WatchedQuery:
 
     def wait_for_plans(self) -> None:
         """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""
-        found = self.query._adaptation
         give_up = time.monotonic() + PREPARED_SECONDS
-        while found is not None and found.orders.pending and time.monotonic() < give_up:
+        while self.query.preparing and time.monotonic() < give_up:
             time.sleep(0.005)
 
 

@@ -138,6 +138,8 @@ class Engine:
         # One query is compiled at a time, also in the background.
         self.compiling = threading.RLock()
         self.background = ThreadPoolExecutor(1, thread_name_prefix="cqels-prepare")
+        # What to prepare, and which plan runs next, is decided while others are prepared.
+        self.decisions = ThreadPoolExecutor(1, thread_name_prefix="cqels-decide")
         self._queries: dict[str, RegisteredQuery] = {}
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
@@ -457,6 +459,7 @@ class Engine:
                 self._sql.close()
         # Without the lock, too: what is being prepared ends first, what waits is not begun.
         self.background.shutdown(cancel_futures=True)
+        self.decisions.shutdown(cancel_futures=True)
         try:
             with self.lock:
                 self.room.close()

@@ -88,7 +88,7 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
       if (miss <= CallPrice.Dear * call) CallPrice.LookedUp
       else if (call <= hit) CallPrice.Computed
       else if (share < 0 || share * (call - hit) > (1 - share) * miss) CallPrice.LookedUp
-      else if (probing) CallPrice.Probed
+      else if (probing) if (miss <= CallPrice.Light * call) CallPrice.LookedUp else CallPrice.Probed
       else CallPrice.Computed
     }
 
@@ -103,8 +103,10 @@ private[cqels] object CallPrice {
 
   private final val ProbedPart = 6 // of eight: not the first evaluations
 
-  // A look-up that spares nothing may make a dear call dearer by this share.
-  final val Dear = 0.02
+  // A look-up that spares nothing may make a dear call dearer by this share; by the other one now and then, to find out
+  // what it spares.
+  final val Dear = 0.05
+  final val Light = 0.2
   final val Few = 64.0
   final val Remembered = 4096.0
 }

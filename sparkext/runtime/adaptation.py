@@ -40,13 +40,16 @@ SURPRISE = 1.5
 TOO_DEAR = 20.0
 # A plan that could be better is looked at again after 1, 2, 4 ... evaluations, at most so many.
 MOST_PATIENCE = 16
+# What was to be decided between evaluations is decided in the next one after so many that left no time for it.
+MOST_WAITED = 4
 
 
 class Adaptation:
     """The followed clusters of one query and the plans they may choose from.
 
-    `use` makes the query run other plans; it is called in the evaluating thread, between two evaluations. The other
-    methods belong to that thread, too, but `look` to any that has the engine's lock.
+    What the streams tell is decided about `before` an evaluation; everything else `between` two of them, in any thread
+    that has the engine's lock, or in the evaluation where that is `overdue`. `use` makes the query run other plans from
+    the next evaluation on.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Adaptation:
         self._slow_patience = 1
         self._until_slow_news = 0
         self._budget = DecisionBudget()
+        self._waited = 0
 
     def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
@@ -78,8 +82,18 @@ class Adaptation:
         self._decide(news, instant)
         self._budget.spend(clock.perf_counter() - began)
 
+    def between(self, instant: float) -> None:
+        """After the evaluation at an instant, do what would make the next one longer: decide, look for plans to try."""
+        for cluster in self.clusters:
+            if cluster.follower.looking:
+                cluster.follower.look()
+                self._reconsider |= cluster.follower.restless
+        if self.waiting:
+            self.before(None, instant)
+
     def _decide(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
         changed = False
+        self._waited = 0
         self._take_ready(instant)
         if news is not None:
             self._patience = 1
@@ -142,22 +156,20 @@ class Adaptation:
         self._slow_news = False
 
     @property
-    def looking(self) -> bool:
-        """Whether `look` has something to do."""
-        return any(cluster.follower.looking for cluster in self.clusters)
-
-    def look(self) -> None:
-        """Look for plans to be tried, between two evaluations: that may take longer than one of them."""
-        for cluster in self.clusters:
-            if cluster.follower.looking:
-                cluster.follower.look()
-                self._reconsider |= cluster.follower.restless
+    def busy(self) -> bool:
+        """Whether `between` has something to do."""
+        return self.waiting or any(cluster.follower.looking for cluster in self.clusters)
 
     @property
     def waiting(self) -> bool:
         """Whether something is to be decided although nothing has drifted, and may be now."""
         due = bool(self._ready) or bool(self._failed) or self._reconsider
         return due and self._budget.affordable
+
+    @property
+    def overdue(self) -> bool:
+        """Whether that should have been decided `between` evaluations; where they leave no time, one of them has to."""
+        return self._waited > MOST_WAITED and self.waiting
 
     def after(
         self,
@@ -208,6 +220,7 @@ class Adaptation:
         if self._until_slow_news:
             self._until_slow_news -= 1
         self._reconsider |= self._slow_news and self._until_slow_news == 0
+        self._waited = self._waited + 1 if self.waiting else 0
 
     def _place_anew(self, rows: Mapping[int, Mapping[frozenset[str], float]]) -> None:
         """Have the plans that run go on where so many rows, by cluster, are computed soonest: as a job, or here."""

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from adaptive import PlanNode
@@ -133,7 +133,7 @@ class JoinOrders:
     """Of more than `size` plans those that never ran go, then the least recently used; one is made at a time.
 
     `rehearse` runs plans beside the evaluations, and gives what a run takes over one of the running plans, if it can;
-    of plans that are prepared for a query that has been `closed`, nobody is told.
+    of plans that are prepared for a query that has been `closed`, nobody is told. `told` is called when somebody was.
     """
 
     def __init__(
@@ -143,16 +143,18 @@ class JoinOrders:
         size: int,
         background: Executor,
         closed: Callable[[], bool] = lambda: False,
+        told: Callable[[], None] = lambda: None,
     ) -> None:
         self._make = make
         self._rehearse = rehearse
         self._size = size
         self._background = background
         self._closed = closed
+        self._told = told
         self._plans: OrderedDict[Orders, CompiledPlans] = OrderedDict()
         self._refused: set[Orders] = set()
         self._pending: set[Orders] = set()
-        self._beside = False
+        self._telling = 0
         self._lock = threading.Lock()
 
     def take(self, orders: Orders) -> CompiledPlans | None:
@@ -196,9 +198,29 @@ class JoinOrders:
             self._background.submit(self._prepare, orders, ready, failed)
 
     def _prepare(self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]) -> None:
+        news: Callable[[], None] | None = None
+        try:
+            news = self._outcome(orders, ready, failed)
+        finally:
+            with self._lock:
+                # Who is told may ask for the same plans at once, in another thread.
+                self._pending.discard(orders)
+                self._telling += 1
+        try:
+            if news is not None:
+                news()
+                self._told()
+        finally:
+            with self._lock:
+                self._telling -= 1
+
+    def _outcome(
+        self, orders: Orders, ready: Ready, failed: Callable[[Orders], None]
+    ) -> Callable[[], None] | None:
+        """Make and rehearse plans: whom to tell what, if anybody."""
         try:
             if self._closed():
-                return
+                return None
             plans, seconds = self.take(orders), 0.0
             if plans is None:
                 plans = self._make(orders)
@@ -207,36 +229,16 @@ class JoinOrders:
             rehearsed = self._rehearse(plans)
         except Exception:  # The old plan goes on serving.
             if self._closed():
-                return
+                return None
             logger.exception("a plan could not be prepared")
             with self._lock:
                 self._refused.add(orders)
                 self._plans.pop(orders, None)
-            failed(orders)
-        else:
-            ready(plans, seconds, rehearsed)
-        finally:
-            with self._lock:
-                self._pending.discard(orders)
-
-    def beside(self, task: Callable[[], None]) -> None:
-        """Have something else done in the background, unless that still waits for being done."""
-        with self._lock:
-            if self._beside:
-                return
-            self._beside = True
-        self._background.submit(self._do, task)
-
-    def _do(self, task: Callable[[], None]) -> None:
-        try:
-            if not self._closed():
-                task()
-        finally:
-            with self._lock:
-                self._beside = False
+            return partial(failed, orders)
+        return partial(ready, plans, seconds, rehearsed)
 
     @property
     def pending(self) -> int:
-        """How much is being done: plans that are made, and what is done beside them."""
+        """How many plans are being made, or rehearsed, or are ready and somebody is being told."""
         with self._lock:
-            return len(self._pending) + self._beside
+            return len(self._pending) + self._telling

@@ -24,6 +24,7 @@ from sparkext.r2r.datasets import Dataset
 from sparkext.runtime import answers_file
 from sparkext.runtime.adaptation import Adaptation
 from sparkext.runtime.answers import Answers
+from sparkext.runtime.background_task import BackgroundTask
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.cluster_watch import WatchedContents
 from sparkext.runtime.delta_plans import DeltaPlans
@@ -77,6 +78,7 @@ class PreparedQuery:
             engine, name, query, windows, self._dataset, self._patterns, self.calls
         )
         self._closed = False
+        self._between = BackgroundTask(engine.decisions, self._decide_between)
         self._past: tuple[Switch, ...] = ()
         self._timeline: deque[Evaluated] = deque(maxlen=_REMEMBERED)
         try:
@@ -162,6 +164,7 @@ class PreparedQuery:
             settings.plan_cache_size,
             engine.background,
             lambda: self._closed,
+            self._between.ask,
         )
         orders.keep(self._plans)
         return Adaptation(clusters, orders, self._plans, self._use)
@@ -304,7 +307,7 @@ class PreparedQuery:
 
     def _run_adapted(self, adaptation: Adaptation, bounds: str, instant: int) -> dict[str, Any]:
         spent, told = 0.0, None
-        if adaptation.waiting:
+        if adaptation.overdue:
             # One decision, with the news if there are some.
             told = json.loads(self._jvm.news(bounds))
         else:
@@ -325,17 +328,30 @@ class PreparedQuery:
         spent += clock.perf_counter() - started
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         outcome["search_ns"], self._search_ns = self._search_ns, 0
-        if adaptation.looking:
-            adaptation.orders.beside(partial(self._look, adaptation, instant))
+        if adaptation.busy:
+            self._between.ask()
         return outcome
 
-    def _look(self, adaptation: Adaptation, instant: int) -> None:
-        """Look for plans to be tried, as the next evaluation should not."""
+    def _decide_between(self) -> None:
+        """Decide what is to be decided between two evaluations, as the next one should not."""
         with self._engine.lock:
-            if not self._closed and adaptation is self._adaptation:
-                started = clock.perf_counter()
-                self._attempt(adaptation.look, instant)
-                self._search_ns += round((clock.perf_counter() - started) * 1e9)
+            adaptation = self._adaptation
+            if adaptation is None or self._closed or self.outdated:
+                return
+            started = clock.perf_counter()
+            instant = self._timeline[-1].time if self._timeline else 0
+            self._attempt(partial(adaptation.between, instant), instant)
+            self._search_ns += round((clock.perf_counter() - started) * 1e9)
+
+    @property
+    def preparing(self) -> bool:
+        """Whether plans are being made or tried, or decided about, between the evaluations."""
+        adaptation = self._adaptation
+        if adaptation is None:
+            return False
+        # Each asks for the other before it ends: what was not under way at first may be by then.
+        orders = adaptation.orders
+        return orders.pending > 0 or self._between.pending or orders.pending > 0
 
     def _attempt(self, decision: Callable[[], None], instant: int) -> None:
         """Do what only decides which plan runs: the one that does gives the answers, whatever fails here."""

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 class QueryProgress:
     """Counts since registration; times are seconds. `calls` of uncertainty functions were made, `cache_hits` spared.
 
-    `search_seconds` went into looking for plans to be tried, between evaluations: they are not in `seconds`.
+    `search_seconds` went into deciding, and looking for plans to try, between evaluations: they are not in `seconds`.
 
     `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
     beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is

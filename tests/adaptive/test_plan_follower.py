@@ -59,6 +59,12 @@ class Run:
         self.fixed = {}
 
     def evaluate(self, statistics_now):
+        """An evaluation of which nobody counts anything."""
+        decision = self.decide(statistics_now)
+        self.follower.executed(())
+        return decision
+
+    def decide(self, statistics_now):
         self.now += 0.1
         follower = self.follower
         for left, plan in list(self.pending):
@@ -222,13 +228,13 @@ def test_of_prepared_plans_the_cheapest_is_used_while_the_best_is_not_ready():
 def test_counts_are_compared_with_what_was_expected_of_the_running_plan():
     run = Run()
     follower = run.follower
-    run.evaluate(content(10, 1e3))
+    run.decide(content(10, 1e3))
     part = follower.current.left.left.relations
     expected = follower.cache.expected_rows(follower.current)[part]
     for _ in range(30):
         # The estimate told is of long ago; the factor must not grow with each repetition.
         follower.executed([OperatorCounts(part, 1.0, 20 * expected)], 0.1)
-        run.evaluate(content(10, 1e3))
+        run.decide(content(10, 1e3))
     now = follower.cache.expected_rows(follower.current)[part]
     assert now == pytest.approx(20 * expected, rel=0.15)
     assert follower.evaluation_seconds == pytest.approx(3.0)
@@ -325,13 +331,30 @@ def test_evaluations_without_news_make_a_saving_last_longer():
     for follower in (news, alike):
         follower.observe(changed)
         assert follower.improvable
+        follower.executed(())
         assert follower.observe({}).kind == "stay"
+        follower.executed(())
     for _ in range(100):
         news.observe({})
+        for follower in (news, alike):
+            follower.executed(())
         alike.unchanged()
     first, second = news.observe({}), alike.observe({})
     assert first.saving == pytest.approx(second.saving)
     assert first.saving > 50 * (first.cost - first.best)
+
+
+def test_deciding_again_before_an_evaluation_makes_no_more_evaluations_of_it():
+    policy = SwitchPolicy(prepare_cost=1e7, switch_cost=50.0, first_regime=1.0)
+    once, often = (PlanFollower(GRAPH, catalogue(), None, WITHOUT, policy) for _ in range(2))
+    for number in range(10):
+        for follower, times in ((once, 1), (often, 5)):
+            for _ in range(times):
+                decision = follower.observe(content(1e3, 10) if not number else {})
+            follower.executed(())
+    saving = once.observe({}).saving
+    assert saving == often.observe({}).saving
+    assert saving >= 9 * (decision.cost - decision.best) > 0
 
 
 def test_a_plan_is_improvable_until_the_best_one_runs():

@@ -27,7 +27,7 @@ class Machine(Run):
         self.chance = random.Random(seed)
 
     def evaluate(self, statistics_now):
-        decision = super().evaluate(statistics_now)
+        decision = self.decide(statistics_now)
         current = self.follower.current
         expected = self.follower.cache.cost_of(current)
         disturbed = 1.0 + self.chance.choice(self.noise)

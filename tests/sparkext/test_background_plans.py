@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from adaptive import SwitchPolicy
 from sparkext.errors import StoppedQueryError
-from sparkext.runtime.join_orders import Rehearsed
+from sparkext.runtime.adaptation import MOST_WAITED
+from sparkext.runtime.join_orders import JoinOrders, Rehearsed
+from tests.sparkext.background import settle
 from tests.sparkext.test_adaptation import (
     QUERY,
+    STREAM,
     adapted_by_cost,
     answers,
     evaluate,
     expected,
-    settle,
+    sighted,
     started,
 )
 
@@ -132,7 +138,7 @@ def tries_plans(
 def test_plans_to_be_tried_are_looked_for_between_evaluations(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    query, adaptation, trials = tries_plans(spark, tmp_path, "looks")
+    query, _, trials = tries_plans(spark, tmp_path, "looks")
     engine = query._engine
     threads: list[str] = []
     begin = trials._begin
@@ -147,16 +153,97 @@ def test_plans_to_be_tried_are_looked_for_between_evaluations(
         settle(engine)
         assert answers(query) == expected(second), second
     assert threads
-    assert all(name.startswith("cqels-prepare") for name in threads)
+    assert all(name.startswith("cqels-decide") for name in threads)
     assert query.progress.search_seconds > 0.0
-    assert adaptation.orders.pending == 0
+    assert not query.preparing
     engine.close()
+
+
+def deciding_threads(adaptation: Adaptation) -> list[tuple[str, bool]]:
+    """The threads that decide from now on, and whether the streams had news then; it grows."""
+    found: list[tuple[str, bool]] = []
+    decide = adaptation._decide
+
+    def noted(news: Any, instant: float) -> None:
+        found.append((threading.current_thread().name, news is not None))
+        decide(news, instant)
+
+    adaptation._decide = noted  # type: ignore[method-assign]
+    return found
+
+
+def test_only_what_the_streams_tell_is_decided_about_in_an_evaluation(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query, adaptation, _ = tries_plans(spark, tmp_path, "decides")
+    engine = query._engine
+    decisions = deciding_threads(adaptation)
+    adaptation._budget.spend = lambda seconds: None  # type: ignore[method-assign]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    beside = [news for thread, news in decisions if thread.startswith("cqels-decide")]
+    inside = [news for thread, news in decisions if not thread.startswith("cqels-decide")]
+    assert beside and not any(beside)
+    assert inside and all(inside)
+    engine.close()
+
+
+def test_where_evaluations_leave_no_time_one_of_them_decides(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query, adaptation = adapted_by_cost(engine, "overdue")
+    triples = sighted(1)
+
+    def evaluate_the_same(second: int) -> None:
+        engine.stream(STREAM).push(triples, time=second * 1000)
+        engine.advance_to(second * 1000)
+
+    for second in range(1, 10):
+        evaluate_the_same(second)
+        settle(engine)
+    decisions = deciding_threads(adaptation)
+    adaptation._budget.spend = lambda seconds: None  # type: ignore[method-assign]
+    adaptation._reconsider = True
+    go = threading.Event()
+    engine.decisions.submit(go.wait, 120)
+    try:
+        for second in range(10, 11 + MOST_WAITED):
+            evaluate_the_same(second)
+            assert not decisions
+        evaluate_the_same(20)
+    finally:
+        go.set()
+    assert decisions and not decisions[0][0].startswith("cqels-decide")
+    settle(engine)
+    assert answers(query) == expected(1)
+    engine.close()
+
+
+def test_who_is_told_of_plans_may_ask_for_them_again() -> None:
+    """They are rehearsed again: to be told that they are being prepared would be to wait for ever."""
+    rehearsed: list[Any] = []
+    made: Any = SimpleNamespace(orders=("order",), seconds=0.1, use=SimpleNamespace(runs=0))
+    with ThreadPoolExecutor(1) as executor:
+        orders = JoinOrders(lambda _: made, rehearsed.append, 4, executor)
+
+        def again(*_: object) -> None:
+            if len(rehearsed) < 3:
+                orders.prepare(made.orders, again, pytest.fail)
+                assert orders.pending
+
+        orders.prepare(made.orders, again, pytest.fail)
+        while orders.pending:
+            time.sleep(0.001)
+    assert rehearsed == [made] * 3
 
 
 def test_where_looking_for_plans_fails_the_query_goes_on(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    query, adaptation, trials = tries_plans(spark, tmp_path, "fails")
+    query, _, trials = tries_plans(spark, tmp_path, "fails")
     engine = query._engine
 
     def failing(*_: object) -> None:
@@ -168,7 +255,7 @@ def test_where_looking_for_plans_fails_the_query_goes_on(
         settle(engine)
         assert answers(query) == expected(second), second
     assert "no plans today" in caplog.text
-    assert adaptation.orders.pending == 0
+    assert not query.preparing
     engine.close()
 
 
@@ -198,7 +285,7 @@ def test_a_query_that_ends_while_a_plan_is_made_for_it_leaves_nothing_in_its_win
     adaptation.orders.prepare(query._plans.orders, adaptation._is_ready, adaptation._failed.append)
     settle(engine)
     assert len(made) == (when == "meanwhile")
-    assert adaptation.orders.pending == 0
+    assert not query.preparing
     assert not adaptation._ready and not adaptation._failed
     assert "could not be prepared" not in caplog.text
     users = dict(engine.windows._pattern_users)

@@ -82,8 +82,3 @@ def started(engine: Engine, query: str) -> RegisteredQuery:
     for stream in ("oxygen", "heat"):
         engine.register_stream(E + stream)
     return engine.register_query(query)
-
-
-def settle(engine: Engine) -> None:
-    """Wait for plans that are being prepared."""
-    engine.background.submit(lambda: None).result(timeout=120)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.fan_out import (
     MULTIPLIED,
     READINGS,
@@ -16,7 +17,6 @@ from tests.sparkext.uncertainty.fan_out import (
     placed,
     push,
     rows_looked_at,
-    settle,
     started,
     text,
 )

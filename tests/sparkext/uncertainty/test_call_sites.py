@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.sparkext.uncertainty.fan_out import settle
+from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, E, engine_with
 from tests.sparkext.uncertainty.test_call_prices import readings
 

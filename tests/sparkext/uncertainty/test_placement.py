@@ -10,6 +10,7 @@ from adaptive import FilterCounts
 from sparkext.language import parse_query
 from sparkext.language.algebra import Filter
 from sparkext.runtime.call_counts import CallCounts
+from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.fan_out import (
     MULTIPLIED,
     READINGS,
@@ -19,7 +20,6 @@ from tests.sparkext.uncertainty.fan_out import (
     placed,
     push,
     rows_looked_at,
-    settle,
     started,
     text,
 )

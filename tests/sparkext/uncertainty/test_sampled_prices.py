@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 COLD, BATCH = 32, 32
 COMPUTED, PROBED, LOOKED_UP = 0, 1, 2
+PROBED_EVERY = 8
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ def test_what_is_dear_is_always_timed(jvm: Any) -> None:
         (500, 0, 0, LOOKED_UP, LOOKED_UP),  # nothing is known of what is spared
         (500, 1_000, 900, LOOKED_UP, LOOKED_UP),
         (500, 1_000, 100, COMPUTED, PROBED),  # one in ten spares 42 and costs 225
+        (3_000, 1_000, 0, COMPUTED, LOOKED_UP),  # what spares nothing costs a twelfth, now and then
         (
             100_000,
             1_000,
@@ -109,3 +111,23 @@ def test_calls_are_looked_up_where_that_pays(
         price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, fixed)
         feed(price, nanos, COLD + BATCH)
         assert price.use() == fixed
+
+
+def test_a_query_that_calls_again_and_again_is_soon_found_out_beside_one_that_never_does(
+    jvm: Any,
+) -> None:
+    """The function is the same, and so is its price: what looking up spares is not."""
+    prices = jvm.CallPrices(-1)
+    price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, -1)
+    feed(price, 4_000, COLD + BATCH)
+    for _ in range(40):
+        price.note(500, 500, 0)
+    price.decide(False)
+    assert price.use() == COMPUTED
+    evaluations = 0
+    while price.use() != LOOKED_UP or evaluations % PROBED_EVERY == 0:
+        evaluations += 1
+        price.decide(evaluations % PROBED_EVERY == 0)
+        looked_up = 300 if price.use() == LOOKED_UP else 0
+        price.note(300, looked_up, looked_up // 3)
+        assert evaluations <= 4 * PROBED_EVERY
