@@ -141,11 +141,11 @@ class PlanFollower:
         """The number of the present state of the streams."""
         return self._catalogue.state
 
-    def explained(self) -> OptimizedPlan:
-        """The running plan with the rows and costs of now, the one to choose now first among its rivals."""
+    def explained(self, plan: PlanNode | None = None) -> OptimizedPlan:
+        """A plan, or the running one, with the rows and costs of now, the one to choose now first among its rivals."""
         if self.filters_changed:
             self.cache.apply({})
-        return self.cache.explained(self.current)
+        return self.cache.explained(self.current if plan is None else plan)
 
     @property
     def kept(self) -> tuple[PlanNode, ...]:

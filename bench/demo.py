@@ -123,7 +123,7 @@ def _follow(engine: Engine, folder: Path) -> None:
     for turn in range(FOLLOWED_TURNS * FOLLOWED_SECONDS):
         second = RANGE_SECONDS + turn
         phase = drifting.phases[turn // FOLLOWED_SECONDS % len(drifting.phases)]
-        before = len(query.history())
+        before = query.plans.orders
         _push(
             stream,
             world.sighted(second, False, present)
@@ -131,7 +131,7 @@ def _follow(engine: Engine, folder: Path) -> None:
             second,
         )
         progress = query.progress
-        switched = "   the order changes" if len(query.history()) > before else ""
+        switched = "   the order changes" if query.plans.orders != before else ""
         print(f"   second {turn + 1:2}  {progress.last_seconds * 1e3:7.1f} ms{switched}")
     for switch in query.history():
         print(

@@ -190,6 +190,32 @@ def test_only_what_the_streams_tell_is_decided_about_in_an_evaluation(
     engine.close()
 
 
+def test_until_the_next_evaluation_all_is_told_of_the_plan_that_ran_last(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = started(spark, tmp_path)
+    query, adaptation = adapted_by_cost(engine, "told")
+    (cluster,) = adaptation.clusters
+    between = 0
+    for second in range(1, 50):
+        switches, chosen = len(query.history()), cluster.follower.current
+        evaluate(engine, second)
+        (ran,) = query.plans.orders
+        if len(query.history()) == switches:
+            assert ran == chosen
+        switches = len(query.history())
+        settle(engine)
+        assert query.plans.orders == (ran,)
+        plan = query.explain().data["choices"][0]["plan"]
+        assert plan["actual_rows"] == sum(expected(second).values())
+        if len(query.history()) > switches:
+            between += 1
+            switch = query.history()[-1]
+            assert (switch.time, switch.new) == (second * 1000, cluster.follower.current)
+    assert between
+    engine.close()
+
+
 def test_where_evaluations_leave_no_time_one_of_them_decides(
     spark: SparkSession, tmp_path: Path
 ) -> None:
