@@ -38,7 +38,7 @@ class PlanFollower:
     Before each evaluation call `observe` (or `unchanged`, where nothing is new) and do what it
     says: on "prepare", prepare the plan in the background and call `prepared` (or `failed`); on
     "switch", run that plan from now on and call `switched`; prepare what is `beside` that, too.
-    After each evaluation call `executed`.
+    After each evaluation call `executed`; `observe` may be called several times before one.
     At most `cache_size` plans are kept prepared; `prepared` returns those to drop. With `adaptive`
     False the first plan stays for ever. `placement` says how expensive filters and binds are
     placed, if there are any; without `initial` the first plan is of that placement. `learned` has

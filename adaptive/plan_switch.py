@@ -29,8 +29,8 @@ class Decision:
 class Switch:
     """One change of plan: when, from and to what, what they should cost, and its cause.
 
-    What is decided between two evaluations has the time of the first of them, and what the streams tell that of the
-    evaluation before which they do: the first one by the new plan.
+    `time` is the instant of the evaluation before which it was decided, the first one by the new plan; or, where it was
+    decided between two evaluations, of the earlier one.
 
     Costs are in microseconds: those expected at that time, or, in a state of the streams in which all was tried, those
     that were measured there, or expected when costs were looked at last. A plan that was not measured in such a state

@@ -111,7 +111,7 @@ class Outcome:
     switches: int
     prepare_ms: float
     search_ms: float
-    """What looking for plans to be tried took, between the batches."""
+    """What deciding, and looking for plans to be tried, took between the batches."""
 
 
 class StreamRace:

@@ -88,7 +88,8 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
       if (miss <= CallPrice.Dear * call) CallPrice.LookedUp
       else if (call <= hit) CallPrice.Computed
       else if (share < 0 || share * (call - hit) > (1 - share) * miss) CallPrice.LookedUp
-      else if (probing) if (miss <= CallPrice.Light * call) CallPrice.LookedUp else CallPrice.Probed
+      else if (probing && miss <= CallPrice.Light * call) CallPrice.LookedUp
+      else if (probing) CallPrice.Probed
       else CallPrice.Computed
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time as clock
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -149,7 +150,7 @@ class AdaptedEvaluation:
 
         try:
             ratio = rehearse(run, plans, running, usual, compiled=plans.use.runs > 0)
-            if ratio not in (None, float("inf")) and plans.use.places is None:
+            if ratio not in (None, math.inf) and plans.use.places is None:
                 adaptation.find_places(plans)  # here nobody waits for it
         finally:
             with self._lock:

@@ -11,7 +11,7 @@ from sparkext.runtime.join_orders import CompiledPlans
 
 
 class JvmQuery:
-    """A query that runs one of its plans; `jvm` evaluates it. All but `coming` belongs to who has the engine's lock."""
+    """A query that runs one of its plans; `jvm` evaluates it. To be used under the engine's lock."""
 
     def __init__(self, jvm: Any, plans: CompiledPlans, calls: CallCounts) -> None:
         self.jvm = jvm
@@ -31,8 +31,7 @@ class JvmQuery:
     @property
     def coming(self) -> CompiledPlans:
         """The plans of the next evaluation, as far as it has been decided about."""
-        chosen = self._next
-        return self.plans if chosen is None else chosen
+        return self.plans if self._next is None else self._next
 
     def replace(self, plans: CompiledPlans) -> None:
         """Run other plans whatever was chosen before: those before them are out of date."""
