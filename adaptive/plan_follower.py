@@ -161,15 +161,17 @@ class PlanFollower:
         self,
         statistics: Mapping[str, RelationStatistics],
         matches: Mapping[tuple[str, str], float] | None = None,
+        errors: Mapping[tuple[str, str], float] | None = None,
     ) -> Decision:
         """Take over the statistics of the coming evaluation, and decide which plan it should use.
 
+        `matches` are rows of joins of two relations, `errors` the standard errors of those that were sampled.
         Raises StatisticsError for an unknown relation.
         """
         began = self._clock()
         self._choice.observed(began)
         if statistics or matches:
-            self._recognise(statistics, matches)
+            self._recognise(statistics, matches, errors)
         decision = self._decide(statistics, matches or {})
         self._decided_in = self._catalogue.state
         self.optimizer_seconds += self._clock() - began
@@ -179,9 +181,10 @@ class PlanFollower:
         self,
         statistics: Mapping[str, RelationStatistics],
         matches: Mapping[tuple[str, str], float] | None,
+        errors: Mapping[tuple[str, str], float] | None,
     ) -> None:
         before = self._catalogue.state
-        if self._catalogue.recognise(statistics, matches) != before:
+        if self._catalogue.recognise(statistics, matches, errors) != before:
             # The costs of now are those of the state before.
             self._measured.entered(before, None if self._outdated else self._cache.cost_of)
 

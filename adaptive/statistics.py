@@ -61,6 +61,7 @@ class Catalogue:
         self._relations = dict(relations)
         self._observed: dict[frozenset[str], OperatorCounts] = {}
         self._matches: dict[tuple[str, str], float] = {}
+        self._match_errors: dict[object, float] = {}
         self.matches_version = 0
         """Grows with each change of a pair match."""
         self._states = StreamStates(Corrections(half_life))
@@ -95,17 +96,23 @@ class Catalogue:
         self,
         changed: Mapping[str, RelationStatistics] | None = None,
         pairs: Mapping[tuple[str, str], float] | None = None,
+        errors: Mapping[tuple[str, str], float] | None = None,
     ) -> int:
         """Tell in which state the streams are with these statistics, which are to be taken over next.
 
-        Corrections are those of that state from now on.
+        Corrections are those of that state from now on. `errors` are the standard errors of those pairs
+        that were not counted but sampled, in rows; of other pairs they are as they were told last.
         """
         rows: dict[object, float] = dict(self._matches.items())
         for name, known in (*self._relations.items(), *(changed or {}).items()):
             rows[name] = known.rows
         for (left, right), counted in (pairs or {}).items():
-            rows[(left, right) if left < right else (right, left)] = counted
-        return self._states.recognise(rows)
+            rows[_in_order(left, right)] = counted
+            self._match_errors.pop(_in_order(left, right), None)
+        for (left, right), error in (errors or {}).items():
+            if error and _in_order(left, right) in rows:
+                self._match_errors[_in_order(left, right)] = error
+        return self._states.recognise(rows, self._match_errors)
 
     def __getitem__(self, name: str) -> RelationStatistics:
         try:
@@ -173,7 +180,7 @@ class Catalogue:
 
     def match(self, left: str, right: str) -> float | None:
         """The measured rows of the join of two relations, None when they were not measured."""
-        return self._matches.get((left, right) if left < right else (right, left))
+        return self._matches.get(_in_order(left, right))
 
     def matches(self) -> Mapping[tuple[str, str], float]:
         """All measured pairs, names in alphabetical order -> rows of their join."""
@@ -189,8 +196,9 @@ class Catalogue:
             self[name]
         if left == right:
             raise StatisticsError(f"a match needs two relations, not {left!r} twice")
-        pair = (left, right) if left < right else (right, left)
+        pair = _in_order(left, right)
         if rows is None:
+            self._match_errors.pop(pair, None)
             if self._matches.pop(pair, None) is not None:
                 self.matches_version += 1
             return
@@ -250,3 +258,7 @@ class Catalogue:
     def observed(self, relations: frozenset[str]) -> OperatorCounts | None:
         """The latest count for exactly this part of the query, None when it never ran."""
         return self._observed.get(relations)
+
+
+def _in_order(left: str, right: str) -> tuple[str, str]:
+    return (left, right) if left < right else (right, left)

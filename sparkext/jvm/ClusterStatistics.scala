@@ -80,8 +80,9 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     measures += new Measure(() => true, () => window.rowCount, () => sampled(window.table, from, static.indexOn(to)))
   }
 
-  /** All measures as a JSON array if one has drifted since they were last told, else "".
+  /** All measures as JSON if one has drifted since they were last told, else "": `{"rows": [..], "errors": [..]}`.
    *
+   *  Errors are standard errors: 0 of what was counted, and of what was not measured yet, whose rows are below 0.
    *  To be called once before each evaluation. Without `sample`, rows are looked up only if what is counted anyway has drifted.
    */
   def news(sample: Boolean): String = synchronized {
@@ -92,7 +93,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     val now = measures.map(_.refresh()).toArray
     if (!first && !now.indices.exists(i => moved(told(i), now(i), measures(i).drift))) return ""
     told = now
-    now.map(e => ClusterStatistics.shown(e.rows)).mkString("[", ",", "]")
+    s"""{"rows":${ClusterStatistics.all(now.map(_.rows))},"errors":${ClusterStatistics.all(now.map(_.error))}}"""
   }
 
   // A few rows more or less are no news, however few there were.
@@ -142,6 +143,7 @@ private object ClusterStatistics {
   final val Slack = 8.0
   /** Differences of sampled numbers within so many standard errors are chance. */
   final val Errors = 3.0
+  def all(numbers: Array[Double]): String = numbers.map(shown).mkString("[", ",", "]")
   /** With two digits where they matter: this is told before evaluations. */
   def shown(rows: Double): String =
     if (rows >= 1000) math.round(rows).toString else (math.round(rows * 100) / 100.0).toString

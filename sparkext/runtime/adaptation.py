@@ -21,6 +21,7 @@ from adaptive import (
 from adaptive.explain import node_id
 from adaptive.plan import walk
 from sparkext.language.expressions import Expression
+from sparkext.runtime.cluster_watch import Measured, Told
 from sparkext.runtime.executed_operators import lay_over, operator_tree
 from sparkext.runtime.followed_clusters import FollowedCluster
 from sparkext.runtime.join_orders import (
@@ -76,7 +77,7 @@ class Adaptation:
         self._budget = DecisionBudget()
         self._waited = 0
 
-    def before(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
+    def before(self, news: Sequence[Told | None] | None, instant: float) -> None:
         """Take in what was measured for the coming evaluation, and change the plan if that pays."""
         began = clock.perf_counter()
         self._decide(news, instant)
@@ -91,7 +92,7 @@ class Adaptation:
         if self.waiting:
             self.before(None, instant)
 
-    def _decide(self, news: Sequence[Sequence[float] | None] | None, instant: float) -> None:
+    def _decide(self, news: Sequence[Told | None] | None, instant: float) -> None:
         changed = False
         self._waited = 0
         self._take_ready(instant)
@@ -102,8 +103,8 @@ class Adaptation:
             if told is None and not self._reconsider:
                 continue
             self._observed.add(cluster.place)
-            statistics, matches = ({}, {}) if told is None else cluster.watch.read(told)
-            decision = cluster.follower.observe(statistics, matches)
+            now = Measured() if told is None else cluster.watch.read(told)
+            decision = cluster.follower.observe(now.windows, now.matches, now.errors)
             if decision.kind == "stay":
                 self._want_no_other(cluster)
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from adaptive import (
@@ -23,6 +24,9 @@ from sparkext.runtime.measured_pairs import MeasuredPairs, Pair
 Matches = dict[Pair, float]
 """Rows of the join of two relations, by their names."""
 
+Told = Mapping[str, Sequence[float]]
+"""What the JVM tells of a cluster: `rows` and `errors`, as long and in the same order."""
+
 # Beyond this size a relation is not sampled: it would get an index for that which perhaps no plan looks into.
 MOST_SAMPLED_ROWS = 25_000_000.0
 
@@ -32,6 +36,15 @@ _SAME = 0.02
 
 
 _NOTHING = RelationStatistics(0.0, {})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Statistics of the windows, rows of joins of two relations, and the standard errors of those that were sampled."""
+
+    windows: Mapping[str, RelationStatistics] = field(default_factory=dict)
+    matches: Mapping[Pair, float] = field(default_factory=dict)
+    errors: Mapping[Pair, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,14 +105,14 @@ class ClusterWatch:
             window = self._window_rows(name)
             self.measures.addStatic(window, self._places(name, shared), content, columns)
 
-    def read(self, told: Sequence[float]) -> tuple[dict[str, RelationStatistics], Matches]:
-        """What the JVM's numbers say: statistics of the windows, and rows of joins of two relations."""
-        numbers = iter(told)
+    def read(self, told: Told) -> Measured:
+        """What the JVM's numbers say."""
+        numbers, errors = iter(told["rows"]), iter(told["errors"])
         statistics = {name: self._statistics(name, names, numbers) for name, names in self._columns}
-        found = self._pairs.read(numbers)
-        matches = {pair: _followed(self._matches.get(pair), rows) for pair, rows in found.items()}
-        self._matches = matches
-        return statistics, matches
+        counted = sum(2 + len(names) for _, names in self._columns)
+        found, sampled = self._pairs.read(numbers, islice(errors, counted, None))
+        self._matches = {p: _followed(self._matches.get(p), rows) for p, rows in found.items()}
+        return Measured(statistics, self._matches, sampled)
 
     def describe(self, text: Callable[[int], str], most: int = 5) -> list[dict[str, Any]]:
         """What each window counts now, by pattern and variable: card, different values, and the most frequent ones.

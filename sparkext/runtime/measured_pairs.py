@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 Pair = tuple[str, str]
@@ -18,11 +19,13 @@ class MeasuredPairs:
     >>> pairs = MeasuredPairs()
     >>> pairs.expect(("a", "b"), 2, known=10.0)
     >>> pairs.add(("a", "b"))
-    >>> pairs.read([5.0])                       # of one part nothing is measured yet
-    {}
+    >>> pairs.read([5.0], [0.0])                # of one part nothing is measured yet
+    ({}, {})
     >>> pairs.add(("a", "b"))
-    >>> pairs.read([5.0, -1.0]), pairs.read([5.0, 7.0])
-    ({}, {('a', 'b'): 22.0})
+    >>> pairs.read([5.0, -1.0], [0.0, 0.0])
+    ({}, {})
+    >>> pairs.read([5.0, 7.0], [4.0, 3.0])
+    ({('a', 'b'): 22.0}, {('a', 'b'): 5.0})
     """
 
     def __init__(self) -> None:
@@ -38,13 +41,20 @@ class MeasuredPairs:
         """The next number of the JVM's is of a part of this pair."""
         self._told.append(pair)
 
-    def read(self, numbers: Iterable[float]) -> dict[Pair, float]:
-        """The rows of the pairs of which all parts have been measured; a number below 0 says nothing."""
-        found: dict[Pair, list[float]] = {}
-        for pair, rows in zip(self._told, numbers, strict=False):
-            found.setdefault(pair, []).append(rows)
-        return {
-            pair: sum(rows) + self._known[pair]
-            for pair, rows in found.items()
-            if len(rows) == self._parts[pair] and min(rows) >= 0.0
-        }
+    def read(
+        self, numbers: Iterable[float], errors: Iterable[float]
+    ) -> tuple[dict[Pair, float], dict[Pair, float]]:
+        """The rows of the pairs of which all parts have been measured, and the standard errors of those sampled.
+
+        A number below 0 says nothing; an error of 0 is that of a part that was counted.
+        """
+        found: dict[Pair, list[tuple[float, float]]] = {}
+        for pair, rows, error in zip(self._told, numbers, errors, strict=False):
+            found.setdefault(pair, []).append((rows, error))
+        all_rows, all_errors = {}, {}
+        for pair, parts in found.items():
+            if len(parts) == self._parts[pair] and min(parts)[0] >= 0.0:
+                all_rows[pair] = sum(rows for rows, _ in parts) + self._known[pair]
+                if error := math.hypot(*(error for _, error in parts)):
+                    all_errors[pair] = error
+        return all_rows, all_errors

@@ -80,6 +80,47 @@ def test_what_cannot_be_measured_at_first_is_taken_up_later():
     assert [states.recognise(count) for count in rows] == [0, 0, 1]
 
 
+def test_what_a_first_sample_is_off_by_does_not_make_another_state():
+    """Phases as those of the adapt bench's three windows: the first sample of a join said a third of its rows."""
+    states = StreamStates(Corrections())
+    other = {"now": 1e3, "join": 30e6}, {"join": 2e6}
+    first = {"now": 1e4, "join": 13e6}, {"join": 5e6}
+    later = [({"now": 1e4, "join": rows}, {"join": 2e6}) for rows in (31e6, 27e6, 20e6)]
+    numbers = [states.recognise(*told) for told in (other, first, other, later[0], other)]
+    assert numbers == [0, 1, 0, 1, 0]
+    assert [states.recognise(*told) for told in later] == [1, 1, 1]
+
+
+def test_a_sampled_number_that_moves_beyond_chance_makes_another_state():
+    states = StreamStates(Corrections())
+    told = [({"join": rows}, {"join": 0.1 * rows}) for rows in (1e6, 2e6, 3e6, 1e6)]
+    assert [states.recognise(*each) for each in told] == [0, 0, 1, 0]
+    assert states.recognise({"join": 2.2e6}) == 1, "counted, and nearer to the other one"
+
+
+def test_a_state_does_not_drift_with_samples_that_are_as_good():
+    states = StreamStates(Corrections())
+    numbers = []
+    for step in range(12):
+        rows = 1e6 * 1.2**step
+        numbers.append(states.recognise({"join": rows}, {"join": 0.1 * rows * 0.99**step}))
+    assert numbers[0] == 0 and len(set(numbers)) >= 2
+
+
+def test_errors_of_pairs_are_those_told_last():
+    catalogue = Catalogue({"now": known(1e3), "range": known(1e4)})
+    pair = ("range", "now")
+    assert catalogue.recognise({}, {pair: 1e4}, {pair: 5e3}) == 0
+    catalogue.set_match(*pair, 1e4)
+    assert catalogue.recognise({"now": known(1.2e3)}) == 0, "no news of the pair"
+    assert catalogue.recognise({}, {pair: 4e4}, {pair: 1e3}) == 0
+    assert catalogue.recognise({}, {pair: 9e4}) == 1, "counted now"
+    catalogue.set_match(*pair, 9e4)
+    assert catalogue.recognise({}, {}, {("now", "other"): 1.0}) == 1, (
+        "an error of what is not known"
+    )
+
+
 def test_states_that_were_left_for_longest_are_forgotten():
     states = StreamStates(Corrections())
     numbers = [states.recognise({"now": 10.0**power}) for power in range(1, 40)]

@@ -16,10 +16,15 @@ from adaptive import (
 from sparkext.language.algebra import TriplePattern, Variable
 from sparkext.r2r.cluster_plans import ClusterSearch
 from sparkext.r2r.leaves import DefaultGraph, MergedLeaf, StaticLeaf, WindowLeaf
-from sparkext.runtime.cluster_watch import ClusterWatch, WatchedContents
+from sparkext.runtime.cluster_watch import ClusterWatch, Told, WatchedContents
 from static_data.terms import Iri
 
 A, B, ROOM = Variable("a"), Variable("b"), Variable("room")
+
+
+def told_of(rows: list[float], *errors: float) -> Told:
+    """What the JVM tells: these errors of the last numbers, the others were counted."""
+    return {"rows": rows, "errors": [0.0] * (len(rows) - len(errors)) + list(errors)}
 
 
 def test_a_pair_that_is_read_while_it_is_added_is_told() -> None:
@@ -48,16 +53,17 @@ def test_a_pair_that_is_read_while_it_is_added_is_told() -> None:
 
     def add_static(*told: Any) -> None:
         # As an evaluation does that begins meanwhile: the JVM does not tell the same numbers again.
-        found.append(watch.read([*window, 7.0]))
+        found.append(watch.read(told_of([*window, 7.0], 2.0)))
 
     window = [10.0, 20.0, 5.0]  # rows, changed ones, and different values of ?a
     measures = SimpleNamespace(addWindow=lambda *told: None, addStatic=add_static)
     watch = ClusterWatch(search, contents, measures)
-    assert watch.read(window)[1] == {}
+    assert watch.read(told_of(window)).matches == {}
     watch.watch_static()
-    [(statistics, matches)] = found
-    assert statistics["window"].rows == 10.0
-    assert matches == {("window", "static"): 7.0}
+    [measured] = found
+    assert measured.windows["window"].rows == 10.0
+    assert measured.matches == {("window", "static"): 7.0}
+    assert measured.errors == {("window", "static"): 2.0}
 
 
 def test_of_windows_merged_with_static_data_both_parts_count() -> None:
@@ -112,11 +118,13 @@ def test_of_windows_merged_with_static_data_both_parts_count() -> None:
         ("static", ("in live", "1", "1")),
     ]
     windows = [10.0, 20.0, 5.0, 200.0, 400.0, 30.0]  # rows, changed ones, different rooms of each
-    statistics, matches = watch.read([*windows, 60.0, 3.0, -1.0])
-    assert matches == {}, "one part has not been measured"
+    measured = watch.read(told_of([*windows, 60.0, 3.0, -1.0], 0.0, 0.0, 0.0))
+    statistics = measured.windows
+    assert not measured.matches and not measured.errors, "one part has not been measured"
     assert (statistics["at"].rows, statistics["in"].rows) == (50.0, 300.0)
     assert statistics["at"].columns["room"] == ColumnStatistics(25.0, top)
     assert statistics["in"].columns["room"] == ColumnStatistics(80.0)
-    _, matches = watch.read([*windows, 60.0, 3.0, 7.0])
-    (rows,) = matches.values()
+    measured = watch.read(told_of([*windows, 60.0, 3.0, 7.0], 0.0, 3.0, 4.0))
+    assert list(measured.errors.values()) == [5.0]
+    (rows,) = measured.matches.values()
     assert rows > 60.0 + 3.0 + 7.0, "and what the static data have in common"
