@@ -22,14 +22,14 @@ they were. When the best orders by cost are warm, the engine sees each phase unt
 there what it wants to try, or for a minute of event time; then the orders that it took are warmed
 up, too, and measuring begins. So plans are prepared then, and were compared by the engine when the
 other orders had run. prepare_ms is what one takes, in the background. The JSON file is written anew
-after each stream.
+after each stream, and with `--resume` gone on with: the streams take two hours and more together.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from adaptive.plan import describe
-from bench import plan_search
+from bench import plan_search, resume
 from bench.drifting import DriftingWorld, streams
 from bench.report import Report, progress
 from bench.stream_race import Effort, Outcome, StreamRace
@@ -95,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help=f"factor of all fan-outs (default {FULL_SIZE}; quick {QUICK_SIZE})",
     )
+    resume.add_argument(parser, "streams")
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
@@ -174,33 +175,43 @@ def run(args: argparse.Namespace) -> Report:
     effort = QUICK if args.quick else FULL
     if args.orders:
         effort = replace(effort, orders=args.orders)
-    chosen = streams(args.cycles or (1 if args.quick else 3))
+    cycles = args.cycles or (1 if args.quick else 3)
+    size = args.size or (QUICK_SIZE if args.quick else FULL_SIZE)
+    now = resume.conditions(**asdict(effort), cycles=cycles, size=size)
+    before = {found["stream"]: found for found in resume.measured_before(args, now)}
+    chosen = streams(cycles)
     names = [stream.name for stream in chosen]
     unknown = sorted(set(args.stream or ()) - set(names))
     if unknown:
         raise SystemExit(f"unknown stream {', '.join(unknown)}; there are {', '.join(names)}")
     progress("measuring the search")
     search = plan_search.measure_all(args.quick)
-    world = DriftingWorld.of_size(args.size or (QUICK_SIZE if args.quick else FULL_SIZE))
-    wanted = args.stream or (QUICK_STREAMS if args.quick else names)
+    world = DriftingWorld.of_size(size)
+    wanted = {*(args.stream or (QUICK_STREAMS if args.quick else names))}
+
+    def report() -> Report:
+        rows = [before[name] for name in names if name in before]
+        return Report(NAME, rows, {**summarise(rows, search), "conditions": now})
+
+    if wanted <= set(before):
+        return report()
     builder = sparkext.configure(SparkSession.builder)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     engine = sparkext.Engine(builder.getOrCreate())
-    rows = []
     try:
         with tempfile.TemporaryDirectory(prefix="bench-adapt-") as folder:
             progress("making and loading the static data")
             world.write(Path(folder, "static.nt"))
             engine.load_static(Path(folder, "static.nt"), progress=False)
             for stream in chosen:
-                if stream.name in wanted:
-                    rows.append(row(StreamRace(engine, world, stream, effort).run()))
-                    done = ", ".join(f"{key} {rows[-1][key]}" for key in COLUMNS[4:12])
+                if stream.name in wanted - set(before):
+                    found = row(StreamRace(engine, world, stream, effort).run())
+                    before[stream.name] = found
+                    done = ", ".join(f"{key} {found[key]}" for key in COLUMNS[4:12])
                     progress(f"  {stream.name}: {done}")
-                    report = Report(NAME, rows, summarise(rows, search))
                     if args.json:  # the next stream takes minutes, and may fail
-                        report.write(args.json)
+                        report().write(args.json)
     finally:
         engine.close()
-    return report
+    return report()
