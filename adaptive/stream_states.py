@@ -23,8 +23,8 @@ _CLEARLY_NEARER = 0.5
 # Within this factor a new state is so much like a known one that plans take about as long, compared with each other.
 _ALIKE = math.log(2.5)
 
-# Differences within so many standard errors are chance.
-_CHANCE = 2.0
+# Differences within so many standard errors are chance, as where they are measured (`ClusterStatistics.scala`).
+_CHANCE = 3.0
 
 # What a state's numbers were taken from is replaced by what errs by less than so many times as much, not by each
 # sample: a state would drift with them.
@@ -61,7 +61,7 @@ class _Levels:
                 self.rows[key], self.errors[key] = level, error
 
     def apart(self, other: _Levels, far: float = math.inf) -> float:
-        """The largest difference of a number beyond chance; what only one of them knows does not count.
+        """The largest difference of a number that is more than chance; what only one of them knows does not count.
 
         From `far` on it is not known by how much they differ.
         """
@@ -71,8 +71,8 @@ class _Levels:
                 difference = abs(level - known)
                 if difference > apart:
                     here, there = self.errors.get(key, 0.0), other.errors.get(key, 0.0)
-                    difference -= _CHANCE * math.hypot(here, there)
-                if difference > apart:
+                    if difference <= _CHANCE * math.hypot(here, there):
+                        continue
                     apart = difference
                     if apart >= far:
                         break

@@ -15,7 +15,8 @@ import org.apache.spark.sql.execution.joins.StaticIndex
 final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) {
   /** `size` is that of the content sampled, which grows and shrinks with it. */
   private final class Measure(
-      val sampled: () => Boolean, val size: () => Double, val read: () => Estimate, val drift: Double = drift) {
+      val sampled: () => Boolean, val size: () => Double, val read: () => Estimate, val drift: Double = drift,
+      val glimpse: () => Option[Estimate] = () => None) {
     private var known = Estimate(-1.0, 0.0)
     private var knownSize = 1.0
 
@@ -36,6 +37,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   private val counted = mutable.ArrayBuffer[(WindowContent, Seq[ColumnCounts])]()
   private var told = Array.empty[Estimate]
   private var offset = 0
+  private var looks = 0
 
   /** Adds the measures of a window: its rows, how many arrive and expire from one evaluation to the next, and the different
    *  values in each group of columns ("0;1;0,1").
@@ -77,23 +79,37 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
   def addStatic(window: WindowContent, columns: String, static: StaticContent, staticColumns: String): Unit = synchronized {
     val from = Numbers.list(columns).map(_.toInt)
     val to = Numbers.list(staticColumns).map(_.toInt)
-    measures += new Measure(() => true, () => window.rowCount, () => sampled(window.table, from, static.indexOn(to)))
+    def rows(most: Int, offset: Int): Estimate = sampled(window.table, from, static.indexOn(to), most, offset)
+    val turnover = new Turnover(window.table)
+    turnovers += turnover
+    def glimpse: Option[Estimate] =
+      if (turnover.changed < ClusterStatistics.MuchNew * window.rowCount) None
+      else Some(rows(ClusterStatistics.Glimpsed, looks))
+    measures += new Measure(() => true, () => window.rowCount, () => rows(sampleRows, offset), glimpse = () => glimpse)
   }
 
   /** All measures as JSON if one has drifted since they were last told, else "": `{"rows": [..], "errors": [..]}`.
    *
    *  Errors are standard errors: 0 of what was counted, and of what was not measured yet, whose rows are below 0.
-   *  To be called once before each evaluation. Without `sample`, rows are looked up only if what is counted anyway has drifted.
+   *  To be called once before each evaluation. Without `sample`, rows are looked up only if what is counted anyway has
+   *  drifted, or a glimpse of what is new says that the rest may have.
    */
   def news(sample: Boolean): String = synchronized {
     turnovers.foreach(_.look())
+    looks += 1
     val first = told.length != measures.length
-    if (!sample && !first && !measures.indices.exists(i => !measures(i).sampled() && moved(told(i), measures(i).read(), measures(i).drift))) return ""
+    if (!sample && !first && !measures.indices.exists(seemsMoved)) return ""
     offset += 1
     val now = measures.map(_.refresh()).toArray
     if (!first && !now.indices.exists(i => moved(told(i), now(i), measures(i).drift))) return ""
     told = now
     s"""{"rows":${ClusterStatistics.all(now.map(_.rows))},"errors":${ClusterStatistics.all(now.map(_.error))}}"""
+  }
+
+  private def seemsMoved(i: Int): Boolean = {
+    val measure = measures(i)
+    if (measure.sampled()) measure.glimpse().exists(moved(told(i), _, measure.drift))
+    else moved(told(i), measure.read(), measure.drift)
   }
 
   // A few rows more or less are no news, however few there were.
@@ -103,12 +119,12 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     (before.rows < 0) != (now.rows < 0) || (ratio > drift || ratio * drift < 1.0) && math.abs(before.rows - now.rows) > chance
   }
 
-  private def sampled(table: WindowTable, columns: Array[Int], index: StaticIndex): Estimate =
+  private def sampled(table: WindowTable, columns: Array[Int], index: StaticIndex, rows: Int, offset: Int): Estimate =
     if (index == null) Estimate(-1.0, 0.0)
     else {
       val key = new Array[Long](columns.length)
       // A key with one row at most has little to tell.
-      val most = if (index.hasUniqueKeys) math.max(1, sampleRows / 4) else sampleRows
+      val most = if (index.hasUniqueKeys) math.max(1, rows / 4) else rows
       RowSample.total(table, most, offset) { row =>
         var c = 0
         while (c < key.length) { key(c) = table.cell(row, columns(c)); c += 1 }
@@ -147,6 +163,9 @@ private object ClusterStatistics {
   /** With two digits where they matter: this is told before evaluations. */
   def shown(rows: Double): String =
     if (rows >= 1000) math.round(rows).toString else (math.round(rows * 100) / 100.0).toString
+  /** Of windows with at least this share of their rows arriving and expiring, so many rows are looked up each time. */
+  final val MuchNew = 0.5
+  final val Glimpsed = 8
   // One sampled row is not followed further: beyond this, the join is dear whatever it is.
   final val MostCounted = 100000
 }

@@ -93,9 +93,11 @@ def test_what_a_first_sample_is_off_by_does_not_make_another_state():
 
 def test_a_sampled_number_that_moves_beyond_chance_makes_another_state():
     states = StreamStates(Corrections())
-    told = [({"join": rows}, {"join": 0.1 * rows}) for rows in (1e6, 2e6, 3e6, 1e6)]
+    told = [({"join": rows}, {"join": 0.2 * rows}) for rows in (1e6, 2e6, 3e6, 1e6)]
     assert [states.recognise(*each) for each in told] == [0, 0, 1, 0]
-    assert states.recognise({"join": 2.2e6}) == 1, "counted, and nearer to the other one"
+    states = StreamStates(Corrections())
+    precise = [({"join": rows}, {"join": 0.05 * rows}) for rows in (1e6, 1.7e6, 2e6)]
+    assert [states.recognise(*each) for each in precise] == [0, 0, 1], "as where it is counted"
 
 
 def test_a_state_does_not_drift_with_samples_that_are_as_good():

@@ -208,6 +208,30 @@ def test_a_flip_that_leaves_rows_and_values_as_they_are_is_seen_without_a_sample
     assert rows_told(measures.news(False)) == [20, 40, 1, 20 * 10]
 
 
+def test_others_with_more_partners_are_seen_without_a_sample_where_all_is_new(
+    live: LiveRoom,
+) -> None:
+    """As many rows and different values as before: only looking up some of them tells."""
+    moving, still = Window(live, "moving"), Window(live, "still")
+    few, many = range(1_000), range(1_000, 2_000)
+    rows = [(key, n) for key in few for n in range(2)] + [(k, n) for k in many for n in range(9)]
+    static = live.static("partners", rows)
+    static.makeIndexOn("0")
+    measures = live.room.statistics(SAMPLE, 1024, 1.3)
+    for window in (moving, still):
+        measures.addStatic(window.content, "0", static, "0")
+        window.change({(value, 1) for value in few})
+    assert rows_told(measures.news(True)) == [2_000, 2_000]
+    for turn in range(2, 20):
+        moving.change({(value, turn) for value in few})
+        assert measures.news(False) == "", "others with as many"
+    moving.change({(value, 1) for value in many})
+    assert rows_told(measures.news(False)) == [9_000, 2_000]
+    still.change({(value, 1) for value in many})
+    assert measures.news(False) == "", "nothing was new there for long, so nothing is looked up"
+    assert rows_told(measures.news(True)) == [9_000, 9_000]
+
+
 @pytest.mark.parametrize("most", [5, 15, 17, 40])
 def test_rows_of_a_key_are_counted_in_small_groups_and_in_large_ones(
     live: LiveRoom, most: int
