@@ -32,7 +32,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     }
   }
 
-  private val turnovers = mutable.ArrayBuffer[Turnover]()
+  private val turnovers = mutable.LinkedHashMap[WindowContent, Turnover]()
   private val measures = mutable.ArrayBuffer[Measure]()
   private val counted = mutable.ArrayBuffer[(WindowContent, Seq[ColumnCounts])]()
   private var told = Array.empty[Estimate]
@@ -43,8 +43,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
    *  values in each group of columns ("0;1;0,1").
    */
   def addWindow(content: WindowContent, groups: String): Unit = synchronized {
-    val turnover = new Turnover(content.table)
-    turnovers += turnover
+    val turnover = turnoverOf(content)
     measures += new Measure(() => false, () => 1.0, () => Estimate(content.rowCount.toDouble, 0.0))
     measures += new Measure(() => false, () => 1.0, () => Estimate(turnover.changed, 0.0), ClusterStatistics.TurnoverDrift)
     val all = groups.split(';').toSeq.filter(_.nonEmpty).map(g => content.table.counts(Numbers.list(g).map(_.toInt), exactValues))
@@ -80,8 +79,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     val from = Numbers.list(columns).map(_.toInt)
     val to = Numbers.list(staticColumns).map(_.toInt)
     def rows(most: Int, offset: Int): Estimate = sampled(window.table, from, static.indexOn(to), most, offset)
-    val turnover = new Turnover(window.table)
-    turnovers += turnover
+    val turnover = turnoverOf(window)
     def glimpse: Option[Estimate] =
       if (turnover.changed < ClusterStatistics.MuchNew * window.rowCount) None
       else Some(rows(ClusterStatistics.Glimpsed, looks))
@@ -95,7 +93,7 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
    *  drifted, or a glimpse of what is new says that the rest may have.
    */
   def news(sample: Boolean): String = synchronized {
-    turnovers.foreach(_.look())
+    turnovers.values.foreach(_.look())
     looks += 1
     val first = told.length != measures.length
     if (!sample && !first && !measures.indices.exists(seemsMoved)) return ""
@@ -105,6 +103,8 @@ final class ClusterStatistics(sampleRows: Int, exactValues: Int, drift: Double) 
     told = now
     s"""{"rows":${ClusterStatistics.all(now.map(_.rows))},"errors":${ClusterStatistics.all(now.map(_.error))}}"""
   }
+
+  private def turnoverOf(window: WindowContent): Turnover = turnovers.getOrElseUpdate(window, new Turnover(window.table))
 
   private def seemsMoved(i: Int): Boolean = {
     val measure = measures(i)
