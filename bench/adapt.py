@@ -178,7 +178,7 @@ def run(args: argparse.Namespace) -> Report:
     cycles = args.cycles or (1 if args.quick else 3)
     size = args.size or (QUICK_SIZE if args.quick else FULL_SIZE)
     now = resume.conditions(**asdict(effort), cycles=cycles, size=size)
-    before = {found["stream"]: found for found in resume.measured_before(args, now)}
+    before = {found["stream"]: found for found in resume.measured_before(args, now).rows}
     chosen = streams(cycles)
     names = [stream.name for stream in chosen]
     unknown = sorted(set(args.stream or ()) - set(names))

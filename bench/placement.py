@@ -17,12 +17,13 @@ windows anew, and what moving them takes depends on the indexes that a plan read
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from bench import resume
 from bench.placement_cells import CellEffort, CellRace
 from bench.placement_drift import DriftEffort, DriftRace
 from bench.report import Report, progress
@@ -63,6 +64,10 @@ DRIFT = DriftEffort(24, 3, 5, {"native": 60_000, "dear": 400})
 QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
 
 
+Cell = tuple[str, float, float]
+"""Functions, cardinality and selectivity."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
@@ -78,19 +83,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FUNCTIONS,
         help="only these; repeatable (default both)",
     )
+    resume.add_argument(parser, "cells")
 
 
-def cells(race: CellRace, cardinalities: Sequence[float], quick: bool) -> Iterator[dict[str, Any]]:
+def cells(
+    race: CellRace,
+    cardinalities: Sequence[float],
+    quick: bool,
+    before: Mapping[Cell, dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
     """The rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough.
 
-    So do cardinalities, each from what the one before began with.
+    So do cardinalities, each from what the one before began with. Those `before` are not measured again.
     """
     first = (QUICK if quick else FULL)[race.functions].events
     for cardinality in cardinalities:
         found: list[dict[str, Any]] = []
         for selectivity in QUICK_SELECTIVITIES if quick else SELECTIVITIES:
             events = found[-1]["events"] if found else first
-            found.append(race.measure(cardinality, selectivity, events))
+            known = before.get((race.functions, cardinality, selectivity))
+            found.append(known or race.measure(cardinality, selectivity, events))
             yield found[-1]
         first = found[0]["events"]
 
@@ -141,34 +153,44 @@ def summarise(rows: list[dict[str, Any]], drift: list[dict[str, Any]]) -> dict[s
 
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError when two placements disagree."""
-    spark = session()
     cardinalities = args.cardinality or (QUICK_CARDINALITIES if args.quick else CARDINALITIES)
-    rows: list[dict[str, Any]] = []
-    drift: list[dict[str, Any]] = []
+    now = resume.conditions(quick=args.quick)
+    held = resume.measured_before(args, now)
+    rows: dict[Cell, dict[str, Any]] = {_cell(row): row for row in held.rows}
+    drift: dict[str, dict[str, Any]] = {r["functions"]: r for r in held.summary.get("drift", [])}
 
     def report() -> Report:
-        found = Report(NAME, rows, summarise(rows, drift))
+        found = list(rows.values())
+        summary = {**summarise(found, list(drift.values())), "conditions": now}
+        made = Report(NAME, found, summary)
         if args.json:  # the rest takes up to an hour and a half, and may fail
-            found.write(args.json)
-        return found
+            made.write(args.json)
+        return made
 
+    spark = session()
     try:
         for functions in args.functions or FUNCTIONS:
             progress(f"{functions} functions")
             race = CellRace(spark, functions, (QUICK if args.quick else FULL)[functions])
             try:
-                for row in cells(race, cardinalities, args.quick):
-                    rows.append(row)
+                for row in cells(race, cardinalities, args.quick, rows):
+                    rows[_cell(row)] = row
                     report()
             finally:
                 race.close()
+            if functions in drift:
+                continue
             progress("  a drifting stream")
             drifting = DriftRace(spark, functions, QUICK_DRIFT if args.quick else DRIFT)
             try:
-                drift.append(drifting.run())
+                drift[functions] = drifting.run()
             finally:
                 drifting.close()
             report()
     finally:
         spark.stop()
     return report()
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    return row["functions"], row["cardinality"], row["selectivity"]

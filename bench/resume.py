@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def conditions(**options: Any) -> dict[str, Any]:
     """Under which numbers were measured: equal where those of two runs may stand in one table."""
     return {
         "code": code(Path(__file__).parent.parent),
-        "options": options,
+        "options": json.loads(json.dumps(options)),  # as they are read from a file
         "machine": machine(),
         "versions": versions(),
     }
@@ -45,20 +46,29 @@ def code(root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def measured_before(args: argparse.Namespace, now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the file to be gone on with; none without --resume, or without a file.
+@dataclass(frozen=True)
+class Before:
+    """What a bench's file holds: its rows, and the rest of its summary."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+def measured_before(args: argparse.Namespace, now: Mapping[str, Any]) -> Before:
+    """What the file to be gone on with holds; nothing without --resume, or without a file.
 
     Raises BenchError for a file that was measured under other conditions, or is none of a bench.
     """
     if not args.resume:
-        return []
+        return Before()
     if not args.json:
         raise BenchError("--resume goes on with the file of --json, and none is given")
     if not args.json.exists():
-        return []
+        return Before()
     try:
         held = json.loads(args.json.read_text(encoding="utf-8"))
-        then, rows = held["summary"]["conditions"], list(held["rows"])
+        before = Before(list(held["rows"]), dict(held["summary"]))
+        then = before.summary["conditions"]
     except (ValueError, KeyError, TypeError) as failure:
         raise BenchError(
             f"{args.json} is not a file that can be gone on with: {failure!r}"
@@ -67,5 +77,5 @@ def measured_before(args: argparse.Namespace, now: Mapping[str, Any]) -> list[di
         raise BenchError(
             f"{args.json} was measured with another {', '.join(other)}; take another file"
         )
-    progress(f"{len(rows)} rows were measured before")
-    return rows
+    progress(f"{len(before.rows)} rows were measured before")
+    return before

@@ -3,9 +3,10 @@
 Q1 to Q3 filter on a probability, at six thresholds, their filters applied early, late, or where the engine thinks
 best; Q4 to Q6 bind it, lazily or not, with the function cache or without. a and b differ in the order of their
 windows. Each setting has an engine of its own; all take the same streams (`python -m bench.data tvs --help`) and
-evaluate in turn, with the native functions and with functions made dear (100 microseconds a call). Equal answers are
-asserted of all settings, and of a and b. p50_ms is the median of milliseconds from "windows moved" to "answers
-decoded"; calls and cache_hits are the medians of an evaluation.
+evaluate in turn, with the native functions and with functions made dear (100 microseconds a call). Warm-ups go on
+until no engine has another plan to try. Equal answers are asserted of all settings, and of a and b. p50_ms is the
+median of milliseconds from "windows moved" to "answers decoded"; calls and cache_hits are the medians of an
+evaluation.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
 
+from bench import resume
 from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
 from bench.report import BenchError, Report, progress
@@ -94,16 +96,21 @@ WORKLOADS = (
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: sectors, thresholds, evaluations before the measured ones, and those."""
+    """How much is run.
+
+    Sectors, thresholds, evaluations before the measured ones, those, and how many more there are at most before them
+    until the engines have tried what they want to try.
+    """
 
     sectors: int
     thresholds: tuple[float, ...]
     warm_ups: int
     evaluations: int
+    settling: int
 
 
-FULL = Effort(SECTORS, THRESHOLDS, 8, 20)
-QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3)
+FULL = Effort(SECTORS, THRESHOLDS, 8, 20, 40)
+QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3, 0)
 
 
 def _listed(thresholds: Sequence[float]) -> str:
@@ -144,9 +151,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warm-ups",
         type=int,
-        help=f"evaluations before them (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
+        help=f"evaluations before them, at least (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
     )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the readings")
+    resume.add_argument(parser, "kinds of functions")
 
 
 class Settings:
@@ -186,6 +194,7 @@ class Race:
         self._effort = effort
         self._tunnel = tunnel
         self._contenders = contenders
+        self._evaluations = 0
         # The seconds of windows before are over, and instants are multiples of all periods.
         latest = max(contender.clock for contender in contenders) - START_MS
         self._start = self._pushed = -(-latest // 8000) * 8 + (16 if latest else 0)
@@ -202,9 +211,14 @@ class Race:
     def run(self) -> list[dict[str, Any]]:
         """Warm up, measure, and give a row for each variant, threshold and setting."""
         effort = self._effort
-        for number in range(effort.warm_ups + effort.evaluations):
-            second = self._start + (number + 1) * self._workload.every
-            self._evaluate(second, number, effort.warm_ups)
+        for number in range(effort.warm_ups + effort.settling):
+            if number >= effort.warm_ups and not self._trying:
+                break
+            self._evaluate()
+        for _ in range(effort.evaluations):
+            for contender, found in self._evaluate().items():
+                for name, evaluation in found.items():
+                    contender.queries[name].runs.append(evaluation)
         return [
             self._row(f"{self._workload.name}{variant}", threshold, contender)
             for variant in VARIANTS
@@ -212,7 +226,14 @@ class Race:
             for contender in self._contenders
         ]
 
-    def _evaluate(self, second: int, number: int, warm_ups: int) -> None:
+    @property
+    def _trying(self) -> bool:
+        """Whether some engine has another plan to try."""
+        return any(query.trying for c in self._contenders for query in c.queries.values())
+
+    def _evaluate(self) -> dict[Contender, dict[str, Evaluation]]:
+        """The next evaluation by each engine, by the names of its queries."""
+        second = self._start + (self._evaluations + 1) * self._workload.every
         instant = START_MS + second * 1000
         # What would have left the windows by then is not pushed.
         since = max(self._pushed, second - self._workload.width)
@@ -223,19 +244,20 @@ class Race:
             for stream in self._workload.streams
         }
         self._pushed = second
+        by_contender: dict[Contender, dict[str, Evaluation]] = {}
         answered: dict[str, dict[str, Evaluation]] = {}
-        for contender in in_turn(self._contenders, number):
+        for contender in in_turn(self._contenders, self._evaluations):
             for stream, arrived in news.items():
                 contender.push(STREAM + stream, arrived)
-            found = contender.advance(instant)
+            found = by_contender[contender] = contender.advance(instant)
             for name, evaluation in found.items():
                 query, _, threshold = name.partition(" ")
                 same = f"{query[:2]} {threshold}"
                 answered.setdefault(same, {})[f"{query}, {contender.setting.name}"] = evaluation
-                if number >= warm_ups:
-                    contender.queries[name].runs.append(evaluation)
+        self._evaluations += 1
         for evaluations in answered.values():
             agree(evaluations)
+        return by_contender
 
     def _row(self, name: str, threshold: float | None, contender: Contender) -> dict[str, Any]:
         setting, filters = contender.setting, self._workload.filters
@@ -352,17 +374,30 @@ def run(args: argparse.Namespace) -> Report:
         tuple(dict.fromkeys(args.threshold or default.thresholds)),
         default.warm_ups if args.warm_ups is None else args.warm_ups,
         args.evaluations or default.evaluations,
+        default.settling,
     )
-    tunnel = Tunnel(effort.sectors, seed=args.seed)
     wanted = [w for w in WORKLOADS if not args.query or w.name in args.query]
+    asked = {**asdict(effort), "seed": args.seed, "queries": [w.name for w in wanted]}
+    now = resume.conditions(**asked)
+    before = resume.measured_before(args, now).rows
+    tunnel = Tunnel(effort.sectors, seed=args.seed)
+    rows = {kind: [r for r in before if r["functions"] == kind] for kind in FUNCTIONS}
+
+    def report() -> Report:
+        found = [row for kind in FUNCTIONS for row in rows[kind]]
+        summary = {**asdict(effort), **summarise(found), "conditions": now}
+        return Report(NAME, found, summary)
+
     spark = session()
-    rows: list[dict[str, Any]] = []
     try:
         with tempfile.TemporaryDirectory(prefix="bench-tvs-") as folder:
             static = Path(folder, "tunnel.nt")
             write_static(tunnel, static)
             for functions in args.functions or FUNCTIONS:
+                if rows[functions]:
+                    continue
                 settings = Settings(spark, functions, static)
+                found: list[dict[str, Any]] = []
                 try:
                     for workload in wanted:
                         # Four windows and eight static patterns take long to compile; once is enough.
@@ -370,18 +405,16 @@ def run(args: argparse.Namespace) -> Report:
                             continue
                         progress(f"{workload.name}, {functions} functions")
                         race = Race(settings.of(workload), workload, effort, tunnel)
-                        rows += race.run()
+                        found += race.run()
                         race.close()
                 finally:
                     settings.close()
+                rows[functions] = found
+                if args.json:  # dear functions take an hour and a half
+                    report().write(args.json)
     finally:
         spark.stop()
-    if not any(row["answers"] for row in rows) and not args.quick:
+    whole = report()
+    if not any(row["answers"] for row in whole.rows) and not args.quick:
         raise BenchError("nothing was answered at all")
-    summary = {
-        "sectors": effort.sectors,
-        "warm_ups": effort.warm_ups,
-        "evaluations": effort.evaluations,
-        **summarise(rows),
-    }
-    return Report(NAME, rows, summary)
+    return whole

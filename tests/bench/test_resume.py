@@ -25,11 +25,13 @@ def written(path: Path, **options: Any) -> Path:
 
 
 def test_rows_measured_under_the_same_conditions_are_kept(tmp_path: Path) -> None:
-    path = written(tmp_path / "f.json", orders=50)
-    now = resume.conditions(orders=50)
-    assert resume.measured_before(asked(path), now) == [{"stream": "steady"}]
-    assert resume.measured_before(asked(path, go_on=False), now) == []
-    assert resume.measured_before(asked(tmp_path / "none.json"), now) == []
+    path = written(tmp_path / "f.json", orders=50, thresholds=(0.0, 1.0))
+    now = resume.conditions(orders=50, thresholds=(0.0, 1.0))
+    held = resume.measured_before(asked(path), now)
+    assert held.rows == [{"stream": "steady"}] and held.summary == {"conditions": now}
+    nothing = resume.Before()
+    assert resume.measured_before(asked(path, go_on=False), now) == nothing
+    assert resume.measured_before(asked(tmp_path / "none.json"), now) == nothing
 
 
 def test_rows_of_other_conditions_are_refused(tmp_path: Path) -> None:
