@@ -36,10 +36,15 @@ final class RowPages(val fields: Int) {
   }
 
   /** Makes `cursor` show a row. */
-  def point(cursor: UnsafeRow, row: Int): Unit = {
-    val start = starts(row)
-    val page = pages((start >>> 32).toInt)
-    val at = Platform.BYTE_ARRAY_OFFSET + (start & 0xffffffffL)
+  def point(cursor: UnsafeRow, row: Int): Unit = pointAt(cursor, starts(row))
+
+  /** Where a row lies, for `pointAt`; not below 0. */
+  def placeOf(row: Int): Long = starts(row)
+
+  /** Makes `cursor` show the row that lies there. */
+  def pointAt(cursor: UnsafeRow, place: Long): Unit = {
+    val page = pages((place >>> 32).toInt)
+    val at = Platform.BYTE_ARRAY_OFFSET + (place & 0xffffffffL)
     cursor.pointTo(page, at + 8, Platform.getInt(page, at))
   }
 
