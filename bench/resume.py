@@ -48,7 +48,7 @@ def code(root: Path) -> str:
 
 @dataclass(frozen=True)
 class Before:
-    """What a bench's file holds: its rows, and the rest of its summary."""
+    """What a bench's file holds."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)

@@ -13,24 +13,22 @@ final class LongSlots {
   def memoryBytes: Long = 8L * cells.length
 
   /** The number of a key, or `LongSlots.Absent`. */
-  def get(key: Long): Long = {
-    var at = LongSlots.spread(key) & mask
-    while (true) {
-      val number = cells(2 * at + 1)
-      if (number == LongSlots.Absent || cells(2 * at) == key) return number
-      at = (at + 1) & mask
-    }
-    LongSlots.Absent
-  }
+  def get(key: Long): Long = cells(2 * slotOf(key) + 1)
 
   /** Gives a key its number, any but `LongSlots.Absent`. */
   def put(key: Long, number: Long): Unit = {
     if (held + 1 > (mask + 1L) * 2 / 3) grow()
-    var at = LongSlots.spread(key) & mask
-    while (cells(2 * at + 1) != LongSlots.Absent && cells(2 * at) != key) at = (at + 1) & mask
+    val at = slotOf(key)
     if (cells(2 * at + 1) == LongSlots.Absent) held += 1
     cells(2 * at) = key
     cells(2 * at + 1) = number
+  }
+
+  /** Where the key is, or would be. */
+  private def slotOf(key: Long): Int = {
+    var at = LongSlots.spread(key) & mask
+    while (cells(2 * at + 1) != LongSlots.Absent && cells(2 * at) != key) at = (at + 1) & mask
+    at
   }
 
   /** Gives each key another number. */
@@ -65,5 +63,6 @@ object LongSlots {
     cells
   }
 
-  @inline private def spread(key: Long): Int = (LongTable.mix(0L, key) >>> 32).toInt
+  /** Spreads keys over the slots of a table, whose mask is still to be put on. */
+  @inline def spread(key: Long): Int = (LongTable.mix(0L, key) >>> 32).toInt
 }
