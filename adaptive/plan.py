@@ -141,19 +141,25 @@ def join_order(plan: PlanNode) -> tuple[str, ...]:
     return tuple(leaf_name(node) for node in walk(plan) if not isinstance(node, Join))
 
 
-def describe(plan: PlanNode) -> str:
+def describe(plan: PlanNode, filters: bool = False) -> str:
     """The order in one line; brackets show the shape, a star what is built for the evaluation.
 
+    With `filters`, the filters and binds that are applied at a node follow it.
+
     >>> pairs = Prejoined("a+b", frozenset({"a", "b"}), ("x", "y"))
-    >>> describe(Join(Join(Scan("now"), pairs, ("x",), "index"), Scan("sub"), ("y",), "hash"))
-    '((now {a+b}) sub*)'
+    >>> now = Scan("now", filters=("warm",))
+    >>> plan = Join(Join(now, pairs, ("x",), "index"), Scan("sub"), ("y",), "hash", ("near", "far"))
+    >>> describe(plan), describe(plan, filters=True)
+    ('((now {a+b}) sub*)', '((now[warm] {a+b}) sub*)[near, far]')
     """
+    applied = f"[{', '.join(plan.filters)}]" if filters and plan.filters else ""
     if isinstance(plan, Scan):
-        return plan.relation
+        return plan.relation + applied
     if isinstance(plan, Prejoined):
-        return "{" + plan.name + "}"
+        return "{" + plan.name + "}" + applied
     star = "" if plan.method == "index" else "*"
-    return f"({describe(plan.left)} {describe(plan.right)}{star})"
+    left, right = describe(plan.left, filters), describe(plan.right, filters)
+    return f"({left} {right}{star}){applied}"
 
 
 def verify(plan: PlanNode, graph: QueryGraph) -> None:

@@ -282,6 +282,14 @@ class PlanFollower:
         """Whether some plan is still to be tried in the present state, or the running one has hardly run there."""
         return self._measured.trying(self.current)
 
+    @property
+    def measured(self) -> dict[PlanNode, float]:
+        """What an evaluation by each plan takes in the present state, in microseconds, the fastest first.
+
+        Those that have hardly run there, and were not tried beside others, are left out.
+        """
+        return self._measured.known()
+
     def prepared(
         self, plan: PlanNode, seconds: float, rehearsed: float | None = None
     ) -> tuple[PlanNode, ...]:

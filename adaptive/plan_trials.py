@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
@@ -104,6 +105,7 @@ class PlanTrials:
         self._policy = policy
         self._times = times
         self._states = Recent[int, StateTrials](_STATES)
+        self._will_begin = False
         self.due = False
         """Whether `step` has news, although no statistic has changed."""
 
@@ -121,6 +123,7 @@ class PlanTrials:
         number = self._catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
+        self._will_begin = trials is None and self._worthwhile(microseconds, None, prepare_cost)
         if trials is None:
             if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
                 usual = self._times.taken(plan, number) or microseconds
@@ -160,10 +163,13 @@ class PlanTrials:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to be tried in the present state, as far as is known."""
+        """Whether nothing more is to be tried in the present state, as far as is known.
+
+        Where its trials have not begun, that is so if they will not pay, however long the state lasts.
+        """
         trials = self._present
         if trials is None:
-            return True
+            return not self._will_begin
         return not (trials.rivals or trials.leads or (trials.left and trials.changes))
 
     @property
@@ -256,9 +262,11 @@ class PlanTrials:
     def _present(self) -> StateTrials | None:
         return self._states.get(self._catalogue.state)
 
-    def _worthwhile(self, microseconds: float, runs: int, prepare_cost: float) -> bool:
+    def _worthwhile(self, microseconds: float, runs: int | None, prepare_cost: float) -> bool:
+        """Whether trials would pay after so many runs (None: at all), where one takes so long."""
         policy = self._policy
-        saving = _HOPE * microseconds * min(policy.horizon, float(_AGAIN * runs))
+        again = math.inf if runs is None else float(_AGAIN * runs)
+        saving = _HOPE * microseconds * min(policy.horizon, again)
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
         return saving > needed
 

@@ -261,7 +261,8 @@ class Race:
 
     def _row(self, name: str, threshold: float | None, contender: Contender) -> dict[str, Any]:
         setting, filters = contender.setting, self._workload.filters
-        runs = contender.queries[_name(name, threshold)].runs
+        watched = contender.queries[_name(name, threshold)]
+        runs = watched.runs
         times = [run.ms for run in runs]
         return {
             "query": name,
@@ -276,6 +277,7 @@ class Race:
             "calls": _middle(run.calls for run in runs),
             "cache_hits": _middle(run.cache_hits for run in runs),
             "answers": _middle(run.answers for run in runs),
+            "measured": watched.measured,
         }
 
     def close(self) -> None:

@@ -186,6 +186,20 @@ class WatchedQuery:
         orders = found and [describe(cluster.follower.current) for cluster in found.clusters]
         return " ; ".join(orders) if orders else None
 
+    @property
+    def measured(self) -> list[dict[str, Any]]:
+        """The orders that were measured, the fastest first: where filters are, microseconds, which one runs."""
+        found = self.query._adaptation
+        return [
+            {
+                "order": describe(plan, filters=True),
+                "us": round(us),
+                "runs": plan == c.follower.current,
+            }
+            for c in (found.clusters if found is not None else ())
+            for plan, us in c.follower.measured.items()
+        ]
+
     def wait_for_plans(self) -> None:
         """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""
         give_up = time.monotonic() + PREPARED_SECONDS

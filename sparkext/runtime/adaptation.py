@@ -75,6 +75,7 @@ class Adaptation:
         self._slow_patience = 1
         self._until_slow_news = 0
         self._budget = DecisionBudget()
+        self._ended_at = clock.perf_counter()
         self._waited = 0
 
     def before(self, news: Sequence[Told | None] | None, instant: float) -> None:
@@ -182,7 +183,9 @@ class Adaptation:
 
         `counted_filters` gives what was counted of filters that are placed by cost.
         """
-        self._budget.earn(seconds)
+        now = clock.perf_counter()
+        self._budget.earn(seconds, idle=now - self._ended_at - seconds)
+        self._ended_at = now
         use = self._plans.use
         # Plans that come back have been counted before: not the switch, their own runs decide.
         up_to_date = all(cluster.follower.up_to_date for cluster in self.clusters)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adaptive import Join, explain, explain_choice, format_plan
+from adaptive import Join, PlanNode, explain, explain_choice, format_plan
 from adaptive.plan import describe
 from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
 from sparkext.s2r.event_time import format_date_time
@@ -82,12 +82,16 @@ def explain_query(
     spark_plan: str,
     statistics: Sequence[dict[str, Any]] = (),
     prepared: Sequence[CompiledPlans] = (),
+    taken: Mapping[int, Mapping[PlanNode, float]] | None = None,
 ) -> Explanation:
-    """Put a query's choices and counts together, with the plans that could run at once."""
+    """Put a query's choices and counts together, with the plans that could run at once.
+
+    `taken` are the microseconds that evaluations by plans of some choices, by number, have taken.
+    """
     roots = [operator_tree(plan["operators"]) for plan in operators]
     laid = lay_over([(choice.plan, choice.contents) for choice in choices], roots)
     shown = []
-    for choice, operators_of_it in zip(choices, laid, strict=True):
+    for place, (choice, operators_of_it) in enumerate(zip(choices, laid, strict=True)):
         measured = counted_rows(operators_of_it)
         if choice.optimized is None:
             tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
@@ -95,7 +99,7 @@ def explain_query(
                 {**tree, "considered": []} if isinstance(choice.plan, Join) else tree["plan"]
             )
         else:
-            shown.append(explain_choice(choice.optimized, measured))
+            shown.append(explain_choice(choice.optimized, measured, (taken or {}).get(place)))
     return Explanation(
         {
             "query": query.name,

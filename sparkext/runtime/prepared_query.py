@@ -321,14 +321,17 @@ class PreparedQuery:
                     if choices[place].plan == known.plan:
                         choices[place] = replace(choices[place], optimized=known.optimized)
             prepared: tuple[CompiledPlans, ...] = ()
+            taken = {}
             if self._adaptation is not None:
                 prepared = self._adaptation.orders.prepared
                 for cluster in self._adaptation.clusters:
                     place = cluster.place
                     now = cluster.follower.explained(self._plans.orders[place])
                     choices[place] = replace(choices[place], plan=now.plan, optimized=now)
+                    taken[place] = cluster.follower.measured
             tree = made.jvm.planTree()
-            return explain_query(self, choices, operators, tree, self.statistics(), prepared)
+            counted = self.statistics()
+            return explain_query(self, choices, operators, tree, counted, prepared, taken)
 
     def statistics(self) -> list[dict[str, Any]]:
         """What the windows count now of the join columns: card, different values, the most frequent ones."""
