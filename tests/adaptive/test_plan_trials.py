@@ -94,6 +94,19 @@ def test_short_evaluations_are_not_worth_a_trial():
     assert machine.asked == []
 
 
+@pytest.mark.parametrize("factor, pays", [(1.0, True), (1e-4, False)])
+def test_where_trials_would_pay_they_are_to_come(factor, pays):
+    """The follower says so from the first evaluations on: who waits until all was tried would go too soon else."""
+    machine = Machine(lambda order: factor, trials=3)
+    before = []
+    while not machine.asked and len(before) < 40:
+        machine.evaluate(EQUAL)
+        before.append(machine.follower.trying)
+    assert len(before) > MEASURED_RUNS
+    assert set(before[MEASURED_RUNS:]) == {pays}
+    assert bool(machine.asked) == pays
+
+
 def test_each_state_of_the_stream_has_its_own_fastest_plan():
     """Where right is small, what is fast elsewhere is measured to be slow."""
     small = content(9.9e2, 2e2, 9.8e2)

@@ -248,6 +248,26 @@ def test_where_evaluations_leave_no_time_one_of_them_decides(
     engine.close()
 
 
+@pytest.mark.parametrize("idle, pays", [(60.0, True), (0.0, False)])
+def test_the_time_between_evaluations_pays_for_decisions(
+    spark: SparkSession, tmp_path: Path, idle: float, pays: bool
+) -> None:
+    engine = started(spark, tmp_path)
+    _, adaptation = adapted_by_cost(engine, "idle")
+    for second in range(1, 4):
+        evaluate(engine, second)
+    settle(engine)
+    adaptation._reconsider = True
+    adaptation._budget.spend(1.0)
+    adaptation._ended_at = time.perf_counter() - idle
+    decisions = deciding_threads(adaptation)
+    engine.stream(STREAM).push(sighted(3), time=4000)
+    engine.advance_to(4000)
+    settle(engine)
+    assert bool(decisions) == pays
+    engine.close()
+
+
 def test_who_is_told_of_plans_may_ask_for_them_again() -> None:
     """They are rehearsed again: to be told that they are being prepared would be to wait for ever."""
     rehearsed: list[Any] = []
