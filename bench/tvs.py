@@ -154,7 +154,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"evaluations before them, at least (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
     )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the readings")
-    resume.add_argument(parser, "kinds of functions")
+    resume.add_argument(parser, "queries, by kind of functions,")
 
 
 class Settings:
@@ -383,10 +383,12 @@ def run(args: argparse.Namespace) -> Report:
     now = resume.conditions(**asked)
     before = resume.measured_before(args, now).rows
     tunnel = Tunnel(effort.sectors, seed=args.seed)
-    rows = {kind: [r for r in before if r["functions"] == kind] for kind in FUNCTIONS}
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in before:
+        rows.setdefault((row["functions"], row["query"][:-1]), []).append(row)
 
     def report() -> Report:
-        found = [row for kind in FUNCTIONS for row in rows[kind]]
+        found = [row for kind in FUNCTIONS for w in wanted for row in rows.get((kind, w.name), [])]
         summary = {**asdict(effort), **summarise(found), "conditions": now}
         return Report(NAME, found, summary)
 
@@ -396,24 +398,22 @@ def run(args: argparse.Namespace) -> Report:
             static = Path(folder, "tunnel.nt")
             write_static(tunnel, static)
             for functions in args.functions or FUNCTIONS:
-                if rows[functions]:
-                    continue
                 settings = Settings(spark, functions, static)
-                found: list[dict[str, Any]] = []
                 try:
                     for workload in wanted:
+                        if (functions, workload.name) in rows:
+                            continue
                         # Four windows and eight static patterns take long to compile; once is enough.
                         if args.quick and functions == "dear" and len(workload.streams) == 4:
                             continue
                         progress(f"{workload.name}, {functions} functions")
                         race = Race(settings.of(workload), workload, effort, tunnel)
-                        found += race.run()
+                        rows[functions, workload.name] = race.run()
                         race.close()
+                        if args.json:  # dear functions take an hour and a half
+                            report().write(args.json)
                 finally:
                     settings.close()
-                rows[functions] = found
-                if args.json:  # dear functions take an hour and a half
-                    report().write(args.json)
     finally:
         spark.stop()
     whole = report()

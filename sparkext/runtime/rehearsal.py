@@ -47,6 +47,10 @@ CLOSE = 1.3
 CLOSE_BLOCKS = 4
 MOST_BLOCKS = 6
 
+# Where the runs of each block are within this factor, and what BLOCKS of them say is, too, more would say the same: as
+# where dear calls take nearly all of the time.
+STEADY = 1.02
+
 # Running plans that seem to be far slower may only have been disturbed, for as long as a few runs take: so many more
 # are to say it.
 MORE_RUNS = 3
@@ -102,14 +106,16 @@ def rehearse(
     # The machine is not as fast at all times: blocks in turn meet the same one. Runs in turn, once each, make those
     # slow that go different ways, as no evaluation is that follows one of the same plans.
     ratios: list[float] = []
-    spent = 0.0
+    spent, steady = 0.0, True
     for number in range(MOST_BLOCKS):
-        if number >= BLOCKS and (spent > MOST_SECONDS or _clear(ratios)):
+        settled = steady and _within(ratios, STEADY)
+        if number >= BLOCKS and (spent > MOST_SECONDS or settled or _clear(ratios)):
             break
         mine, others = _block(run, plans, most), _block(run, running, most)
         if mine is None or others is None:
             return None
         spent += sum(mine) + sum(others)
+        steady = steady and _steady(mine) and _steady(others)
         usual = _middle(others)
         if 0.0 < usual < math.inf:
             ratios.append(_middle(mine) / usual)
@@ -125,6 +131,19 @@ def _clear(ratios: list[float]) -> bool:
     if not ratios or not _close(min(ratios), max(ratios)):
         return False
     return len(ratios) >= CLOSE_BLOCKS or not _close(median(ratios), 1.0)
+
+
+def _steady(block: list[float]) -> bool:
+    """Whether the runs of a block that count are much the same.
+
+    >>> _steady([0.2, 0.131, 0.130, 0.132]), _steady([0.2, 0.131, 0.130, 0.137]), _steady([0.6])
+    (True, False, False)
+    """
+    return len(block) > 2 and _within(block[1:], STEADY)
+
+
+def _within(values: list[float], factor: float) -> bool:
+    return bool(values) and max(values) <= factor * min(values)
 
 
 def _middle(block: list[float]) -> float:

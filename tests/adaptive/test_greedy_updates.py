@@ -13,7 +13,7 @@ from adaptive.plan_cache import PlanCache, Touched
 from adaptive.query_graph import RelationStatistics
 from adaptive.statistics import OperatorCounts
 from tests.adaptive.query_graphs import catalogue_of, chain, clique, queries, statistics
-from tests.adaptive.test_plan_cache import check, random_update
+from tests.adaptive.random_updates import check, random_update
 
 
 @pytest.fixture

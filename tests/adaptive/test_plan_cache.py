@@ -1,3 +1,5 @@
+"""The plan cache after changes of statistics: values, plans and costs are those of a search from scratch."""
+
 import math
 import random
 
@@ -5,25 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive.alternatives import Alternatives
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, PaperCosts
-from adaptive.enumerate import pairs_up_to, search_exact
 from adaptive.errors import PlanError, SearchError, StatisticsError
 from adaptive.optimizer import optimize
 from adaptive.plan import Join, Scan, describe, verify, walk
-from adaptive.plan_cache import PlanCache, Touched
+from adaptive.plan_cache import PlanCache
 from adaptive.plan_cost import PlanPricing
-from adaptive.prejoin import PrejoinPolicy, prejoin_candidates
-from adaptive.query_graph import (
-    ColumnStatistics,
-    FilterKind,
-    JoinFilter,
-    QueryGraph,
-    Relation,
-    RelationStatistics,
-)
-from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.prejoin import PrejoinPolicy
+from adaptive.query_graph import QueryGraph, Relation
+from adaptive.statistics import Catalogue
 from tests.adaptive.query_graphs import (
     Q2,
     STATIC,
@@ -37,75 +30,7 @@ from tests.adaptive.query_graphs import (
     statistics,
 )
 from tests.adaptive.random_trees import RandomTrees
-
-WITHOUT = PrejoinPolicy(enabled=False)
-
-
-def cycle(n):
-    return QueryGraph(
-        tuple(Relation(f"r{i}", (f"v{i}", f"v{(i + 1) % n}"), STATIC) for i in range(n))
-    )
-
-
-def searched(cache):
-    """Cost of every part by a search from scratch."""
-    graph = cache.graph
-    estimator = CardinalityEstimator(graph, cache.catalogue)
-    candidates = prejoin_candidates(estimator, cache.prejoin)
-    allowed = {c.mask: c for c in candidates if c.refusal is None}
-    alternatives = Alternatives(estimator, cache.costs, allowed, cache.bushy)
-    found = {}
-    for component in graph.components():
-        pairs = pairs_up_to(graph, component, 10**9)
-        for mask, step in search_exact(alternatives, pairs, component).items():
-            found[frozenset(graph.names(mask))] = step.cost
-    return found
-
-
-def check(cache, whole=True):
-    """Every value, the estimates and the plan are those of a search from scratch."""
-    if whole:
-        assert cache.values() == pytest.approx(searched(cache), rel=1e-9)
-    again = optimize(
-        cache.graph, cache.catalogue, cache.costs, cache.prejoin, cache.budget, cache.bushy
-    )
-    assert cache.cost == pytest.approx(again.cost, rel=1e-9)
-    plan = cache.plan()
-    assert plan.cost == pytest.approx(again.cost, rel=1e-9)
-    assert cache.cost_of(plan) == pytest.approx(cache.cost, rel=1e-9)
-    assert cache.cost_of(again.plan) == pytest.approx(cache.cost, rel=1e-9)
-    return again
-
-
-def random_leaf(chance, relation):
-    rows = chance.choice([0.0, 1.0, 5.0, 80.0, 3e3, 1e5, 4e6])
-    top = tuple((t, int(rows) // 8) for t in range(1, 4)) if chance.random() < 0.3 else ()
-    return RelationStatistics(
-        rows,
-        {v: ColumnStatistics(max(1.0, rows * chance.random()), top) for v in relation.variables},
-        chance.choice([None, 0.0, 2.0, rows / 10, 2 * rows]),
-    )
-
-
-def random_update(chance, cache, counted=True):
-    relations = cache.graph.relations
-    changed = {
-        relation.name: random_leaf(chance, relation)
-        for relation in chance.sample(relations, min(len(relations), chance.choice([1, 1, 2, 3])))
-    }
-    pairs, counts = {}, []
-    if counted and len(relations) > 1 and chance.random() < 0.5:
-        left, right = chance.sample(relations, 2)
-        pairs[left.name, right.name] = chance.choice([0.0, 3.0, 1e4])
-    if counted and chance.random() < 0.5:
-        names = frozenset(
-            r.name for r in chance.sample(relations, chance.randint(1, min(4, len(relations))))
-        )
-        counts.append(OperatorCounts(names, chance.choice([0, 10, 1e3]), chance.choice([0, 50])))
-    if counted and chance.random() < 0.3:
-        for _ in range(chance.choice([1, 20, 400])):
-            cache.catalogue.tick()
-    return changed, pairs, counts
+from tests.adaptive.random_updates import WITHOUT, check, cycle, random_update
 
 
 @pytest.mark.parametrize("graph", [chain(5), star(5), clique(4), cycle(5)])
@@ -196,93 +121,6 @@ def test_the_printed_figure_would_keep_the_plan_that_became_dear():
     cache.apply({}, {("A", "C"): 0.0, ("A", "B"): 16.0})
     assert cache.plan() == d
     assert cache.cost_of(e) == pytest.approx(6 + 16 * 10)
-
-
-def connected(graph, test):
-    return sum(1 for m in range(1, graph.all_relations + 1) if graph.is_connected(m) and test(m))
-
-
-@pytest.mark.parametrize("shape", [chain, star, clique, cycle])
-def test_an_update_touches_the_parts_that_hold_a_changed_relation_and_no_others(shape):
-    graph = shape(6)
-    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
-    for changed in ((0,), (2,), (1, 4)):
-        mask = sum(1 << position for position in changed)
-        before = cache.values()
-        untouched = {names: cost for names, cost in before.items() if not graph.mask(names) & mask}
-        # A part that must not be computed again keeps even a wrong value.
-        for names in untouched:
-            cache._prices.value[cache._sub_plans.number[graph.mask(names)]] += 1e9
-        known = cache.catalogue
-        touched = cache.apply(
-            {
-                f"{graph.relations[p].name}": statistics(
-                    known[graph.relations[p].name].rows * 3,
-                    **dict.fromkeys(graph.relations[p].variables, 50.0),
-                )
-                for p in changed
-            }
-        )
-        assert touched.entries == connected(graph, lambda m, mask=mask: m & mask)
-        pairs = pairs_up_to(graph, graph.all_relations, 10**6)
-        reached = [(one, other) for one, other in pairs if (one | other) & mask]
-        assert touched.alternatives == 2 * len(reached)
-        after = cache.values()
-        assert touched.changed == sum(
-            after[names] != cost for names, cost in before.items() if names not in untouched
-        )
-        for names, cost in untouched.items():
-            assert after[names] == cost + 1e9
-        cache = PlanCache(graph, cache.catalogue, prejoin=WITHOUT)
-
-
-def test_a_measured_pair_touches_the_parts_that_hold_both():
-    graph = clique(6)
-    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
-    touched = cache.apply({}, {("r1", "r3"): 7.0})
-    assert touched.entries == 2**4
-    assert cache.apply({}, {("r1", "r3"): 7.0}) == Touched()
-    check(cache)
-
-
-def test_a_count_touches_the_parts_that_hold_its_join_set():
-    graph = chain(6)
-    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
-    counts = [OperatorCounts(frozenset({"r1", "r2"}), 100.0, 5_000.0)]
-    assert cache.apply({}, observed=counts).entries == 2 * 4
-    check(cache)
-
-
-def test_the_same_statistics_again_touch_nothing():
-    graph = star(5)
-    cache = PlanCache(graph, catalogue_of(graph))
-    assert cache.apply({"r1": statistics(1_000.0, v1=100.0)}) == Touched()
-
-
-def test_a_changed_filter_guess_reaches_parts_without_the_changed_relation():
-    # The fewest values of x are known from `a`, and tell how much `x = y` keeps in `b` and `c`.
-    graph = QueryGraph(
-        (
-            Relation("a", ("x",), WINDOW),
-            Relation("b", ("x", "k"), WINDOW),
-            Relation("c", ("k", "y"), WINDOW),
-            Relation("d", ("y",), WINDOW),
-        ),
-        (JoinFilter("same", frozenset("xy"), kind=FilterKind.EQUAL),),
-    )
-    catalogue = Catalogue(
-        {
-            "a": statistics(10, x=10),
-            "b": statistics(1e4, x=1e4, k=100),
-            "c": statistics(1e4, k=100, y=2),
-            "d": statistics(9, y=2),
-        }
-    )
-    cache = PlanCache(graph, catalogue)
-    both = cache.values()[frozenset("bcd")]
-    cache.apply({"a": statistics(1_000, x=1_000)})
-    assert cache.values()[frozenset("bcd")] != both
-    check(cache)
 
 
 def test_a_static_change_may_make_a_pre_join_possible():
@@ -409,20 +247,6 @@ def test_expected_rows_follow_the_statistics():
         now = estimator.rows(Q2.mask(node.relations))
         assert rows[node.relations] == pytest.approx(now)
         assert not math.isclose(now, node.estimated_rows)
-
-
-def test_what_a_change_reaches_is_found_once():
-    graph = star(9)
-    cache = PlanCache(graph, catalogue_of(graph), prejoin=WITHOUT)
-    sub_plans = cache._sub_plans
-    first = sub_plans.reach(frozenset({1}), 0)
-    assert sub_plans.reach(frozenset({1}), 0) is first
-    for mask in range(2, 90):
-        sub_plans.reach(frozenset({mask}), 0)
-    again = sub_plans.reach(frozenset({1}), 0)
-    assert again is not first  # forgotten: other changes were more recent
-    assert again.parts.tolist() == first.parts.tolist()
-    assert again.alternatives.tolist() == first.alternatives.tolist()
 
 
 def test_an_update_finds_the_least_cost_up_and_down():

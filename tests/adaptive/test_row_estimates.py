@@ -17,7 +17,7 @@ from adaptive.query_graph import (
 )
 from adaptive.statistics import Catalogue
 from tests.adaptive.query_graphs import STATIC, WINDOW, clique, queries, statistics
-from tests.adaptive.test_plan_cache import random_update
+from tests.adaptive.random_updates import random_update
 
 
 @settings(derandomize=True, max_examples=120, deadline=None)

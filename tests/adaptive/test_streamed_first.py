@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from adaptive.plan import describe
+from tests.adaptive.simulated_machine import Machine, Rehearsing
 from tests.adaptive.test_plan_follower import content
-from tests.adaptive.test_plan_trials import Machine, Rehearsing
 
 # Streaming `third`, and building all others for it, should cost 1.6 times as much as the cheapest plan.
 FEW_RIGHT = content(9.9e2, 2e2, 9.8e2)

@@ -7,9 +7,9 @@ from adaptive.plan_cache import PlanCache
 from adaptive.plan_families import small_changes
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.statistics import Catalogue
+from tests.adaptive.simulated_machine import EQUAL, Rehearsing
 from tests.adaptive.test_plan_follower import GRAPH, content
 from tests.adaptive.test_plan_follower import catalogue as all_relations
-from tests.adaptive.test_plan_trials import EQUAL, Rehearsing
 
 
 def settled():

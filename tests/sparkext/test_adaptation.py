@@ -1,11 +1,10 @@
-"""Join orders that follow the stream: switches, their history, answers that stay right, preparing in the background."""
+"""Join orders that follow the stream: switches, their history, answers that stay right."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,110 +13,24 @@ import pytest
 
 from tests.adaptive.random_trees import RandomTrees
 from tests.sparkext.background import settle
+from tests.sparkext.flipping_stream import (
+    QUERY,
+    STREAM,
+    adapted_by_cost,
+    answers,
+    by_cost,
+    contents,
+    evaluate,
+    expected,
+    iri,
+    sighted,
+    started,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkext import Engine
-    from sparkext.runtime.adaptation import Adaptation
-    from sparkext.runtime.join_orders import CompiledPlans, Orders
-    from sparkext.runtime.registered_query import RegisteredQuery
-
-STREAM = "http://example.org/s"
-QUERY = """PREFIX : <http://example.org/>
-REGISTER RSTREAM <http://example.org/{name}> AS SELECT ?a ?b
-FROM NAMED WINDOW :wa ON :s [NOW] FROM NAMED WINDOW :wb ON :s [NOW]
-WHERE {{ WINDOW :wa {{ ?a :in ?loc }} WINDOW :wb {{ ?b :at ?loc }} ?a :knows ?b }}"""
-PEOPLE = 400
-KNOWN = {p: [(p * 7 + k * 13) % PEOPLE for k in range(1 if p < 200 else 30)] for p in range(PEOPLE)}
-
-
-def iri(name: str) -> str:
-    return f"http://example.org/{name}"
-
-
-def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
-    """An engine with who knows whom loaded: the first half of the people know one other, the rest thirty."""
-    from sparkext import Engine
-
-    keys = {f"spark.cqels.{key.replace('__', '.')}": value for key, value in settings.items()}
-    for key, value in keys.items():
-        spark.conf.set(key, value)
-    try:
-        engine = Engine(spark)
-    finally:
-        for key in keys:
-            spark.conf.unset(key)
-    # Contents this small never pay for another plan: here, preparing and switching are free.
-    policy = replace(engine.switch_policy, prepare_cost=0.0, switch_cost=0.0)
-    for name in {"margin", "trials"} - {key.removeprefix("planCache.") for key in settings}:
-        policy = replace(policy, **{name: 0})
-    engine.switch_policy = policy
-    file = folder / "knows.nt"
-    file.write_text(
-        "".join(
-            f"<{iri(f'p{a}')}> <{iri('knows')}> <{iri(f'p{b}')}> .\n"
-            for a, others in KNOWN.items()
-            for b in others
-        )
-    )
-    engine.load_static(file, progress=False)
-    engine.register_stream(STREAM)
-    return engine
-
-
-def contents(second: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Who is in which room at a second: few rooms and loners first, later many rooms and people who know many."""
-    rng = random.Random(second)
-    low, rooms = (0, 3) if second % 20 < 10 else (200, 300)
-    first = {(low + rng.randrange(200), rng.randrange(rooms)) for _ in range(300)}
-    return sorted(first), sorted(
-        {(rng.randrange(PEOPLE), rng.randrange(rooms)) for _ in range(300)}
-    )
-
-
-def sighted(second: int) -> list[tuple[str, str, str]]:
-    """The triples of a second."""
-    first, others = contents(second)
-    triples = [(iri(f"p{a}"), iri("in"), iri(f"r{r}")) for a, r in first]
-    return triples + [(iri(f"p{b}"), iri("at"), iri(f"r{r}")) for b, r in others]
-
-
-def evaluate(engine: Engine, second: int) -> None:
-    """Push one second of the stream and have it answered."""
-    engine.stream(STREAM).push(sighted(second), time=second * 1000)
-    engine.advance_to(second * 1000)
-
-
-def expected(second: int) -> Counter[tuple[str, str]]:
-    """The answers of a second, from the definition."""
-    first, others = contents(second)
-    return Counter(
-        (f"<{iri(f'p{a}')}>", f"<{iri(f'p{b}')}>")
-        for a, room in first
-        for b, other in others
-        if room == other and b in KNOWN[a]
-    )
-
-
-def by_cost(query: RegisteredQuery) -> RegisteredQuery:
-    """The query with its plans chosen by what they should cost: what so little content takes is a matter of chance."""
-    adaptation = query._adaptation
-    assert adaptation is not None
-    adaptation.orders._rehearse = lambda plans: None
-    return query
-
-
-def adapted_by_cost(engine: Engine, name: str) -> tuple[RegisteredQuery, Adaptation]:
-    """The query of these tests, its plans chosen by what they should cost, and what has them follow the stream."""
-    query = by_cost(engine.register_query(QUERY.format(name=name)))
-    assert query._adaptation is not None
-    return query, query._adaptation
-
-
-def answers(query: RegisteredQuery) -> Counter[tuple[str | None, ...]]:
-    assert query.last_answers is not None
-    return Counter(query.last_answers.rows())
+    from sparkext.runtime.join_orders import CompiledPlans
 
 
 def test_the_order_follows_the_stream_and_answers_stay_right(
@@ -156,32 +69,6 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     assert sum(plans["runs"] for plans in prepared) == 49, "each evaluation ran one of them"
     assert f"{len(prepared)} plans are prepared" in str(shown)
     assert query.progress.optimizer_seconds > 0
-    engine.close()
-
-
-def test_after_a_plan_that_cannot_be_prepared_others_are(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    engine = started(spark, tmp_path)
-    query, adaptation = adapted_by_cost(engine, "fails")
-    make, refused = adaptation.orders._make, []
-
-    def fail_once(orders: Orders) -> CompiledPlans:
-        if not refused:
-            refused.append(orders)
-            raise ValueError("not this one")
-        return make(orders)
-
-    adaptation.orders._make = fail_once
-    for second in range(1, 40):
-        evaluate(engine, second)
-        assert answers(query) == expected(second), second
-        settle(engine)
-    assert "a plan could not be prepared" in caplog.text
-    (failed,) = refused
-    chosen = {switch.new for switch in query.history()}
-    assert chosen
-    assert failed[0] not in chosen
     engine.close()
 
 
@@ -274,42 +161,6 @@ def test_switched_off_the_order_stays(spark: SparkSession, tmp_path: Path, key: 
     engine.close()
 
 
-def test_a_plan_that_cannot_be_prepared_leaves_the_old_one_serving(
-    spark: SparkSession,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    engine = started(spark, tmp_path)
-    query = by_cost(engine.register_query(QUERY.format(name="fails")))
-    # The first plan is there; any other finds the room of the engine broken.
-    prepare = engine.room.prepare
-
-    def refuse(frame: object, label: str, once: bool) -> object:
-        raise RuntimeError("no memory for another plan")
-
-    adaptation = query._adaptation
-    assert adaptation is not None
-    asked: list[Any] = []
-    make = adaptation.orders.prepare
-    monkeypatch.setattr(
-        adaptation.orders,
-        "prepare",
-        lambda orders, *told: (asked.append(orders), make(orders, *told)),
-    )
-    engine.room.prepare = refuse  # type: ignore[method-assign]
-    for second in range(1, 15):
-        evaluate(engine, second)
-        assert answers(query) == expected(second)
-    settle(engine)
-    engine.room.prepare = prepare  # type: ignore[method-assign]
-    assert query.history() == ()
-    # As statistics change, more than one plan may be wanted, but none again that has failed.
-    assert caplog.text.count("a plan could not be prepared") == len(asked) > 0
-    assert len(set(asked)) == len(asked)
-    engine.close()
-
-
 def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -> None:
     engine = started(spark, tmp_path)
     query = engine.register_query(QUERY.format(name="reloads"))
@@ -377,53 +228,3 @@ def test_what_a_filter_of_a_scan_lets_through_is_learned(
     assert counted["filters"] and counted["actual_rows"] < 10
     # 300 rows are in the window, and one in 200 is let through.
     assert counted["estimated_rows"] < 20 < guessed
-
-
-@pytest.mark.parametrize("method", ["observe", "executed"])
-def test_a_failing_decision_costs_no_answers(
-    spark: SparkSession,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-) -> None:
-    """The plan that runs goes on; the first failure is logged with its traceback, the others in a line."""
-    engine = started(spark, tmp_path)
-    query, adaptation = adapted_by_cost(engine, "fails")
-    (cluster,) = adaptation.clusters
-    evaluate(engine, 1)
-    settle(engine)
-    caplog.clear()
-    with monkeypatch.context() as broken:
-
-        def fail(*_: object) -> None:
-            raise ValueError("no such state")
-
-        broken.setattr(cluster.follower, method, fail)
-        for second in range(2, 25):
-            evaluate(engine, second)
-            settle(engine)
-            assert answers(query) == expected(second), second
-    assert query.progress.failures == 0
-    told = [r for r in caplog.records if "no such state" in r.getMessage() or r.exc_info]
-    assert [record.levelname for record in told[:2]] == ["ERROR", "WARNING"]
-    assert [bool(record.exc_info) for record in told] == [True, *[False] * (len(told) - 1)]
-    assert not list(Path(engine.room.scratch).glob("answers-*"))
-    for second in range(25, 60):
-        evaluate(engine, second)
-        settle(engine)
-        assert answers(query) == expected(second), second
-    assert query.history(), "later decisions are carried out"
-    engine.close()
-
-
-def test_failing_statistics_cost_no_answers(spark: SparkSession, tmp_path: Path) -> None:
-    engine = started(spark, tmp_path)
-    query, _ = adapted_by_cost(engine, "fails")
-    query._jvm.addStatistics(None)  # asked for news like the others
-    for second in range(1, 10):
-        evaluate(engine, second)
-        settle(engine)
-        assert answers(query) == expected(second), second
-    assert query.progress.failures == 0
-    engine.close()

@@ -16,7 +16,7 @@ from sparkext.errors import StoppedQueryError
 from sparkext.runtime.adaptation import MOST_WAITED
 from sparkext.runtime.join_orders import JoinOrders, Rehearsed
 from tests.sparkext.background import settle
-from tests.sparkext.test_adaptation import (
+from tests.sparkext.flipping_stream import (
     QUERY,
     STREAM,
     adapted_by_cost,

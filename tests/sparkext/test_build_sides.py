@@ -10,7 +10,7 @@ import pytest
 from adaptive import Join, Scan
 from adaptive.explain import node_id
 from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
-from tests.sparkext.test_adaptation import KNOWN, contents, evaluate, iri, started
+from tests.sparkext.flipping_stream import KNOWN, contents, evaluate, iri, started
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.sparkext.test_adaptation import (
+from tests.sparkext.background import settle
+from tests.sparkext.flipping_stream import (
     QUERY,
     adapted_by_cost,
     answers,
@@ -14,7 +15,6 @@ from tests.sparkext.test_adaptation import (
     evaluate,
     expected,
     iri,
-    settle,
     started,
 )
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.oracle.evaluation import Streams, evaluations, static_store
 from tests.oracle.recorded import Element, element
+from tests.sparkext.listening import S, T, listen, query, settings, triple
 from tests.sparkext.replay import by_instant, check, stream_element
-from tests.sparkext.test_stream_behaviour import S, T, listen, query, settings, triple
 from tests.sparkext.test_window_kinds import WINDOWS, check_at_once, random_elements
 
 if TYPE_CHECKING:

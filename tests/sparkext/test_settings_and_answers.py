@@ -10,7 +10,7 @@ import pytest
 from adaptive import CostModel, Prejoined
 from adaptive.plan import describe, walk
 from tests.oracle.evaluation import static_store
-from tests.sparkext import test_adaptation as flipping
+from tests.sparkext import flipping_stream as flipping
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
     LOCALIZATION,

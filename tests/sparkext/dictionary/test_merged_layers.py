@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
-
-from tests.sparkext.test_dictionary import TERMS, layer_of, many_terms, narrow
-
-
-@pytest.fixture(scope="module")
-def cqels(spark: Any) -> Any:
-    return spark._jvm.org.apache.spark.sql.cqels
+from tests.sparkext.dictionary.dictionaries import TERMS, layer_of, many_terms, narrow
 
 
 def parts(texts: Sequence[str], size: int) -> list[Sequence[str]]:
