@@ -232,6 +232,10 @@ class PlacedPlanCache:
         """
         return self._price(plan).cost
 
+    def calls_cost(self, plan: PlanNode) -> float:
+        """How much of the cost of a plan is that of its expensive filters and binds."""
+        return sum(use.cost for _, use in self.pricing.uses(plan))
+
     def _price(self, plan: PlanNode) -> Part:
         if self._verified.get(id(plan)) is not plan:
             verify(plan, self.graph)

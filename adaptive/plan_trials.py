@@ -315,13 +315,23 @@ class PlanTrials:
         if rival is not None and rival.cost <= _MAY_LEAD * cache.cost:
             self._add(trials, rival)
 
-    @staticmethod
-    def _add(trials: StateTrials, rival: PlanNode) -> None:
-        if rival not in trials.seen:
+    def _add(self, trials: StateTrials, rival: PlanNode) -> None:
+        if rival not in trials.seen and self._may_gain(rival, trials.base):
             if not trials.rivals:
                 trials.asked = None
             trials.rivals.append(rival)
             trials.seen.add(rival)
+
+    def _may_gain(self, rival: PlanNode, base: PlanNode) -> bool:
+        """Whether a plan may be faster than another by what is hoped for.
+
+        Where calls take nearly all of the time, one that makes as many calls is not, however it joins.
+        """
+        cache = self._cache
+        if not isinstance(cache, PlacedPlanCache):
+            return True
+        cost, calls = cache.cost_of(base), cache.calls_cost(base)
+        return cost - min(calls, cache.calls_cost(rival)) >= _HOPE * cost
 
     def _vary(self, trials: StateTrials) -> None:
         """Look for one more small change of the plan that serves.

@@ -160,7 +160,12 @@ class Adaptation:
     @property
     def busy(self) -> bool:
         """Whether `between` has something to do."""
-        return self.waiting or any(cluster.follower.looking for cluster in self.clusters)
+        return self.waiting or self.looking
+
+    @property
+    def looking(self) -> bool:
+        """Whether more plans to be tried are to be looked for."""
+        return any(cluster.follower.looking for cluster in self.clusters)
 
     @property
     def waiting(self) -> bool:

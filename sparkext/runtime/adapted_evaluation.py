@@ -115,13 +115,16 @@ class AdaptedEvaluation:
             if self._idle():
                 return
             started = clock.perf_counter()
-            self._attempt(partial(self.adaptation.between, self._instant), self._instant)
+            done = self._attempt(partial(self.adaptation.between, self._instant), self._instant)
             self._search_ns += round((clock.perf_counter() - started) * 1e9)
+        if done and self.adaptation.looking:
+            self._between.ask()  # one at a time: an evaluation that comes meanwhile waits for no more
 
-    def _attempt(self, decision: Callable[[], None], instant: int) -> None:
+    def _attempt(self, decision: Callable[[], None], instant: int) -> bool:
         """Do what only decides which plan runs: the one that does gives the answers, whatever fails here."""
         try:
             decision()
+            return True
         except Exception as error:
             # It may fail at each instant: its traceback is told once.
             said, first = first_line(error), not self._decision_failed
@@ -129,6 +132,7 @@ class AdaptedEvaluation:
             level = logging.ERROR if first else logging.WARNING
             logger.log(level, told, self._name, instant, said, exc_info=first)
             self._decision_failed = True
+            return False
 
     def _rehearse(self, plans: CompiledPlans) -> Rehearsed | None:
         """Run plans until their code is compiled; what a run takes over one of the plans in use, if that is known."""

@@ -96,15 +96,19 @@ def test_they_go_the_way_that_is_asked_for(query, chance):
     assert not any(len(part) > 1 and part >= first and not part >= then for part in parts)
 
 
-# The dear filter can be first, second or third; the joins keep nearly every row.
-GRAPH = QueryGraph(
-    (
-        Relation("events", ("link", "value"), WINDOW),
-        Relation("near", ("link", "more"), WINDOW),
-        Relation("far", ("link", "other"), WINDOW),
-    ),
-    (JoinFilter("below", frozenset({"value"}), 0.99, price=CallPrice(0.01), uncertain=True),),
-)
+def filtered(call_us):
+    """The filter can be first, second or third; the joins keep nearly every row."""
+    price = CallPrice(call_us)
+    return QueryGraph(
+        (
+            Relation("events", ("link", "value"), WINDOW),
+            Relation("near", ("link", "more"), WINDOW),
+            Relation("far", ("link", "other"), WINDOW),
+        ),
+        (JoinFilter("below", frozenset({"value"}), 0.99, price=price, uncertain=True),),
+    )
+
+
 CONTENT = {
     "events": statistics(1e3, link=1e3, value=1e3),
     "near": statistics(1e3, link=1e3, more=1e3),
@@ -118,10 +122,10 @@ class Machine:
     With `ahead`, plans to be tried are looked for between evaluations only.
     """
 
-    def __init__(self, factors, ahead=False):
+    def __init__(self, factors, ahead=False, call_us=0.01):
         self.now, self.pending, self.factors, self.asked = 0.0, [], factors, []
         self.follower = PlanFollower(
-            GRAPH,
+            filtered(call_us),
             Catalogue(dict(CONTENT)),
             None,
             PrejoinPolicy(enabled=False),
@@ -212,6 +216,44 @@ def test_ahead_what_nobody_looks_for_is_not_tried():
         machine.evaluate()
     assert machine.follower.looking
     assert not any(machine.asked)
+
+
+def test_where_calls_take_nearly_all_of_the_time_no_other_joins_are_tried():
+    """They make as many calls: no order of joins could be faster by what is hoped for."""
+    tried = {}
+    for call_us in (0.01, 100.0):
+        machine = Machine(lambda order: 1.0, call_us=call_us)
+        placed = {describe(plan) for plan in machine.follower.cache.rivals()}
+        for _ in range(120):
+            machine.evaluate()
+        assert not machine.follower.trying
+        tried[call_us] = {order for asked in machine.asked for order in asked} - placed
+    assert len(tried[0.01]) > 3
+    assert not tried[100.0]
+
+
+def test_a_plan_that_should_make_fewer_calls_is_tried_though_calls_take_all_of_the_time():
+    """It streams another window first, which should lead to half of the events only."""
+    machine = Machine(lambda order: 1.0, call_us=100.0)
+    follower = machine.follower
+    trials = follower._measured._trials
+    late = next(p for p in follower.cache.rivals() if p.filters)
+    early = next(p for p in follower.cache.rivals() if not p.filters)
+    assert not trials._may_gain(early, late)
+    halved = {**CONTENT, "near": statistics(500.0, link=1e3, more=500.0)}
+    follower.observe(halved)
+    assert follower.cache.calls_cost(late) < 0.6 * follower.cache.calls_cost(early)
+    assert trials._may_gain(late, early)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(placed_queries(max_relations=5))
+def test_the_cost_of_calls_is_that_of_all_placed_filters(query):
+    cache = PlacedPlanCache(*query)
+    for plan in cache.rivals():
+        calls = cache.calls_cost(plan)
+        assert calls == pytest.approx(sum(f.cost for f in cache.report(plan).filters))
+        assert calls <= cache.cost_of(plan) * (1 + 1e-9)
 
 
 def test_where_none_is_faster_nothing_changes():

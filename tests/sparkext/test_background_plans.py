@@ -159,6 +159,30 @@ def test_plans_to_be_tried_are_looked_for_between_evaluations(
     engine.close()
 
 
+def test_until_one_is_found_one_search_follows_another_between_two_evaluations(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query, adaptation, trials = tries_plans(spark, tmp_path, "searches")
+    engine = query._engine
+    (cluster,) = adaptation.clusters
+    searches: list[int] = []
+    look = cluster.follower.look
+
+    def noted() -> None:
+        searches.append(second)
+        look()
+
+    cluster.follower.look = noted  # type: ignore[method-assign]
+    trials._may_gain = lambda *_: False  # type: ignore[method-assign]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+        assert not cluster.follower.looking
+    assert max(searches.count(second) for second in range(1, 30)) > 3
+    engine.close()
+
+
 def deciding_threads(adaptation: Adaptation) -> list[tuple[str, bool]]:
     """The threads that decide from now on, and whether the streams had news then; it grows."""
     found: list[tuple[str, bool]] = []

@@ -50,7 +50,9 @@ class Stage:
         self.seen.append(plans)
         self.most.append(most)
         if plans == "running":
-            return self.running * (1.0 + self.noise * (self.seen.count("running") % 4 == 0))
+            # Of the three runs of a block that count, one takes longer and one less long.
+            off = (-1.0, 0.0, 1.0)[self.seen.count("running") % BLOCK_RUNS]
+            return self.running * (1.0 + off * self.noise)
         return self.new.pop(0) if len(self.new) > 1 else self.new[0]
 
 
@@ -84,17 +86,17 @@ def test_what_is_never_disturbed_runs_in_few_blocks() -> None:
     steady = Stage([0.131, 0.130], 0.132, noise=0.01)
     assert rehearse(steady.run, "new", "running", 0.132) == pytest.approx(130 / 132)
     assert steady.seen.count("running") == BLOCK * BLOCKS
-    noisy = Stage([0.131, *[0.130, 0.134, 0.130] * 20], 0.132)
+    noisy = Stage([0.131, 0.130], 0.132)
     rehearse(noisy.run, "new", "running", 0.132)
     assert noisy.seen.count("running") == BLOCK * CLOSE_BLOCKS
 
 
 def test_runs_that_take_long_are_compared_in_turn_one_by_one() -> None:
     """So the rehearsal of plans that take seconds has an end."""
-    stage = Stage([1.8, 1.5, 1.5, 1.3, 1.2], 1.0)
+    stage = Stage([1.8, 1.5, 1.5, 1.3, 1.2], 1.0, noise=0.0)
     assert rehearse(stage.run, "new", "running", 1.0) == pytest.approx(1.25)
     assert stage.seen == ["new"] * 3 + ["new", "running"] * 2
-    disturbed = Stage([0.6, 0.6, 0.6, 0.6, 0.8, 0.6], 0.55)
+    disturbed = Stage([0.6, 0.6, 0.6, 0.6, 0.8, 0.6], 0.55, noise=0.0)
     assert rehearse(disturbed.run, "new", "running", 0.55) == pytest.approx(1.2 / 1.1)
     assert disturbed.seen.count("running") == CLOSE_BLOCKS
 
