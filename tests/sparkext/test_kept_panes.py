@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from random import Random
 from typing import TYPE_CHECKING
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
     from sparkext.runtime.streams import Stream
 
 PATTERN = "WINDOW :w { ?x :at ?y }"
-
-
-@pytest.fixture
-def engine(spark: SparkSession) -> Iterator[Engine]:
-    """An engine without data."""
-    from sparkext import Engine
-
-    with closing(Engine(spark)) as made:
-        yield made
 
 
 def sightings(*times: int) -> list[Element]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +14,8 @@ from tests.sparkext.listening import E, S, T, listen, query, triple
 from tests.sparkext.replay import by_instant, check, stream_element
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from sparkext import Engine
     from sparkext.runtime.answers import Answers
-
-
-@pytest.fixture
-def engine(spark: SparkSession) -> Iterator[Engine]:
-    """An engine without data."""
-    from sparkext import Engine
-
-    made = Engine(spark)
-    yield made
-    made.close()
 
 
 def test_queries_come_and_go_while_the_stream_runs(engine: Engine) -> None:

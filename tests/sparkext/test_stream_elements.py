@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import pytest
 
 from tests.oracle.evaluation import evaluations, static_store
 from tests.oracle.recorded import Element, element
@@ -17,16 +14,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-
-
-@pytest.fixture
-def engine(spark: SparkSession) -> Iterator[Engine]:
-    """An engine without data."""
-    from sparkext import Engine
-
-    made = Engine(spark)
-    yield made
-    made.close()
 
 
 def test_elements_out_of_order_within_the_lateness_are_as_good_as_in_order(
