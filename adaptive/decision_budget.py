@@ -40,7 +40,7 @@ class DecisionBudget:
         return self._left > 0.0
 
     def earn(self, seconds: float, idle: float = 0.0) -> None:
-        """An evaluation took so long, without decisions, and began so long after the one before it."""
+        """An evaluation took so long, without decisions, and began so long after the end of the one before it."""
         earned = _SHARE * seconds + _IDLE_SHARE * max(0.0, idle)
         self._left = min(_SAVED, self._left + earned)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.placed_plan_cache import PlacedPlanCache
-from adaptive.plan import PlanNode
+from adaptive.plan import PlanNode, walk
 from adaptive.query_graph import bits
+from adaptive.statistics import OperatorCounts
 
 
 class FollowedFilters:
@@ -62,3 +63,11 @@ class FollowedFilters:
             if counted.rows_in and name not in binds
         }
         return self.cache.expected_rows(plan, shares)
+
+    def before_them(
+        self, plan: PlanNode, counts: Iterable[OperatorCounts]
+    ) -> Iterable[OperatorCounts]:
+        """Those counts of a plan's operators that no filter among the items has thinned out; binds keep all rows."""
+        thinning = self.cache.items.number.keys() - self.cache.items.names(self.cache.items.binds)
+        thinned = [node.relations for node in walk(plan) if thinning.intersection(node.filters)]
+        return [c for c in counts if not any(part <= c.relations for part in thinned)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from adaptive.cost_model import JoinCosts
 from adaptive.enumerate import DEFAULT_BUDGET
@@ -30,6 +30,9 @@ from adaptive.wanted_plans import WantedPlans
 
 # Costs are computed anew after so many evaluations without news: what was counted before has faded a little.
 _FADED = 8
+
+SURPRISE = 1.5
+"""A count that is this many times off what was expected is worth another look at the plan."""
 
 
 class PlanFollower:
@@ -248,18 +251,44 @@ class PlanFollower:
         began = self._clock()
         self._choice.executed(began, seconds)
         if counts := tuple(counts):
-            # What was learned is in the estimates that counts are compared with, or it would be learned twice.
-            if self._faded >= _FADED:
-                self._refresh()
-            told = beside_estimates(counts, self.current, self.cache, self._filters, filters)
-            self._catalogue.fold(told)
-            self._faded = _FADED
+            self._learn(self._told(counts, self.current, filters))
         if self._filters is not None and filters:
             self._filters.observe(self.current, filters)
         self._catalogue.tick()
         self._faded += 1
         self.optimizer_seconds += self._clock() - began
         self.evaluation_seconds += seconds
+
+    def _told(
+        self,
+        counts: Collection[OperatorCounts],
+        plan: PlanNode,
+        filters: Mapping[str, FilterCounts] | None,
+    ) -> tuple[OperatorCounts, ...]:
+        """What the operators of a plan counted beside what was expected of it."""
+        # What was learned is in the estimates that counts are compared with, or it would be learned twice.
+        if self._faded >= _FADED:
+            self._refresh()
+        return beside_estimates(counts, plan, self.cache, self._filters, filters)
+
+    def _learn(self, told: Iterable[OperatorCounts]) -> None:
+        self._catalogue.fold(told)
+        self._faded = _FADED
+
+    def counted_beside(self, plan: PlanNode, counts: Iterable[OperatorCounts]) -> None:
+        """Take in what the operators of a plan counted that ran beside an evaluation, over the same windows.
+
+        Estimates are corrected where that is far off: the plan may seem to be the cheapest one, and never run. Nothing
+        is learned from rows that an expensive filter has thinned out, as what it let through there is not known.
+        """
+        began = self._clock()
+        if self._filters is not None:
+            counts = self._filters.before_them(plan, counts)
+        if counts := tuple(counts):
+            told = self._told(counts, plan, None)
+            if any(count.error > SURPRISE for count in told):
+                self._learn(told)
+        self.optimizer_seconds += self._clock() - began
 
     @property
     def restless(self) -> bool:

@@ -28,6 +28,10 @@ _HOPELESS = 2.0
 _NEAR = 1.3
 _HOPE = 0.1
 
+# What a plan is to be charged with is at most so many times what it should cost: the rest of an evaluation is something
+# else, which no other plan makes faster.
+_MODEL_OFF = 5.0
+
 # The cheapest plan that streams another window first may be this much dearer, as the model may be wrong: of orders that
 # have little in common, it was seen to be right about one, and five times too high about the other.
 _MAY_LEAD = 5.0
@@ -123,9 +127,11 @@ class PlanTrials:
         number = self._catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
-        self._will_begin = trials is None and self._worthwhile(microseconds, None, prepare_cost)
+        self._will_begin = trials is None and self._worthwhile(
+            plan, microseconds, None, prepare_cost
+        )
         if trials is None:
-            if runs >= _SETTLED and self._worthwhile(microseconds, runs, prepare_cost):
+            if runs >= _SETTLED and self._worthwhile(plan, microseconds, runs, prepare_cost):
                 usual = self._times.taken(plan, number) or microseconds
                 self._first = partial(self._begin, number, plan, usual, tuple(prepared.served))
                 if not self._ahead:
@@ -262,13 +268,21 @@ class PlanTrials:
     def _present(self) -> StateTrials | None:
         return self._states.get(self._catalogue.state)
 
-    def _worthwhile(self, microseconds: float, runs: int | None, prepare_cost: float) -> bool:
-        """Whether trials would pay after so many runs (None: at all), where one takes so long."""
+    def _worthwhile(
+        self, plan: PlanNode, microseconds: float, runs: int | None, prepare_cost: float
+    ) -> bool:
+        """Whether trials would pay after so many runs (None: at all), where an evaluation takes so long.
+
+        The plan may be little of it: other plans of the query may take most of the time, or calls that none of them
+        avoids.
+        """
         policy = self._policy
         again = math.inf if runs is None else float(_AGAIN * runs)
-        saving = _HOPE * microseconds * min(policy.horizon, again)
+        saving = _HOPE * min(policy.horizon, again)
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
-        return saving > needed
+        if saving * microseconds <= needed:
+            return False  # its cost need not be known
+        return saving * min(microseconds, _MODEL_OFF * self._cache.cost_of(plan)) > needed
 
     def _begin(self, number: int, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:
         if number != self._catalogue.state:

@@ -95,7 +95,7 @@ private[joins] object RowsByLong {
     val keys = new LongSlots
     val group = new Array[Int](rows.rowCount)
     val sizes = new GrowingInts(1024)
-    val last = new GrowingInts(1024) // row of each group
+    val firstRows = new GrowingInts(1024) // of each group
     val row = new UnsafeRow(rows.fields)
     var r = 0
     while (r < group.length) {
@@ -108,7 +108,7 @@ private[joins] object RowsByLong {
           group(r) = sizes.size
           keys.put(k.getLong(0), sizes.size)
           sizes.add(1)
-          last.add(r)
+          firstRows.add(r)
         } else {
           group(r) = known.toInt
           sizes(group(r)) = sizes(group(r)) + 1
@@ -126,7 +126,7 @@ private[joins] object RowsByLong {
     }
     r = 0
     while (r < group.length) { if (group(r) >= 0) group(r) = renumbered(group(r)); r += 1 }
-    keys.renumber { n => if (renumbered(n.toInt) < 0) rows.placeOf(last(n.toInt)) else numbered(renumbered(n.toInt)) }
+    keys.renumber { n => if (renumbered(n.toInt) < 0) rows.placeOf(firstRows(n.toInt)) else numbered(renumbered(n.toInt)) }
     new RowsByLong(rows, keys, RowGroups.of(group, several))
   }
 }

@@ -7,7 +7,6 @@ import logging
 import time as clock
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from adaptive import (
     DecisionBudget,
@@ -20,6 +19,7 @@ from adaptive import (
 )
 from adaptive.explain import node_id
 from adaptive.plan import walk
+from adaptive.plan_follower import SURPRISE
 from sparkext.language.expressions import Expression
 from sparkext.runtime.cluster_watch import Measured, Told
 from sparkext.runtime.executed_operators import lay_over, operator_tree
@@ -28,14 +28,11 @@ from sparkext.runtime.join_orders import (
     CompiledPlans,
     JoinOrders,
     Orders,
-    PlansInUse,
     Rehearsed,
 )
 
 logger = logging.getLogger(__name__)
 
-# A count that is this many times off what was expected is worth another look at the plan.
-SURPRISE = 1.5
 # What should cost so many times as much as the running plan is not run for trial: what served elsewhere is asked for
 # up to there (`adaptive.plan_trials`), and a run that takes so long is given up.
 TOO_DEAR = 20.0
@@ -180,11 +177,10 @@ class Adaptation:
 
     def after(
         self,
-        plans: Any,
         seconds: float,
         counted_filters: Callable[[Mapping[str, Expression]], dict[str, FilterCounts]],
     ) -> None:
-        """Take in what the evaluation counted; `plans` are the JVM's.
+        """Take in what the evaluation counted.
 
         `counted_filters` gives what was counted of filters that are placed by cost.
         """
@@ -195,7 +191,7 @@ class Adaptation:
         # Plans that come back have been counted before: not the switch, their own runs decide.
         up_to_date = all(cluster.follower.up_to_date for cluster in self.clusters)
         counted = use.ran(up_to_date, self.states)
-        counts = self._counts(plans, use) if counted else {}
+        counts = self.counted(self._plans) if counted else {}
         rows: dict[int, dict[frozenset[str], float]] = {}
         for cluster in self.clusters:
             found = counts.get(cluster.place, [])
@@ -251,11 +247,13 @@ class Adaptation:
             if choice.row_orders.follow(choice.plan, counted):
                 logger.info("rows are read grouped: %s", choice.row_orders.grouped or "none")
 
-    def _counts(self, plans: Any, use: PlansInUse) -> dict[int, list[OperatorCounts]]:
+    def counted(self, plans: CompiledPlans) -> dict[int, list[OperatorCounts]]:
+        """The rows that plans counted in their last run, by the number of the cluster."""
+        use = plans.use
         if use.places is None:
-            self.find_places(self._plans)
+            self.find_places(plans)
             assert use.places is not None
-        rows = json.loads(plans.rowCounts())
+        rows = json.loads(plans.jvm.rowCounts())
         found: dict[int, list[OperatorCounts]] = {}
         for (cluster, relations), (plan, operator) in use.places.items():
             actual = rows[plan][operator]
@@ -318,8 +316,11 @@ class Adaptation:
             changed = [c for c in self.clusters if plans.orders[c.place] != c.follower.current]
             known = rehearsed if self._holds(rehearsed) else None
             for cluster in self.clusters:
-                alone = known.times_as_long if known and changed == [cluster] else None
-                cluster.follower.prepared(plans.orders[cluster.place], seconds, alone)
+                plan, alone = plans.orders[cluster.place], None
+                if known and changed == [cluster]:
+                    alone = known.times_as_long
+                    cluster.follower.counted_beside(plan, known.counted.get(cluster.place, ()))
+                cluster.follower.prepared(plan, seconds, alone)
             self._reconsider = True
         if self._wanted is not None:
             self._switch(instant)

@@ -6,10 +6,11 @@ import json
 import logging
 import math
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from adaptive import OperatorCounts
 from sparkext.errors import first_line
 from sparkext.runtime.adaptation import Adaptation
 from sparkext.runtime.background_task import BackgroundTask
@@ -88,9 +89,9 @@ class AdaptedEvaluation:
             outcome["window_ns"] += told["window_ns"]
             outcome["statistics_ns"] += told["statistics_ns"]
         started = clock.perf_counter()
-        counted = partial(self._calls.filters, outcome)
+        filters = partial(self._calls.filters, outcome)
         seconds = outcome["run_ns"] / 1e9
-        self._attempt(partial(adaptation.after, running.plans.jvm, seconds, counted), instant)
+        self._attempt(partial(adaptation.after, seconds, filters), instant)
         spent += clock.perf_counter() - started
         outcome["optimizer_ns"] = outcome["statistics_ns"] + round(spent * 1e9)
         outcome["search_ns"], self._search_ns = self._search_ns, 0
@@ -139,8 +140,11 @@ class AdaptedEvaluation:
         adaptation = self.adaptation
         with self._lock:
             running, states, usual = self._running.coming, adaptation.states, self._seconds
+        last = math.inf
+        counted: Mapping[int, Sequence[OperatorCounts]] = {}
 
         def run(tried: CompiledPlans, most: float) -> float | None:
+            nonlocal last
             clock.sleep(_PAUSE)  # who waits for the engine comes first
             with self._lock:
                 if self._idle():
@@ -150,14 +154,21 @@ class AdaptedEvaluation:
                     return None
                 if not adaptation.worth_running(tried.orders):
                     return None
-                return self._running.rehearse(tried, most)
+                took = self._running.rehearse(tried, most)
+                if tried is plans:
+                    last = took
+                return took
 
         try:
             ratio = rehearse(run, plans, running, usual, compiled=plans.use.runs > 0)
-            if ratio not in (None, math.inf) and plans.use.places is None:
-                adaptation.find_places(plans)  # here nobody waits for it
+            if ratio is not None and last < math.inf:
+                if plans.use.places is None:
+                    adaptation.find_places(plans)  # here nobody waits for it
+                with self._lock:
+                    if not self._idle() and self._running.coming is running:
+                        counted = adaptation.counted(plans)
         finally:
             with self._lock:
                 if not self._closed():
                     self._running.release(plans, running)
-        return None if ratio is None else Rehearsed(ratio, running.orders, states)
+        return None if ratio is None else Rehearsed(ratio, running.orders, states, counted)

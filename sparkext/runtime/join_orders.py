@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from adaptive import PlanNode
+from adaptive import OperatorCounts, PlanNode
 from adaptive.recent import Recent
 from sparkext.history_plot import orders_of
 from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
@@ -27,11 +27,15 @@ Orders = tuple[PlanNode, ...]
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """A run of plans takes so many times as long as one of the plans that run, in these states of the streams."""
+    """A run of plans takes so many times as long as one of the plans that run, in these states of the streams.
+
+    `counted` are the rows that the joins of each cluster, by number, had in the last of these runs, if it ended.
+    """
 
     times_as_long: float
     running: Orders
     states: tuple[int, ...]
+    counted: Mapping[int, Sequence[OperatorCounts]] = field(default_factory=dict)
 
 
 Ready = Callable[["CompiledPlans", float, "Rehearsed | None"], None]

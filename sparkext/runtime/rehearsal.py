@@ -108,8 +108,8 @@ def rehearse(
     ratios: list[float] = []
     spent, steady = 0.0, True
     for number in range(MOST_BLOCKS):
-        settled = steady and _within(ratios, STEADY)
-        if number >= BLOCKS and (spent > MOST_SECONDS or settled or _clear(ratios)):
+        agreed = steady and _within(ratios, STEADY)
+        if number >= BLOCKS and (spent > MOST_SECONDS or agreed or _clear(ratios)):
             break
         mine, others = _block(run, plans, most), _block(run, running, most)
         if mine is None or others is None:
@@ -128,7 +128,7 @@ def _clear(ratios: list[float]) -> bool:
     >>> _clear([0.5, 0.55]), _clear([0.95, 0.9]), _clear([0.5, 0.9, 0.9, 0.9]), _clear([0.9, 0.9, 0.9, 0.9])
     (True, False, False, True)
     """
-    if not ratios or not _close(min(ratios), max(ratios)):
+    if not _within(ratios, CLOSE):
         return False
     return len(ratios) >= CLOSE_BLOCKS or not _close(median(ratios), 1.0)
 

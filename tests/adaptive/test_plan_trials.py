@@ -4,7 +4,7 @@ import pytest
 
 from adaptive.measured_times import MEASURED_RUNS
 from adaptive.plan_trials import TRIAL_RUNS
-from tests.adaptive.simulated_machine import EQUAL, FIRST, Machine
+from tests.adaptive.simulated_machine import EQUAL, FIRST, Machine, Rehearsing
 from tests.adaptive.test_plan_follower import content
 
 
@@ -55,6 +55,18 @@ def test_short_evaluations_are_not_worth_a_trial():
     for _ in range(200):
         machine.evaluate(EQUAL)
     assert machine.asked == []
+
+
+@pytest.mark.parametrize("besides, pays", [(1.0, True), (100.0, False)])
+def test_a_plan_that_is_little_of_an_evaluation_is_not_worth_a_trial(besides, pays):
+    """Nor is one announced; `besides` is what else an evaluation does, over what the plan costs."""
+    machine = Rehearsing(lambda order: besides, trials=3)
+    trying = []
+    for _ in range(80):
+        machine.evaluate(EQUAL)
+        trying.append(machine.follower.trying)
+    assert bool(machine.asked) == pays
+    assert any(trying[MEASURED_RUNS:]) == pays
 
 
 @pytest.mark.parametrize("factor, pays", [(1.0, True), (1e-4, False)])

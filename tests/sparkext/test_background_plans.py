@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from adaptive import OperatorCounts, PlanNode
     from adaptive.plan_trials import PlanTrials
     from sparkext.runtime.adaptation import Adaptation
     from sparkext.runtime.join_orders import CompiledPlans, Orders
@@ -93,6 +94,40 @@ def test_where_rows_are_counted_is_known_before_rehearsed_plans_serve(
         settle(engine)
     others = [known for orders, known in rehearsed.items() if orders != before]
     assert others and all(others)
+    engine.close()
+
+
+def test_what_rehearsed_plans_count_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="beside"))
+    adaptation = query._adaptation
+    assert adaptation is not None
+    (cluster,) = adaptation.clusters
+    rehearse, learn = adaptation.orders._rehearse, cluster.follower.counted_beside
+    counted: list[tuple[int, float]] = []
+    told: list[OperatorCounts] = []
+    second = 0
+
+    def watched(plans: CompiledPlans) -> Rehearsed | None:
+        found = rehearse(plans)
+        if found is not None and found.times_as_long < math.inf:
+            rows = {c.relations: c.actual for c in found.counted.get(cluster.place, ())}
+            counted.append((second, rows[max(rows, key=len)]))
+        return found
+
+    def noted(plan: PlanNode, counts: Iterable[OperatorCounts]) -> None:
+        told.extend(counts)
+        learn(plan, counts)
+
+    adaptation.orders._rehearse = watched
+    cluster.follower.counted_beside = noted  # type: ignore[method-assign]
+    for second in range(1, 30):
+        evaluate(engine, second)
+        settle(engine)
+        assert answers(query) == expected(second), second
+    assert counted
+    assert all(rows == expected(then).total() for then, rows in counted)
+    assert {rows for _, rows in counted} <= {count.actual for count in told}
     engine.close()
 
 
