@@ -25,7 +25,8 @@ class MeasuredPlans:
 
     `costs_now` gives the plan cache under the statistics of now. Where `tries` is False, no plan is run only to see
     what it takes; where `rehearses` is True, plans are run for that beside the evaluations, never in one; where `ahead`
-    is True, somebody calls `look` between them, so that they need not look for such plans.
+    is True, somebody calls `look` between them, so that they need not look for such plans. Unless they are `alone`,
+    other plans take part of the time of an evaluation.
     """
 
     def __init__(
@@ -36,13 +37,14 @@ class MeasuredPlans:
         tries: bool,
         rehearses: bool,
         ahead: bool = False,
+        alone: bool = True,
     ) -> None:
         self._catalogue = catalogue
         self._rehearses = rehearses
         self._times = MeasuredTimes()
         self._trials: PlanTrials | None = None
         if tries:
-            self._trials = PlanTrials(costs_now, policy, self._times, rehearses, ahead)
+            self._trials = PlanTrials(costs_now, policy, self._times, rehearses, ahead, alone)
         self._settled = SettledStates(policy.measured_margin)
         self._newest = catalogue.state
         self._latest = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from adaptive.filter_observation import FilterCounts
@@ -50,3 +50,27 @@ def beside_estimates(
         if len(count.relations) > 1 or graph.filters_within(graph.mask(count.relations))
     )
     return (*known, *linked)
+
+
+def surprising(counts: Iterable[OperatorCounts], factor: float) -> list[OperatorCounts]:
+    """The counts that are further than a factor off what was expected, and off by another factor than their parts.
+
+    >>> pair, triple = frozenset({"a", "b"}), frozenset({"a", "b", "c"})
+    >>> first = OperatorCounts(pair, 100.0, 1_000.0)
+    >>> [c.actual for c in surprising([OperatorCounts(triple, 200.0, 2_100.0), first], 1.5)]
+    [1000.0]
+    >>> [c.actual for c in surprising([OperatorCounts(triple, 200.0, 200.0), first], 1.5)]
+    [1000.0, 200.0]
+    """
+    found: list[OperatorCounts] = []
+    for count in sorted(counts, key=lambda count: len(count.relations)):
+        parts = (part for part in reversed(found) if part.relations <= count.relations)
+        inherited = next((_off(part) for part in parts), 1.0)
+        off = _off(count)
+        if max(off, inherited) > factor * min(off, inherited):
+            found.append(count)
+    return found
+
+
+def _off(count: OperatorCounts) -> float:
+    return max(1.0, count.actual) / max(1.0, count.estimated)

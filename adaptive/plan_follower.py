@@ -12,7 +12,7 @@ from adaptive.expensive_calls import FilterStatistics
 from adaptive.filter_observation import FilterCounts, FilterEstimator
 from adaptive.followed_filters import FollowedFilters
 from adaptive.measured_plans import MeasuredPlans
-from adaptive.operator_feedback import beside_estimates
+from adaptive.operator_feedback import beside_estimates, surprising
 from adaptive.optimizer import OptimizedPlan
 from adaptive.placed_plan_cache import PlacedPlanCache, plan_cache
 from adaptive.placement import Placement
@@ -48,7 +48,8 @@ class PlanFollower:
     followed some of them, by name, in a graph before this one, and goes on. `rehearses` says that
     what is to be tried can be run beside the evaluations: it is asked to be prepared, also where it
     is prepared already, and `prepared` is told what it took. With `ahead`, the caller sees to it that `look`
-    is called between evaluations where this is `looking`; nothing is looked for in `observe` then.
+    is called between evaluations where this is `looking`; nothing is looked for in `observe` then. Unless it is
+    `alone`, other plans take part of the time of evaluations.
 
     Not safe for several threads at once. `clock` gives seconds.
     """
@@ -70,11 +71,14 @@ class PlanFollower:
         learned: Mapping[str, FilterEstimator] | None = None,
         rehearses: bool = False,
         ahead: bool = False,
+        alone: bool = True,
     ) -> None:
         self.adaptive = adaptive
         self.policy = SwitchPolicy() if policy is None else policy
         self.updates = 0
         """Calls of `observe` that changed something."""
+        self.news = 0
+        """Calls of `observe` that told of statistics: what was counted before one is not what is expected after it."""
         self.touched = 0
         """Entries of the plan cache touched by all updates together."""
         self.optimizer_seconds = 0.0
@@ -101,7 +105,7 @@ class PlanFollower:
         by_search = isinstance(self._cache, PlanCache) and self._cache.exact
         tries = by_search or (self._filters is not None and placement == "cost")
         self._measured = MeasuredPlans(
-            lambda: self.cache, catalogue, self.policy, tries and adaptive, rehearses, ahead
+            lambda: self.cache, catalogue, self.policy, tries and adaptive, rehearses, ahead, alone
         )
         self._choice = PlanChoice(
             first,
@@ -174,6 +178,7 @@ class PlanFollower:
         began = self._clock()
         self._choice.observed(began)
         if statistics or matches:
+            self.news += 1
             self._recognise(statistics, matches, errors)
         decision = self._decide(statistics, matches or {})
         self._decided_in = self._catalogue.state
@@ -276,7 +281,7 @@ class PlanFollower:
         self._faded = _FADED
 
     def counted_beside(self, plan: PlanNode, counts: Iterable[OperatorCounts]) -> None:
-        """Take in what the operators of a plan counted that ran beside an evaluation, over the same windows.
+        """Take in what the operators of a plan counted that ran beside evaluations, `news` being what it is now.
 
         Estimates are corrected where that is far off: the plan may seem to be the cheapest one, and never run. Nothing
         is learned from rows that an expensive filter has thinned out, as what it let through there is not known.
@@ -285,9 +290,10 @@ class PlanFollower:
         if self._filters is not None:
             counts = self._filters.before_them(plan, counts)
         if counts := tuple(counts):
-            told = self._told(counts, plan, None)
-            if any(count.error > SURPRISE for count in told):
-                self._learn(told)
+            counted = {count.relations for count in counts}
+            told = (c for c in self._told(counts, plan, None) if c.relations in counted)
+            if found := surprising(told, SURPRISE):
+                self._learn(found)
         self.optimizer_seconds += self._clock() - began
 
     @property

@@ -28,8 +28,8 @@ _HOPELESS = 2.0
 _NEAR = 1.3
 _HOPE = 0.1
 
-# What a plan is to be charged with is at most so many times what it should cost: the rest of an evaluation is something
-# else, which no other plan makes faster.
+# Where several plans make an evaluation, one is charged with at most so many times what it should cost: the rest is
+# something else, which no other plan in its place makes faster.
 _MODEL_OFF = 5.0
 
 # The cheapest plan that streams another window first may be this much dearer, as the model may be wrong: of orders that
@@ -90,7 +90,7 @@ class PlanTrials:
     window the cheapest one that streams it first, and those that differ little from the running plan (looked for
     as often as is left of `policy.trials`), are tried as well, and what takes about as long is compared again, at
     growing intervals. With `ahead`, somebody calls `look` where it is `looking`, between evaluations, and `step` does
-    not search.
+    not search. Unless the plan is `alone`, others take part of the time of an evaluation.
     """
 
     def __init__(
@@ -100,9 +100,11 @@ class PlanTrials:
         times: MeasuredTimes,
         beside: bool = False,
         ahead: bool = False,
+        alone: bool = True,
     ) -> None:
         self._beside = beside
         self._ahead = ahead
+        self._alone = alone
         self._first: Callable[[], None] | None = None
         self._costs_now = costs_now
         self._catalogue = costs_now().catalogue
@@ -127,11 +129,11 @@ class PlanTrials:
         number = self._catalogue.state
         runs = self._times.runs(plan, number)
         trials = self._states.get(number)
-        self._will_begin = trials is None and self._worthwhile(
-            plan, microseconds, None, prepare_cost
-        )
+        self._will_begin = False
         if trials is None:
-            if runs >= _SETTLED and self._worthwhile(plan, microseconds, runs, prepare_cost):
+            pays = partial(self._worthwhile, plan, microseconds, prepare_cost)
+            self._will_begin = pays(None)
+            if self._will_begin and runs >= _SETTLED and pays(runs):
                 usual = self._times.taken(plan, number) or microseconds
                 self._first = partial(self._begin, number, plan, usual, tuple(prepared.served))
                 if not self._ahead:
@@ -269,19 +271,15 @@ class PlanTrials:
         return self._states.get(self._catalogue.state)
 
     def _worthwhile(
-        self, plan: PlanNode, microseconds: float, runs: int | None, prepare_cost: float
+        self, plan: PlanNode, microseconds: float, prepare_cost: float, runs: int | None
     ) -> bool:
-        """Whether trials would pay after so many runs (None: at all), where an evaluation takes so long.
-
-        The plan may be little of it: other plans of the query may take most of the time, or calls that none of them
-        avoids.
-        """
+        """Whether trials would pay after so many runs (None: at all), where an evaluation takes so long."""
         policy = self._policy
         again = math.inf if runs is None else float(_AGAIN * runs)
         saving = _HOPE * min(policy.horizon, again)
         needed = policy.background * prepare_cost + TRIAL_RUNS * _DEARER * microseconds
-        if saving * microseconds <= needed:
-            return False  # its cost need not be known
+        if self._alone or saving * microseconds <= needed:  # its cost need not be known
+            return saving * microseconds > needed
         return saving * min(microseconds, _MODEL_OFF * self._cache.cost_of(plan)) > needed
 
     def _begin(self, number: int, plan: PlanNode, usual: float, served: Iterable[PlanNode]) -> None:

@@ -139,6 +139,11 @@ class Adaptation:
         """The state of the streams that each cluster reads."""
         return tuple(cluster.follower.state for cluster in self.clusters)
 
+    @property
+    def news(self) -> tuple[int, ...]:
+        """How often each cluster was told of statistics."""
+        return tuple(cluster.follower.news for cluster in self.clusters)
+
     def worth_running(self, orders: Orders) -> bool:
         """Whether plans of these orders may be run over what the windows held last, only to see what that takes.
 
@@ -249,13 +254,12 @@ class Adaptation:
 
     def counted(self, plans: CompiledPlans) -> dict[int, list[OperatorCounts]]:
         """The rows that plans counted in their last run, by the number of the cluster."""
-        use = plans.use
-        if use.places is None:
-            self.find_places(plans)
-            assert use.places is not None
         rows = json.loads(plans.jvm.rowCounts())
+        shape = tuple(map(len, rows))
+        if shape not in plans.use.places:
+            self.find_places(plans)
         found: dict[int, list[OperatorCounts]] = {}
-        for (cluster, relations), (plan, operator) in use.places.items():
+        for (cluster, relations), (plan, operator) in plans.use.places[shape].items():
             actual = rows[plan][operator]
             if actual >= 0:
                 counts = OperatorCounts(relations, estimated=float(actual), actual=float(actual))
@@ -267,7 +271,8 @@ class Adaptation:
 
         That may be done in any thread.
         """
-        roots = [operator_tree(plan["operators"]) for plan in json.loads(plans.jvm.operators())]
+        ran = [plan["operators"] for plan in json.loads(plans.jvm.operators())]
+        roots = [operator_tree(operators) for operators in ran]
         all_laid = lay_over([(choice.plan, choice.contents) for choice in plans.choices], roots)
         places = {}
         for cluster in self.clusters:
@@ -275,7 +280,7 @@ class Adaptation:
             for node in _counted(plans.orders[cluster.place]):
                 if (at := laid.get(node_id(node.relations))) is not None:
                     places[cluster.place, node.relations] = (at[0], at[1].place)
-        plans.use.places = places
+        plans.use.places[tuple(map(len, ran))] = places
 
     def _with(self, place: int, plan: PlanNode) -> Orders:
         orders = list(self._plans.orders if self._wanted is None else self._wanted)
@@ -316,11 +321,11 @@ class Adaptation:
             changed = [c for c in self.clusters if plans.orders[c.place] != c.follower.current]
             known = rehearsed if self._holds(rehearsed) else None
             for cluster in self.clusters:
-                plan, alone = plans.orders[cluster.place], None
-                if known and changed == [cluster]:
-                    alone = known.times_as_long
-                    cluster.follower.counted_beside(plan, known.counted.get(cluster.place, ()))
-                cluster.follower.prepared(plan, seconds, alone)
+                plan, follower = plans.orders[cluster.place], cluster.follower
+                alone = known if changed == [cluster] else None
+                follower.prepared(plan, seconds, None if alone is None else alone.times_as_long)
+                if alone is not None and alone.news == self.news:
+                    follower.counted_beside(plan, alone.counted.get(cluster.place, ()))
             self._reconsider = True
         if self._wanted is not None:
             self._switch(instant)

@@ -140,11 +140,11 @@ class AdaptedEvaluation:
         adaptation = self.adaptation
         with self._lock:
             running, states, usual = self._running.coming, adaptation.states, self._seconds
-        last = math.inf
+            last, news = math.inf, adaptation.news
         counted: Mapping[int, Sequence[OperatorCounts]] = {}
 
         def run(tried: CompiledPlans, most: float) -> float | None:
-            nonlocal last
+            nonlocal last, news
             clock.sleep(_PAUSE)  # who waits for the engine comes first
             with self._lock:
                 if self._idle():
@@ -156,13 +156,13 @@ class AdaptedEvaluation:
                     return None
                 took = self._running.rehearse(tried, most)
                 if tried is plans:
-                    last = took
+                    last, news = took, adaptation.news
                 return took
 
         try:
             ratio = rehearse(run, plans, running, usual, compiled=plans.use.runs > 0)
             if ratio is not None and last < math.inf:
-                if plans.use.places is None:
+                if not plans.use.places:
                     adaptation.find_places(plans)  # here nobody waits for it
                 with self._lock:
                     if not self._idle() and self._running.coming is running:
@@ -171,4 +171,4 @@ class AdaptedEvaluation:
             with self._lock:
                 if not self._closed():
                     self._running.release(plans, running)
-        return None if ratio is None else Rehearsed(ratio, running.orders, states, counted)
+        return None if ratio is None else Rehearsed(ratio, running.orders, states, counted, news)

@@ -70,6 +70,7 @@ def followed_clusters(
             },
             rehearses=True,
             ahead=True,
+            alone=len(choices) == 1,
         )
         clusters.append(FollowedCluster(place, follower, watch, choice.search.priced))
     return clusters

@@ -29,13 +29,15 @@ Orders = tuple[PlanNode, ...]
 class Rehearsed:
     """A run of plans takes so many times as long as one of the plans that run, in these states of the streams.
 
-    `counted` are the rows that the joins of each cluster, by number, had in the last of these runs, if it ended.
+    `counted` are the rows that the joins of each cluster, by number, had in the last of these runs, if it ended; there
+    had been so much `news` of the statistics of each.
     """
 
     times_as_long: float
     running: Orders
     states: tuple[int, ...]
     counted: Mapping[int, Sequence[OperatorCounts]] = field(default_factory=dict)
+    news: tuple[int, ...] = ()
 
 
 Ready = Callable[["CompiledPlans", float, "Rehearsed | None"], None]
@@ -60,7 +62,8 @@ class PlansInUse:
     runs: int = 0
     uncounted: int = 0
     """Runs since rows were read."""
-    places: CountedJoins | None = None
+    places: dict[tuple[int, ...], CountedJoins] = field(default_factory=dict)
+    """By the numbers of operators of each plan: as a job they may have some that they have not on the driver."""
     place: Place | None = None
     """Where they run; None before that was asked for."""
     _runs_in: Recent[tuple[int, ...], int] = field(default_factory=lambda: Recent(_STATES))

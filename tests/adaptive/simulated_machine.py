@@ -37,7 +37,7 @@ class Machine(Run):
 class Rehearsing(Machine):
     """Has plans run beside the evaluations before they serve."""
 
-    def __init__(self, factors, size=16, comparison=lambda order: 1.0, **options):
+    def __init__(self, factors, size=16, comparison=lambda order: 1.0, alone=True, **options):
         super().__init__(factors, **options)
         self.comparison = comparison
         self.follower = PlanFollower(
@@ -49,6 +49,7 @@ class Rehearsing(Machine):
             size,
             clock=lambda: self.now,
             rehearses=True,
+            alone=alone,
         )
         self.ran = []
 

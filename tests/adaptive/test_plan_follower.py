@@ -311,7 +311,8 @@ def test_nothing_is_learned_beside_from_rows_that_an_expensive_filter_has_thinne
         joins = [node for node in walk(plan) if isinstance(node, Join)]
         follower.counted_beside(plan, [OperatorCounts(j.relations, 1.0, 1e9) for j in joins])
         learned = set(follower.cache.catalogue.corrections.in_use())
-        assert learned == {j.relations for j in joins if plan is late and not j.filters}
+        assert bool(learned) == (plan is late)
+        assert learned <= {join.relations for join in joins if not join.filters}
 
 
 def test_without_adaptation_the_first_plan_stays():

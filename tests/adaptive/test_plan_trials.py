@@ -57,10 +57,12 @@ def test_short_evaluations_are_not_worth_a_trial():
     assert machine.asked == []
 
 
-@pytest.mark.parametrize("besides, pays", [(1.0, True), (100.0, False)])
-def test_a_plan_that_is_little_of_an_evaluation_is_not_worth_a_trial(besides, pays):
-    """Nor is one announced; `besides` is what else an evaluation does, over what the plan costs."""
-    machine = Rehearsing(lambda order: besides, trials=3)
+@pytest.mark.parametrize(
+    "times, alone, pays", [(1.0, False, True), (100.0, False, False), (100.0, True, True)]
+)
+def test_a_plan_that_is_little_of_an_evaluation_is_not_worth_a_trial(times, alone, pays):
+    """Nor is one announced; an evaluation takes so many times what the plan should cost, as others do the rest."""
+    machine = Rehearsing(lambda order: times, alone=alone, trials=3)
     trying = []
     for _ in range(80):
         machine.evaluate(EQUAL)
