@@ -86,6 +86,13 @@ class Settings:
         " are joined in the order in which the query writes them, static parts pre-joined as far as"
         " `prejoin.*` allows.",
     )
+    cluster_join_enabled: bool = _key(
+        "clusterJoin.enabled",
+        BOOLEAN,
+        False,
+        "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
+        " false, they are joined by a chain of Spark's joins for each order.",
+    )
     calibration_enabled: bool = _key(
         "calibration.enabled",
         BOOLEAN,

@@ -124,8 +124,8 @@ def pyspark_version(folder: Path) -> str:
 
 
 def scala_sources(folder: Path) -> list[Path]:
-    """The Scala files in `folder`, by name; raises ToolchainError when there are none."""
-    sources = sorted(folder.glob("*.scala"), key=lambda path: path.name)
+    """The Scala files below `folder`, by path; raises ToolchainError when there are none."""
+    sources = sorted(folder.rglob("*.scala"), key=lambda path: path.relative_to(folder).as_posix())
     if not sources:
         raise ToolchainError(f"There are no Scala sources in {folder}: the installation is damaged")
     return sources

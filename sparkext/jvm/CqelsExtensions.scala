@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.cqels.join.ClusterJoinStrategy
 
 /** What a session gets from us; with nothing registered, every plan and answer is Spark's own.
  *
@@ -12,6 +13,8 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     // A strategy, since only our own leaf needs planning: Spark's strategies never see anything else of ours.
     extensions.injectPlannerStrategy(_ => IdRelationStrategy)
     extensions.injectPlannerStrategy(_ => RowRelationStrategy)
+    // Join clusters, whose order is data.
+    extensions.injectPlannerStrategy(_ => ClusterJoinStrategy)
     // Searches along property paths and slices of sub-selects, which Spark has no operators for.
     extensions.injectPlannerStrategy(_ => PatternOperatorStrategy)
     // After Spark has pushed down filters and projections, and once: the rule asks Python.

@@ -11,6 +11,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.cqels.join.ClusterBuilder
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
@@ -149,6 +150,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   /** The relation as a DataFrame with these column names. */
   def frame(content: RelationContent, columns: JList[String], estimatedRows: Long): Dataset[Row] =
     Dataset.ofRows(session, IdRelationLeaf.named(content, columns.asScala.toSeq, estimatedRows))
+
+  /** A join cluster over variables, to be put together; see [[ClusterBuilder]]. */
+  def cluster(variables: JList[String]): ClusterBuilder = new ClusterBuilder(session, variables.asScala.toSeq)
 
   /** A relation that joins build, whatever index of it there is; what is computed stays as it is. */
   def built(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {

@@ -5,6 +5,7 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.cqels.join.KeyedRows
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, WindowIndex}
 
 /** A window's pattern whose scans give rows with equal values in some columns one after the other, as `groupBy` says.
@@ -37,6 +38,7 @@ final class GroupedScan(base: WindowContent) extends RelationContent(base.name, 
   override def rowCount: Long = base.rowCount
   override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = base.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = base.indexType(columns, keys)
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = base.keyed(keys)
   override def snapshot(): StaticContent = base.snapshot()
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] =

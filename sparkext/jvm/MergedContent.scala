@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.cqels.join.KeyedRows
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, MergedIndex, StaticIndex}
 
 /** The rows of one pattern in a graph that merges static data with windows: what RSP-QL's default graph holds where some
@@ -35,6 +36,8 @@ final class MergedContent(name: String, static: StaticContent, bag: Boolean) ext
 
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new MergedIndex(static.index(columns, keys), new WindowTable(arity).index(columns, keys))
+
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = static.keyed(keys) ++ windows.keyed(keys)
 
   override def snapshot(): StaticContent = {
     val now = windows.snapshot()

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.cqels.join.ClusterJoinExec
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
@@ -78,7 +79,10 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   require(logical.output.forall(_.dataType == LongType), s"$label must give id columns only: ${logical.schema.simpleString}")
 
   private lazy val driverPlan: SparkPlan = active {
-    val here = plan().transformUp { case s: RelationScanExec => s.copy(forTasks = false) }
+    val here = plan().transformUp {
+      case s: RelationScanExec => s.copy(forTasks = false)
+      case c: ClusterJoinExec => c.copy(forTasks = false, threads = threads, leastNanos = sliceNanos)
+    }
     val sliced = SlicedExecution(IndexedBuildSides(here, forTasks = false), threads, sliceNanos)
     DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, LoopBodies(sliced)))
   }
@@ -112,7 +116,10 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   }
 
   def warm(): Unit = active {
-    if (driverRefusal == null) Preparing(keep())
+    if (driverRefusal == null) {
+      Preparing(keep())
+      driverPlan.foreach { case c: ClusterJoinExec => c.warm(); case _ => }
+    }
   }
 
   private def keep(): RDD[InternalRow] = synchronized { // made ready by one thread, executed by another
@@ -129,6 +136,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
       stages.foreach(_.rebuild())
       driverPlan match {
         case sliced: SlicedExec => ended(sliced.runIds(append))
+        case PreparedPlan.ClusterAlone(cluster, select) => ended(cluster.runIds(select))
         case _ =>
           val out = new LongTable(width, 64)
           DriverExecution.foreachRow(rdd)(append(out, _))
@@ -186,7 +194,10 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   private def bind(slices: Int): SparkPlan = {
     if (jobTemplate == null || jobSlices != slices || hasSubqueries(jobTemplate)) {
       // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
-      val sliced = plan().transformUp { case s: RelationScanExec => s.copy(slices = slices) }
+      val sliced = plan().transformUp {
+        case s: RelationScanExec => s.copy(slices = slices)
+        case c: ClusterJoinExec => c.copy(slices = slices)
+      }
       jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedBuildSides(sliced, forTasks = true)))
       jobSlices = slices
     }
@@ -195,6 +206,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
     jobTemplate.transformUp {
       case s: RelationScanExec if s.content.live => s.copy(version = binds)
       case i: IndexedRelationExec if i.content.live => i.copy(version = binds)
+      case c: ClusterJoinExec => c.copy(version = binds) // its order may have changed, too
     }
   }
 
@@ -216,6 +228,20 @@ object PreparedPlan {
   /** `threads` of the driver may work on one evaluation, each on `sliceNanos` of work at least. */
   def apply(data: Dataset[_], label: String, threads: Int, sliceNanos: Long, interpreted: Boolean = false): PreparedPlan =
     new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label, threads, sliceNanos, interpreted)
+
+  /** A plan that is one join cluster, and which of its columns are shown. */
+  private object ClusterAlone {
+    def unapply(plan: SparkPlan): Option[(ClusterJoinExec, Array[Int])] = plan match {
+      case w: WholeStageCodegenExec => unapply(w.child)
+      case i: InputAdapter => unapply(i.child)
+      case c: ClusterJoinExec => Some((c, c.output.indices.toArray))
+      case ProjectExec(list, child) =>
+        val read = list.map { case a: Attribute => a; case Alias(a: Attribute, _) => a; case _ => null }
+        if (read.contains(null)) None
+        else unapply(child).map { case (c, below) => (c, read.map(a => below(child.output.indexWhere(_.exprId == a.exprId))).toArray) }
+      case _ => None
+    }
+  }
 
   private[cqels] def append(out: LongTable, columns: Int, row: InternalRow): Unit = {
     val at = out.appendRow()

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.cqels.join.KeyedRows
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticIndex, WindowIndex}
 import org.apache.spark.unsafe.Platform
 
@@ -22,6 +23,8 @@ abstract class RelationContent(val name: String, val arity: Int) extends Seriali
   def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
   /** Something of the class that `index` gives, for compiling against it; live content is not touched. */
   def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = index(columns, keys)
+  /** What a join cluster reads: the rows by the columns `keys`, ascending; several parts are read one after the other. */
+  def keyed(keys: Array[Int]): Array[KeyedRows]
   /** The content as it is now, immutable, to be sent elsewhere. */
   def snapshot(): StaticContent
 
@@ -38,6 +41,7 @@ private final class DetachedContent(name: String, arity: Int) extends Serializab
     override def rowCount: Long = absent
     override def scan(slice: Int, slices: Int): Iterator[InternalRow] = absent
     override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = absent
+    override def keyed(keys: Array[Int]): Array[KeyedRows] = absent
     override def snapshot(): StaticContent = absent
   }
 }
@@ -50,6 +54,7 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
     extends RelationContent(name, table.arity) {
   require(counts == null || counts.forall(_ > 0), s"$name has a row with a multiplicity below 1")
   private val indexes = new ConcurrentHashMap[(Seq[Int], Seq[Int]), StaticIndex]()
+  private val keyedRows = new ConcurrentHashMap[Seq[Int], Array[KeyedRows]]()
   private lazy val rows: Long = if (counts == null) table.rowCount.toLong else counts.foldLeft(0L)(_ + _)
 
   override def live: Boolean = false
@@ -62,6 +67,29 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
   override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
     indexes.computeIfAbsent((columns.toSeq, keys.toSeq), _ =>
       if (lasting) StaticIndex.build(table, counts, columns, keys) else StaticIndex.grouped(table, counts, columns, keys))
+
+  override def keyed(keys: Array[Int]): Array[KeyedRows] =
+    keyedRows.computeIfAbsent(keys.toSeq, _ => Array(
+      if (lasting) KeyedRows.build(table.data, table.rowCount, arity, keys, counts)
+      else distinctRows match { case (rows, times) => KeyedRows.build(rows.data, rows.rowCount, arity, keys, times) }))
+
+  /** Whether rows are kept by these columns already. */
+  def isKeyed(keys: Array[Int]): Boolean = keyedRows.containsKey(keys.toSeq)
+
+  /** Each row of a moment once, and how often it counts: whoever asks whether there is a row is told that. */
+  private lazy val distinctRows: (LongTable, Array[Int]) =
+    if (arity == 0) (table, counts)
+    else {
+      val rows = new WindowTable(arity, bag = true)
+      val row = new Array[Long](arity)
+      var r = 0
+      while (r < table.rowCount) {
+        System.arraycopy(table.data, r * arity, row, 0, arity)
+        rows.insertTimes(row, if (counts == null) 1 else counts(r))
+        r += 1
+      }
+      if (rows.rowCount == rows.sightingCount) (table, null) else (rows.snapshot(), rows.snapshotTimes())
+    }
 
   /** An index by exactly these columns, in this order, whatever else it shows; null when none has been made. */
   def indexOn(cells: Array[Int]): StaticIndex = {
@@ -114,10 +142,13 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
     new StaticContent(name, result, null, lasting)
   }
 
-  def indexCount: Int = indexes.size
+  /** Whether the rows stay as they are: plans and executors keep what is made of them. */
+  def isLasting: Boolean = lasting
+  def indexCount: Int = indexes.size + keyedRows.size
   def memoryBytes: Long = {
     var sum = 8L * table.data.length + (if (counts == null) 0L else 4L * counts.length)
     indexes.values.forEach(i => sum += i.estimatedSize)
+    keyedRows.values.forEach(parts => sum += parts.map(_.memoryBytes).sum)
     sum
   }
 }
@@ -129,6 +160,7 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
   override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new WindowTable(arity).index(columns, keys)
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys))
   override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), table.snapshotTimes(), lasting = false)
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
@@ -164,6 +196,7 @@ final class StageContent(name: String, arity: Int) extends RelationContent(name,
   override def rowCount: Long = current.rowCount
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = current.scan(slice, slices)
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = current.index(columns, keys)
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = current.keyed(keys)
   override def snapshot(): StaticContent = current
 }
 

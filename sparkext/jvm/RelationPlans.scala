@@ -66,15 +66,15 @@ case class RelationScanExec(
 
 /** A leaf that may send content to executors, which is worth nothing after the run it was bound for. */
 private[cqels] trait ShippedAtBind {
-  @transient private var sent: Broadcast[_] = _
+  @transient private var sent: List[Broadcast[_]] = Nil
 
   /** Notes what was sent of live content; what was sent of static content serves later binds too. */
   protected def shipped[T](live: Boolean, broadcast: Broadcast[T]): Broadcast[T] = {
-    if (live) sent = broadcast
+    if (live) sent = broadcast :: (if (sent == null) Nil else sent)
     broadcast
   }
 
-  def release(): Unit = if (sent != null) { sent.destroy(); sent = null }
+  def release(): Unit = if (sent != null) { sent.foreach(_.destroy()); sent = Nil }
 }
 
 /** Where a scan's partitions find their rows. */

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.cqels.join.KeyedRows
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, WindowIndex}
 
 /** The rows of one pattern in one window, each with one more column: the time at which it was sighted last. */
@@ -12,6 +13,8 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
   // The table knows of the column behind its own.
   override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = new WindowTable(content.arity).index(columns, keys)
+
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = throw new UnsupportedOperationException(s"$name is read with times")
 
   override def snapshot(): StaticContent = {
     val copy = new LongTable(arity, math.max(1, table.rowCount))

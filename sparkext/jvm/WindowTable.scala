@@ -1,5 +1,6 @@
 package org.apache.spark.sql.cqels
 
+import org.apache.spark.sql.cqels.join.{KeyedRows, WindowLists}
 import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
 
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
@@ -19,6 +20,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   private var free = -1 // free rows are chained through hashNext
   private var present = 0
   private var indexes: List[WindowChains] = Nil
+  private var lists: List[WindowLists] = Nil
   private var counted = Array.empty[ColumnCounts]
   private var asked = 0L
   private var onTrial = false
@@ -65,9 +67,15 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def changes: Long = changed
 
   def memoryBytes: Long =
-    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
+    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
 
   def insert(values: Array[Long]): Unit = insert(values, Long.MinValue)
+
+  /** Takes in so many sightings of a row. */
+  private[cqels] def insertTimes(values: Array[Long], times: Int): Unit = {
+    var n = 0
+    while (n < times) { insert(values, Long.MinValue); n += 1 }
+  }
 
   /** Takes in a sighting of a row at a time. */
   def insert(values: Array[Long], time: Long): Unit = {
@@ -78,6 +86,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     while (row >= 0 && !same(row, values)) row = hashNext(row)
     if (row >= 0) {
       sightings(row) += 1
+      if (bag) lists.foreach(_.recount(row))
       if (lastSeen != null && time > lastSeen(row)) lastSeen(row) = time
     } else {
       if (present >= heads.length) rehash(heads.length * 2)
@@ -91,6 +100,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
       present += 1
       arrived += 1
       indexes.foreach(_.link(at))
+      lists.foreach(_.link(at))
       var i = 0
       while (i < counted.length) { counted(i).add(this, at); i += 1 }
     }
@@ -109,8 +119,10 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     total -= 1
     changed += 1
     sightings(row) -= 1
-    if (sightings(row) == 0) {
+    if (sightings(row) > 0) { if (bag) lists.foreach(_.recount(row)) }
+    else {
       indexes.foreach(_.unlink(row))
+      lists.foreach(_.unlink(row))
       var i = 0
       while (i < counted.length) { counted(i).remove(this, row); i += 1 }
       if (before >= 0) hashNext(before) = hashNext(row) else heads(s) = hashNext(row)
@@ -130,6 +142,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     expired += present
     present = 0
     indexes.foreach(_.clear())
+    lists.foreach(_.clear())
     counted.foreach(_.clear())
     java.util.Arrays.fill(sightings, 0, used, 0)
     if (sightings.length > LeastCapacity && used < sightings.length / 4) compact() // after a peak
@@ -159,15 +172,28 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     new WindowIndex(chains)
   }
 
+  /** The rows by the columns `keys`, ascending, for the join; kept up as long as they are asked for. */
+  def keyed(keys: Array[Int]): KeyedRows = synchronized {
+    asked += 1
+    if (lists.exists(asked - _.lastAsked > WindowTable.UnaskedFor)) lists = lists.filter(asked - _.lastAsked <= WindowTable.UnaskedFor)
+    val known = lists.find(l => java.util.Arrays.equals(l.keys, keys)).getOrElse {
+      val made = new WindowLists(this, keys)
+      lists = made :: lists
+      made
+    }
+    known.lastAsked = asked
+    known.ask()
+  }
+
   /** Says that plans which may never serve begin to be run, or have been: indexes that they alone ask for rest sooner. */
   def trial(begins: Boolean): Unit = synchronized {
     if (begins != onTrial) indexes.foreach(index => if (begins) index.trialBegins() else index.trialEnds())
     onTrial = begins
   }
 
-  def indexCount: Int = indexes.size
+  def indexCount: Int = indexes.size + lists.size
   /** Of these, the ones that follow the rows; the others have not been asked for while most rows changed. */
-  def keptUpCount: Int = indexes.count(_.keptUp)
+  def keptUpCount: Int = indexes.count(_.keptUp) + lists.count(_.keptUp)
   /** Rows that indexes have copied of the content of now, as they are looked up again and again. */
   def copiedRows: Long = indexes.map(_.copiedRows).sum
 
@@ -214,6 +240,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     }
     rehash(capacity)
     indexes.foreach(_.relink(used))
+    lists.foreach(_.relink())
   }
 
   private def takeRow(): Int =

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from adaptive import (
     Catalogue,
@@ -25,6 +25,7 @@ from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Expression
 from sparkext.r2r.cluster_binds import bind, read_variables
 from sparkext.r2r.cluster_graph import ClusterGraph
+from sparkext.r2r.cluster_join import OperatorBuilder, OrderRules, fits
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, MergedLeaf, WindowLeaf
@@ -67,6 +68,8 @@ class ClusterChoice:
     search: ClusterSearch | None = None
     contents: Mapping[frozenset[str], str] = field(default_factory=dict, compare=False)
     row_orders: RowOrders = field(default_factory=RowOrders, compare=False)
+    order: Any = field(default=None, compare=False)
+    """The order of the operator that joins it; None where it is a chain of Spark's joins."""
 
 
 def largest_step(plan: PlanNode, rows: Mapping[frozenset[str], float] | None = None) -> float:
@@ -167,9 +170,12 @@ class ClusterPlanner:
             for name in derived:
                 self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
             plan = self._choose()
-            self._leading = leading_scans(plan) if self._compiler.groups_scans else set()
-            result = self._build(plan)
-            self._row_orders.follow(plan)
+            if self._is_operator(plan):
+                result = self._operator(plan)
+            else:
+                self._leading = leading_scans(plan) if self._compiler.groups_scans else set()
+                result = self._build(plan)
+                self._row_orders.follow(plan)
         for late in self._late.values():
             assert result is not None and isinstance(late.node, Path)
             searches = PathSearches(self._compiler)
@@ -250,6 +256,51 @@ class ClusterPlanner:
         return self._compiler.estimates.statistics(leaf, self._cluster.leaves, rows)
 
     # -- building -----------------------------------------------------------------------------------
+
+    def _is_operator(self, plan: PlanNode) -> bool:
+        compiler = self._compiler
+        return (
+            compiler.cluster_join
+            and compiler.frames.prepared
+            and isinstance(plan, Join)
+            and fits(
+                (*self._cluster.variables, *(b.variable for b in self._binds.values())),
+                len(self._leaves),
+                len(self._conditions) + len(self._binds),
+            )
+            and not any(
+                isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern)
+                for leaf in self._leaves.values()
+            )
+        )
+
+    def _operator(self, plan: PlanNode) -> Solutions:
+        """The solutions of a plan's relations, joined by one operator."""
+        compiler = self._compiler
+        choice = compiler.choices[-1]
+        assert choice.search is not None
+        priced = self._placed.priced
+        rules = OrderRules(
+            compiler.pins_orders,
+            "early" if compiler.early_filters else "late",
+            compiler.uncertain.filters if compiler.early_filters else "late",
+        )
+        builder = OperatorBuilder(
+            compiler.room, rules, self._read, self._apply, self._apply, self._binds, priced
+        )
+        made = builder.build(plan, choice.search.graph.output)
+        compiler.choices[-1] = replace(choice, order=made.order)
+        return made.solutions
+
+    def _read(self, node: PlanNode) -> Solutions:
+        if isinstance(node, Prejoined):
+            self._applied.update(node.filters)
+            return self._prejoined(node)
+        assert isinstance(node, Scan)
+        return self._leaf(node.relation, node.estimated_rows)
+
+    def _apply(self, shape: Solutions, name: str) -> Solutions:
+        return self._filter(shape, (name,))
 
     def _build(self, plan: PlanNode, hashed: bool = False) -> Solutions:
         """A plan's solutions; `hashed` says that they are built for a hash join."""

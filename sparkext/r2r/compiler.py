@@ -80,7 +80,8 @@ class PatternCompiler:
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
     that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
     `early_filters` is heuristic H3, `groups_scans` whether a window's rows with equal keys are read one after
-    the other, `uncertain` where calls of uncertainty functions go, `learned` what is known of a condition in the
+    the other, `cluster_join` whether one operator joins a cluster, in the order of its plan if it `pins_orders`,
+    `uncertain` where calls of uncertainty functions go, `learned` what is known of a condition in the
     cluster of a number from before the query was compiled anew.
     """
 
@@ -95,6 +96,8 @@ class PatternCompiler:
     orders: Sequence[PlanNode] = ()
     early_filters: bool = True
     groups_scans: bool = True
+    cluster_join: bool = False
+    pins_orders: bool = False
     uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)
     learned: Callable[[int, Expression], FilterStatistics | None] = lambda _, __: None
     choices: list[ClusterChoice] = field(default_factory=list)

@@ -143,7 +143,7 @@ class PreparedQuery:
         engine = self._engine
         settings = engine.settings
         wanted = settings.enabled and settings.adaptive_enabled and settings.statistics_enabled
-        if not (wanted and self.windows) or self.delta is not None:
+        if settings.cluster_join_enabled or not (wanted and self.windows) or self.delta is not None:
             return None
         contents = WatchedContents(
             self._patterns.content, lambda leaf: engine.relations.table(self._dataset, leaf)

@@ -159,6 +159,9 @@ class QueryCompiler:
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
             groups_scans=settings.scan_grouping_enabled,
+            cluster_join=settings.cluster_join_enabled,
+            pins_orders=bool(orders)
+            or not (settings.adaptive_enabled and settings.statistics_enabled),
             uncertain=engine.uncertain,
             learned=self._learned_of,
         )

@@ -1,0 +1,491 @@
+package org.apache.spark.sql.cqels
+package join
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Predicate, UnsafeProjection}
+
+/** One thread's way through a join, on vectors of rows.
+ *
+ *  The rows of the driving relation are put where it begins; a vector of rows takes one step after the other. What only
+ *  drops rows, or adds one value to each, works on the vector as it is; what gives a row several others writes these where
+ *  they have to go on, and they wait there until they are a vector again. Nothing is allocated while rows flow, and nothing is
+ *  compiled for an order.
+ */
+private[join] final class JoinRun(val spec: JoinSpec) {
+  import JoinNodes.{FirstVector, Vector}
+
+  val nodes = new JoinNodes(spec)
+  val probe = new JoinProbe(this)
+  private val row = new VectorRow(spec.variables)
+  private lazy val predicates: Array[BasePredicate] = spec.items.map(i => if (i.binds >= 0) null else {
+    val made = Predicate.create(i.expression, spec.shape.toSeq)
+    made.initialize(0)
+    made
+  })
+  private lazy val projections: Array[UnsafeProjection] = spec.items.map(i => if (i.binds < 0) null else {
+    val made = UnsafeProjection.create(Seq(i.expression), spec.shape.toSeq)
+    made.initialize(0)
+    made
+  })
+  private var out: LongTable = _
+  private var shown: Array[Int] = spec.output // variables, in the order in which they are told
+  private var limit: RunLimit = _
+  private val origins = new Array[Int](Vector)
+  private var waiting = mutable.ArrayBuffer[JoinNode]() // nodes with buffers, those with most left to do first
+  private var vectors = 0 // since this evaluation began
+  private var revalued = 0
+  private var inner = 0L // nanoseconds of vectors that others began, within the step of now
+
+  /** Makes code ready for the expressions. */
+  def warm(): Unit = { predicates; projections }
+
+  def begin(contents: Array[RelationContent], order: JoinOrderData, out: LongTable, limit: RunLimit): Unit = {
+    nodes.begin(contents, order)
+    this.out = out
+    this.limit = limit
+    vectors = 0
+    revalued = 0
+    waiting.foreach(_.buffer.rows = 0) // what a run that failed has left
+  }
+
+  /** Has of each answer only these cells of the output be told. */
+  def output(select: Array[Int]): Unit = shown = select.map(spec.output(_))
+  def table: LongTable = out
+
+  private def bufferOf(node: JoinNode): JoinBuffer = {
+    if (node.buffer == null) {
+      node.buffer = new JoinBuffer(spec.variables)
+      waiting += node
+      waiting = waiting.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)))
+    }
+    node.buffer
+  }
+
+  /** Takes in rows `from` until `until` of the driving relation, `data` holding its cells side by side. */
+  def drive(relation: Int, data: Array[Long], from: Int, until: Int): Unit = {
+    val node = nodes.start(relation)
+    val columns = spec.relations(relation).variables
+    val buffer = bufferOf(node)
+    var at = from
+    while (at < until) {
+      val n = math.min(until - at, node.limit - buffer.rows)
+      var c = 0
+      while (c < columns.length) {
+        if ((node.live & 1L << columns(c)) != 0) {
+          val column = buffer.column(columns(c))
+          var i = 0
+          while (i < n) { column(buffer.rows + i) = data((at + i) * columns.length + c); i += 1 }
+        }
+        c += 1
+      }
+      buffer.rows += n
+      at += n
+      if (buffer.rows >= node.limit) process(node)
+    }
+  }
+
+  /** Has all rows that wait go their way. */
+  def drain(): Unit = {
+    var i = 0
+    while (i < waiting.length) {
+      val before = waiting.length
+      if (waiting(i).buffer.rows > 0) process(waiting(i))
+      if (waiting.length != before) i = 0 // new ones have come among those before
+      else i += 1
+    }
+  }
+
+  private def process(node: JoinNode): Unit = {
+    val began = System.nanoTime()
+    val innerBefore = inner
+    inner = 0
+    val buffer = node.buffer
+    var n = buffer.rows
+    val selected = buffer.selected
+    var i = 0
+    while (i < n) { selected(i) = i; i += 1 }
+    if (node.limit < Vector) node.limit *= 4
+    vectors += 1
+    if (vectors >= 2 * revalued) { revalued = vectors; nodes.knowledge += 1 }
+    if (limit != null) limit.check(1)
+    var at = node
+    while (n > 0 && !at.isEnd) {
+      val step = nodes.choose(at)
+      val came = n
+      val started = System.nanoTime()
+      val spent = inner
+      n = step match {
+        case extend: Extend => extendBy(extend, buffer, selected, n)
+        case check: Check => checkBy(check, buffer, selected, n)
+        case apply: Apply => applyBy(apply, buffer, selected, n)
+      }
+      val took = System.nanoTime() - started - (inner - spent)
+      step.nanos += took
+      step match { case a: Apply => a.took(took, came); case _ => }
+      at = step.next
+    }
+    if (n > 0) emit(buffer, selected, n)
+    buffer.rows = 0
+    buffer.weighted = false
+    inner = innerBefore + System.nanoTime() - began
+  }
+
+  private def emit(buffer: JoinBuffer, selected: Array[Int], n: Int): Unit = {
+    val output = shown
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      var times = if (buffer.weighted) buffer.weights(i) else 1L
+      while (times > 0) {
+        val at = out.appendRow()
+        val cells = out.data
+        var c = 0
+        while (c < output.length) { cells(at + c) = buffer.columns(output(c))(i); c += 1 }
+        if (output.length == 0) cells(at) = 1L
+        times -= 1
+        if (limit != null && times > 0) limit.check(RunLimit.RowsOut)
+      }
+      j += 1
+    }
+  }
+
+  // -- filters and BINDs ---------------------------------------------------------------------------
+
+  private def applyBy(step: Apply, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    row.columns = buffer.columns
+    val binds = step.what.binds
+    var kept = 0
+    var j = 0
+    if (binds >= 0) {
+      val column = buffer.column(binds)
+      val projection = projections(step.item)
+      while (j < n) {
+        row.at = selected(j)
+        val made = projection(row)
+        column(row.at) = if (made.isNullAt(0)) 0L else made.getLong(0)
+        j += 1
+      }
+      kept = n
+    } else {
+      val predicate = predicates(step.item)
+      while (j < n) {
+        row.at = selected(j)
+        if (predicate.eval(row)) { selected(kept) = row.at; kept += 1 }
+        j += 1
+      }
+    }
+    step.note(n, kept, 0, 0)
+    kept
+  }
+
+  /** Whether a row of a sample passes a filter. */
+  def passes(item: Int, columns: Array[Array[Long]], at: Int): Boolean = {
+    row.columns = columns
+    row.at = at
+    predicates(item).eval(row)
+  }
+
+  // -- relations of which all is bound -----------------------------------------------------------
+
+  private var keyColumns = new Array[Array[Long]](0)
+
+  private def keysOf(variables: Array[Int], buffer: JoinBuffer): Array[Array[Long]] = {
+    if (keyColumns.length < variables.length) keyColumns = new Array[Array[Long]](variables.length)
+    var k = 0
+    while (k < variables.length) { keyColumns(k) = buffer.columns(variables(k)); k += 1 }
+    keyColumns
+  }
+
+  private def checkBy(step: Check, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    val parts = step.rows
+    val keys = keysOf(step.keyVariables, buffer)
+    val values = if (step.last >= 0) buffer.columns(step.last) else null
+    var kept = 0
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      var times = 0L
+      var p = 0
+      while (p < parts.length) {
+        val rows = parts(p)
+        val at = rows.find(keys, i)
+        if (at >= 0) times += (if (values == null) rows.total(at) else timesAt(rows, at, values(i), 1))
+        p += 1
+      }
+      if (times > 0) {
+        if (times != 1 || buffer.weighted) buffer.weightsOf(buffer.rows)(i) *= times
+        selected(kept) = i
+        kept += 1
+      }
+      j += 1
+    }
+    step.note(n, kept, 0, n)
+    kept
+  }
+
+  @inline private def timesAt(rows: KeyedRows, at: Int, value: Long, asks: Int): Int =
+    if (at < 0) 0
+    else {
+      val set = rows.set(at, asks)
+      if (set != null) set.times(value) else rows.search(at, value)
+    }
+
+  // -- relations that bind variables -------------------------------------------------------------
+
+  /** Finds the lists of each row in one relation; the longest one. */
+  private def look(step: Extend, number: Int, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    val part = step.parts(number)
+    val parts = part.rows
+    val keys = keysOf(part.keyVariables, buffer)
+    val length = step.lengths(number)
+    var longest = 0
+    var p = 0
+    while (p < parts.length) {
+      val rows = parts(p)
+      val place = step.places(2 * number + p)
+      val single = if (rows.keyWidth == 1) keys(0) else null
+      var j = 0
+      while (j < n) {
+        val i = selected(j)
+        val at = if (single != null) rows.find(single(i)) else rows.find(keys, i)
+        place(j) = at
+        val here = rows.length(at) + (if (p == 0) 0 else length(j))
+        length(j) = here
+        if (here > longest) longest = here
+        j += 1
+      }
+      p += 1
+    }
+    longest
+  }
+
+  private def extendBy(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    var longest = Int.MaxValue
+    var k = 0
+    while (k < step.parts.length) {
+      val here = look(step, k, buffer, selected, n)
+      if (here < longest) longest = here
+      k += 1
+    }
+    if (longest == 0) { step.note(n, 0, 0, 0); 0 }
+    else if (step.parts.length > 1) { intersect(step, buffer, selected, n); 0 }
+    else if (step.dead) count(step, buffer, selected, n)
+    else if (longest == 1) add(step, buffer, selected, n)
+    else { expand(step, buffer, selected, n); 0 }
+  }
+
+  /** One row for each at most: its values are put beside it. */
+  private def add(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    val (places, lengths) = (step.places, step.lengths)
+    val part = step.parts(0)
+    val parts = part.rows
+    val live = step.next.live
+    var kept = 0
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      if (lengths(0)(j) > 0) {
+        val p = if (parts.length > 1 && parts(0).length(places(0)(j)) == 0) 1 else 0
+        val rows = parts(p)
+        val at = places(p)(j)
+        val cell = rows.first(at)
+        val cells = rows.cells
+        var c = 0
+        while (c < part.others.length) {
+          if ((live & 1L << part.others(c)) != 0) buffer.column(part.others(c))(i) = cells(cell + c)
+          c += 1
+        }
+        if (rows.counted) {
+          val times = rows.times(at, 0)
+          if (times != 1 || buffer.weighted) buffer.weightsOf(buffer.rows)(i) *= times
+        }
+        selected(kept) = i
+        kept += 1
+      }
+      j += 1
+    }
+    step.note(n, kept, kept, 0)
+    kept
+  }
+
+  /** Nobody reads what is bound: a row counts as often as there are others for it. */
+  private def count(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Int = {
+    val places = step.places
+    val parts = step.parts(0).rows
+    var kept = 0
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      var times = 0L
+      var p = 0
+      while (p < parts.length) { times += parts(p).total(places(p)(j)); p += 1 }
+      if (times > 0) {
+        if (times != 1 || buffer.weighted) buffer.weightsOf(buffer.rows)(i) *= times
+        selected(kept) = i
+        kept += 1
+      }
+      j += 1
+    }
+    step.note(n, kept, 0, 0)
+    kept
+  }
+
+  /** Each row with each that one relation has for it. */
+  private def expand(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Unit = {
+    val places = step.places
+    val part = step.parts(0)
+    val parts = part.rows
+    val target = step.next
+    val to = bufferOf(target)
+    val others = part.others
+    val single = others.length == 1
+    val first = if ((target.live & 1L << others(0)) != 0) to.column(others(0)) else null
+    var base = to.rows
+    var m = base
+    var read = 0L
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      var p = 0
+      while (p < parts.length) {
+        val rows = parts(p)
+        val at = places(p)(j)
+        val length = rows.length(at)
+        if (length > 0) {
+          read += length
+          val cells = rows.cells
+          val start = rows.first(at)
+          var r = 0
+          while (r < length) {
+            if (single) first(m) = cells(start + r)
+            else {
+              val cell = start + r * others.length
+              var c = 0
+              while (c < others.length) {
+                if ((target.live & 1L << others(c)) != 0) to.column(others(c))(m) = cells(cell + c)
+                c += 1
+              }
+            }
+            origins(m) = i
+            if (rows.counted && (rows.times(at, r) != 1 || to.weighted)) to.weightsOf(m)(m) = rows.times(at, r)
+            else if (to.weighted) to.weights(m) = 1L
+            m += 1
+            if (m >= target.limit) { gather(step, buffer, to, base, m); process(target); base = 0; m = 0 }
+            r += 1
+          }
+        }
+        p += 1
+      }
+      j += 1
+    }
+    step.note(n, read, read, 0)
+    if (m > base) gather(step, buffer, to, base, m)
+  }
+
+  /** Each row with each value that all relations have for it: the shortest list is read, the others are asked. */
+  private def intersect(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Unit = {
+    val (places, lengths, sets) = (step.places, step.lengths, step.sets)
+    val count = step.parts.length
+    val variable = step.binds(0)
+    val target = step.next
+    val to = bufferOf(target)
+    val values = if ((target.live & 1L << variable) != 0) to.column(variable) else null
+    var base = to.rows
+    var m = base
+    var read = 0L
+    var asked = 0L
+    var found = 0L
+    var j = 0
+    while (j < n) {
+      val i = selected(j)
+      var shortest = 0
+      var least = lengths(0)(j)
+      var k = 1
+      while (k < count) { if (lengths(k)(j) < least) { least = lengths(k)(j); shortest = k }; k += 1 }
+      if (least > 0) {
+        read += least
+        k = 0
+        while (k < count) {
+          if (k != shortest) {
+            val parts = step.parts(k).rows
+            var p = 0
+            while (p < parts.length) {
+              val at = places(2 * k + p)(j)
+              sets(2 * k + p) = if (at < 0) null else parts(p).set(at, least)
+              p += 1
+            }
+          }
+          k += 1
+        }
+        val parts = step.parts(shortest).rows
+        var p = 0
+        while (p < parts.length) {
+          val rows = parts(p)
+          val at = places(2 * shortest + p)(j)
+          val length = rows.length(at)
+          if (length > 0) {
+            val cells = rows.cells
+            val start = rows.first(at)
+            var r = 0
+            while (r < length) {
+              val x = cells(start + r)
+              var times = if (rows.counted) rows.times(at, r).toLong else 1L
+              k = 0
+              while (times > 0 && k < count) {
+                if (k != shortest) { asked += 1; times *= ask(step, k, j, x) }
+                k += 1
+              }
+              if (times > 0) {
+                found += 1
+                if (values != null) values(m) = x
+                origins(m) = i
+                if (times != 1L || to.weighted) to.weightsOf(m)(m) = times
+                m += 1
+                if (m >= target.limit) { gather(step, buffer, to, base, m); process(target); base = 0; m = 0 }
+              }
+              r += 1
+            }
+          }
+          p += 1
+        }
+      }
+      j += 1
+    }
+    step.note(n, found, read, asked)
+    if (m > base) gather(step, buffer, to, base, m)
+  }
+
+  private def ask(step: Extend, k: Int, j: Int, x: Long): Int = {
+    val (places, sets) = (step.places, step.sets)
+    val parts = step.parts(k).rows
+    val set = sets(2 * k)
+    val times = if (set != null) set.times(x) else parts(0).search(places(2 * k)(j), x)
+    if (parts.length == 1) times
+    else {
+      val other = sets(2 * k + 1)
+      times + (if (other != null) other.times(x) else parts(1).search(places(2 * k + 1)(j), x))
+    }
+  }
+
+  /** Puts beside rows `base` until `m` what their origins hold. */
+  private def gather(step: Extend, from: JoinBuffer, to: JoinBuffer, base: Int, m: Int): Unit = {
+    val variables = step.next.liveVariables
+    var v = 0
+    while (v < variables.length) {
+      if ((step.from.bound & 1L << variables(v)) != 0) {
+        val source = from.columns(variables(v))
+        val target = to.column(variables(v))
+        var r = base
+        while (r < m) { target(r) = source(origins(r)); r += 1 }
+      }
+      v += 1
+    }
+    if (from.weighted) {
+      val weights = to.weightsOf(m)
+      var r = base
+      while (r < m) { weights(r) *= from.weights(origins(r)); r += 1 }
+    }
+    to.rows = m
+  }
+}

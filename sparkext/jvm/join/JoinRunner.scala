@@ -1,0 +1,213 @@
+package org.apache.spark.sql.cqels
+package join
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+import org.apache.spark.{DriverTask, TaskContext}
+
+/** What one step of a join did in the last evaluation, over all threads. */
+final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Long, nanos: Long, expectedOut: Double)
+
+/** Runs a join over what its relations hold now, on several threads where that is worth it.
+ *
+ *  Threads take the rows of the driving relation piece by piece (morsels: Leis and others, SIGMOD 2014) and share the indexes,
+ *  which nobody changes meanwhile. Not for two evaluations at once.
+ */
+private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNanos: Long) {
+  import JoinRunner._
+
+  private val runs = new Array[JoinRun](math.max(1, threads))
+  private var busyNanos = -1L // of the last evaluation, over all threads
+  private var driver = -1
+  private var probes = 0L // look-ups of probes of the last evaluation
+  private val pieces = Array.fill(runs.length)(new mutable.ArrayBuffer[(Int, Int)]())
+
+  private def run(thread: Int): JoinRun = {
+    if (runs(thread) == null) runs(thread) = new JoinRun(spec)
+    runs(thread)
+  }
+
+  def warm(): Unit = for (t <- runs.indices) run(t).warm()
+
+  /** The relation that the last evaluation began with; -1 where there was nothing to join. */
+  def lastDriver: Int = driver
+
+  /** All answers: of each the cells `select` among the output. */
+  def all(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], limit: () => RunLimit): LongTable = {
+    val out = new LongTable(math.max(1, select.length), 64)
+    driver = -1
+    if (contents.exists(_.rowCount == 0)) out
+    else {
+      val main = run(0)
+      main.begin(contents, order, out, limit())
+      driver = choose(main, contents, order)
+      val (cells, n) = rowsOf(contents(driver))
+      main.output(select)
+      val began = System.nanoTime()
+      val wanted = if (leastNanos == 0) runs.length.toLong else expectedNanos(main, n) / leastNanos
+      val total = math.max(1L, math.min(runs.length.toLong, math.min(wanted, n / 2L))).toInt
+      if (total == 1) {
+        main.drive(driver, cells, 0, n)
+        main.drain()
+        busyNanos = System.nanoTime() - began
+        out
+      } else parallel(total, contents, order, select, cells, n, limit)
+    }
+  }
+
+  private def expectedNanos(main: JoinRun, n: Int): Long =
+    if (busyNanos >= 0) busyNanos else (main.nodes.value(main.nodes.start(driver)) * n).toLong
+
+  private def parallel(
+      total: Int, contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], cells: Array[Long], n: Int,
+      limit: () => RunLimit): LongTable = {
+    val next = new AtomicInteger
+    val morsel = math.max(16, math.min(JoinNodes.Vector, n / (total * MorselsOfThread)))
+    val outs = new Array[LongTable](total)
+    val properties = DriverTask.localProperties()
+    def task(thread: Int): Long = DriverTask.run(thread, properties) { context =>
+      val began = System.nanoTime()
+      try {
+        val here = run(thread)
+        if (thread > 0) {
+          outs(thread) = new LongTable(math.max(1, select.length), 64)
+          here.begin(contents, order, outs(thread), RunLimit.of(context))
+          here.output(select)
+          here.nodes.learn(run(0).nodes)
+        } else outs(0) = here.table
+        var from = next.getAndAdd(morsel)
+        while (from < n) {
+          here.drive(driver, cells, from, math.min(n, from + morsel))
+          from = next.getAndAdd(morsel)
+        }
+        here.drain()
+      } catch { case e: Throwable => next.set(n); throw e }
+      System.nanoTime() - began
+    }
+    val others = (1 until total).map(thread => SlicedExecution.submit(() => task(thread)))
+    var failure: Throwable = null
+    var busy = 0L
+    try busy = task(0) catch { case e: Throwable => failure = e }
+    others.foreach { other => try busy += other.get() catch { case e: java.util.concurrent.ExecutionException => if (failure == null) failure = e.getCause } }
+    if (failure != null) throw failure
+    busyNanos = busy
+    val out = outs(0)
+    outs.drop(1).foreach(o => out.appendAll(o.data, 0, o.rowCount))
+    out
+  }
+
+  /** The answers of one of `slices` parts of the driving relation, piece by piece: what is held is a piece's answers. */
+  def iterator(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], slice: Int, slices: Int, limit: RunLimit)
+      : Iterator[LongTable] =
+    if (contents.exists(_.rowCount == 0)) { driver = -1; Iterator.empty }
+    else {
+      val out = new LongTable(math.max(1, select.length), 64)
+      val main = run(0)
+      main.begin(contents, order, out, limit)
+      main.output(select)
+      driver = choose(main, contents, order)
+      val (cells, n) = rowsOf(contents(driver))
+      val until = (n.toLong * (slice + 1) / slices).toInt
+      var from = (n.toLong * slice / slices).toInt
+      var piece = FirstPiece
+      new Iterator[LongTable] {
+        override def hasNext: Boolean = {
+          while (out.rowCount == 0 && from < until) {
+            val to = math.min(until, from + piece)
+            main.drive(driver, cells, from, to)
+            main.drain()
+            piece = if (out.rowCount > MostHeld) math.max(1, piece / 4) else if (out.rowCount < MostHeld / 8) math.min(piece * 4, 1 << 20) else piece
+            from = to
+          }
+          out.rowCount > 0
+        }
+        override def next(): LongTable = {
+          if (!hasNext) throw new NoSuchElementException
+          val held = LongTable.of(out.arity, out.toArray)
+          out.clear()
+          held
+        }
+      }
+    }
+
+  /** The relation to begin with. */
+  def driverFor(contents: Array[RelationContent], order: JoinOrderData): Int = {
+    val main = run(0)
+    main.begin(contents, order, new LongTable(1), null)
+    choose(main, contents, order)
+  }
+
+  /** Where to begin: as the order says, or from where all of it is cheapest. */
+  private def choose(main: JoinRun, contents: Array[RelationContent], order: JoinOrderData): Int =
+    if (order.sequence != null) order.sequence(0)
+    else {
+      val live = spec.relations.indices.filter(r => contents(r).live)
+      val bySize = spec.relations.indices.sortBy(contents(_).rowCount)
+      val candidates = if (order.driver >= 0) Seq(order.driver) else (bySize.take(SmallOnes) ++ live.sortBy(contents(_).rowCount).take(Candidates)).distinct
+      if (candidates.length == 1 && spec.relations.length <= 2) candidates.head
+      else {
+        val budget = math.max(LeastLookUps, (busyNanos * ProbeShare / NanosALookUp).toLong) / candidates.length
+        probes = 0
+        var best = candidates.head
+        var least = Double.MaxValue
+        for (r <- candidates) {
+          val (cells, n) = sampleOf(contents(r))
+          probes += main.probe.explore(r, cells, n, budget)
+          val cost = contents(r).rowCount * (main.nodes.value(main.nodes.start(r)) + RowNanos)
+          if (cost < least) { least = cost; best = r }
+        }
+        best
+      }
+    }
+
+  /** What was done in the last evaluation, in the order in which steps follow each other. */
+  def report: Seq[StepReport] = {
+    val found = mutable.LinkedHashMap[String, StepReport]()
+    for (run <- runs if run != null && driver >= 0; node <- run.nodes.all.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)));
+         step <- node.steps ++ node.late if step.ranNow && step.rowsInNow > 0) {
+      val before = found.getOrElse(step.name, StepReport(step.name, 0, 0, 0, 0, 0.0))
+      found(step.name) = StepReport(step.name, before.rowsIn + step.rowsInNow, before.rowsOut + step.rowsOutNow,
+        before.reads + step.readsNow, before.nanos + step.nanos, before.expectedOut + step.fanOut * step.rowsInNow)
+    }
+    found.values.toSeq
+  }
+}
+
+private[join] object JoinRunner {
+  final val MorselsOfThread = 16
+  final val FirstPiece = 1024
+  /** Rows of answers that are held at a time where they are read one by one. */
+  final val MostHeld = 1 << 18
+  final val Candidates = 6
+  final val SmallOnes = 2
+  /** What a row of the driving relation takes by itself. */
+  final val RowNanos = 20.0
+  // Samples take this share of an evaluation, or about 50 microseconds where evaluations are short.
+  final val ProbeShare = 0.01
+  final val NanosALookUp = 50.0
+  final val LeastLookUps = 1000L
+
+  /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
+  def rowsOf(content: RelationContent): (Array[Long], Int) = content match {
+    case static: StaticContent if static.counts == null => (static.table.data, static.table.rowCount)
+    case other =>
+      val rows = new LongTable(other.arity, math.max(1L, math.min(other.rowCount, 1L << 20)).toInt)
+      val it = other.scan(0, 1)
+      while (it.hasNext) SlicedExecution.appendIds(rows, other.arity, it.next())
+      (rows.data, rows.rowCount)
+  }
+
+  /** Some rows of a relation, one from each of as many equal parts. */
+  private def sampleOf(content: RelationContent): (Array[Long], Int) = {
+    val rows = new LongTable(content.arity, JoinSample.Most)
+    val all = math.max(1L, math.min(content.rowCount, Int.MaxValue.toLong)).toInt
+    val parts = math.min(all, JoinSample.Most)
+    for (part <- 0 until parts) {
+      val it = content.scan((all.toLong * part / parts).toInt, all)
+      if (it.hasNext) SlicedExecution.appendIds(rows, content.arity, it.next())
+    }
+    (rows.data, rows.rowCount)
+  }
+}

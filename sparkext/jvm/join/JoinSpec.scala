@@ -1,0 +1,51 @@
+package org.apache.spark.sql.cqels
+package join
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+
+/** What a join cluster joins: relations over numbered variables, filters and BINDs over them, and what is read of the result.
+ *
+ *  Sets of relations, variables and items are bits of a long: there are 62 of each at most. `shape` has an attribute for each
+ *  variable, to which the expressions of items refer.
+ */
+final class JoinSpec(
+    val relations: Array[JoinedRelation], val items: Array[JoinItem], val shape: Array[Attribute], val output: Array[Int])
+    extends Serializable {
+  require(relations.nonEmpty && relations.length <= JoinSpec.Most, s"${relations.length} relations in one join")
+  require(variables <= JoinSpec.Most && items.length <= JoinSpec.Most, s"$variables variables and ${items.length} filters in one join")
+
+  def variables: Int = shape.length
+  val allRelations: Long = JoinSpec.bits(relations.indices)
+  val allItems: Long = JoinSpec.bits(items.indices)
+  val outputBits: Long = JoinSpec.bits(output)
+}
+
+object JoinSpec {
+  final val Most = 62
+  def bits(places: Iterable[Int]): Long = places.foldLeft(0L)((set, place) => set | 1L << place)
+  def places(set: Long): Array[Int] = (0 until 64).filter(i => (set & 1L << i) != 0).toArray
+}
+
+/** A relation of a join: the variable of each of its columns, each once; what it holds is told for each evaluation.
+ *
+ *  `covers` are the relations of the query whose join it is where it stands for several of them.
+ */
+final class JoinedRelation(val name: String, val variables: Array[Int]) extends Serializable {
+  require(variables.distinct.length == variables.length, s"$name has a variable twice")
+  val bits: Long = JoinSpec.bits(variables)
+}
+
+/** A filter, or a BIND that gives variable `binds` (-1: none) its value; `reads` are variables that must be bound before. */
+final class JoinItem(val name: String, val reads: Long, val binds: Int, val expression: Expression, val expensive: Boolean) extends Serializable
+
+/** The order of a join, as data: what is streamed first, and what may be chosen while it runs.
+ *
+ *  With `sequence`, relations are joined one after the other as it says; else each vector of rows goes where that is cheapest.
+ *  `driver` is the relation whose rows are read; -1: the one from which the rest is cheapest. An item waits for the relations
+ *  `after` names, where it does.
+ */
+final case class JoinOrderData(driver: Int, sequence: Array[Int], after: Array[Long])
+
+object JoinOrderData {
+  def free(items: Int): JoinOrderData = JoinOrderData(-1, null, new Array[Long](items))
+}

@@ -1,0 +1,239 @@
+package org.apache.spark.sql.cqels
+package join
+
+/** Keeps the rows of a window by the values of some columns, as rows come and go.
+ *
+ *  The other columns of a key's rows lie side by side, in a segment whose size is a power of two; a row that leaves gives its
+ *  place to the last one of its key. What nobody reads rests after as many changes as making it anew would take, and is
+ *  made anew when it is asked for.
+ */
+final class WindowLists(table: WindowTable, val keys: Array[Int]) {
+  import WindowLists._
+
+  private val others = Array.range(0, table.arity).filterNot(keys.contains(_))
+  private val width = others.length
+  /** What is read: the same object always, whose content moves. */
+  val rows = new KeyedRows(keys.length, width, unique = false)
+  private var sizes: Array[Byte] = _ // by slot: the segment's size, as a power of two
+  private var rowAt: Array[Int] = _ // by place: the row of the table
+  private var placeOf: Array[Int] = _ // by row of the table
+  private var used = 0 // places given out so far
+  private val free = Array.fill(31)(new IntStack) // segments by size
+  private var resting = true
+  private var upkeep = 0L // changes since it was asked for
+  private[cqels] var lastAsked = 0L
+  forget()
+
+  def keptUp: Boolean = !resting
+
+  def memoryBytes: Long = rows.memoryBytes + sizes.length + 4L * (rowAt.length + placeOf.length) + free.map(_.memoryBytes).sum
+
+  /** Called before the rows are read. */
+  private[cqels] def ask(): KeyedRows = {
+    upkeep = 0L
+    if (resting) {
+      resting = false
+      relink()
+    }
+    rows
+  }
+
+  private[cqels] def rest(): Unit = { resting = true; forget() }
+
+  private def forget(): Unit = {
+    rows.slots = if (keys.isEmpty) 1 else LeastSlots
+    rows.table = new Array[Long](rows.slots * rows.stride)
+    rows.lists = 0
+    rows.rest = new Array[Long](LeastSlots * width)
+    rows.counts = if (table.bag) new Array[Int](LeastSlots) else null
+    rows.forgetSets()
+    sizes = new Array[Byte](rows.slots)
+    rowAt = new Array[Int](LeastSlots)
+    placeOf = new Array[Int](LeastSlots)
+    used = 0
+    free.foreach(_.clear())
+  }
+
+  /** Called by the table when a row became present. */
+  private[cqels] def link(row: Int): Unit = if (!resting) { if (changed()) add(row) }
+
+  /** Called by the table before a row leaves. */
+  private[cqels] def unlink(row: Int): Unit = if (!resting) { if (changed()) remove(row) }
+
+  /** Called by the table when a row that is present counts another number of times. */
+  private[cqels] def recount(row: Int): Unit = if (!resting && rows.counts != null) {
+    rows.counts(placeOf(row)) = table.times(row)
+    rows.changes(find(row) / rows.stride)
+  }
+
+  /** Called by the table when all its rows are gone. */
+  private[cqels] def clear(): Unit = if (!resting) { if (upkeep > 0) rest() else { upkeep += 1; forget() } }
+
+  /** Called by the table after it has given its rows other numbers. */
+  private[cqels] def relink(): Unit = if (!resting) {
+    forget()
+    var row = 0
+    while (row < table.capacityUsed) { if (table.isPresent(row)) add(row); row += 1 }
+  }
+
+  private def changed(): Boolean = {
+    upkeep += 1
+    val goes = upkeep > UpkeepARow * math.max(LeastSlots, table.rowCount)
+    if (goes) rest()
+    !goes
+  }
+
+  private def hashOf(row: Int): Long = {
+    var hash = 0L
+    var c = 0
+    while (c < keys.length) { hash = LongTable.mix(hash, table.cell(row, keys(c))); c += 1 }
+    hash
+  }
+
+  /** The place in the table of a row's key, or of the free slot where it belongs. */
+  private def find(row: Int): Int = if (keys.isEmpty) 0 else {
+    val (cells, stride) = (rows.table, rows.stride)
+    var at = KeyedRows.slot(hashOf(row), rows.slots) * stride
+    while (cells(at) != 0L) {
+      var c = 0
+      while (c < keys.length && cells(at + c) == table.cell(row, keys(c))) c += 1
+      if (c == keys.length) return at
+      at += stride
+      if (at == cells.length) at = 0
+    }
+    at
+  }
+
+  private def add(row: Int): Unit = {
+    var at = find(row)
+    if (!keys.isEmpty && rows.table(at) == 0L) {
+      if ((rows.lists + 1L) * 5 > rows.slots * 3L) { regrow(); at = find(row) }
+      var c = 0
+      while (c < keys.length) { rows.table(at + c) = table.cell(row, keys(c)); c += 1 }
+      rows.lists += 1
+    }
+    val slot = at / rows.stride
+    val packed = rows.table(at + keys.length)
+    val length = packed.toInt
+    var start = (packed >>> 32).toInt
+    if (length == 0) { start = segment(0); sizes(slot) = 0 }
+    else if (length == 1 << sizes(slot)) {
+      val size = sizes(slot).toInt
+      val to = segment(size + 1)
+      move(start, to, length)
+      free(size).push(start)
+      sizes(slot) = (size + 1).toByte
+      start = to
+    }
+    put(start + length, row)
+    rows.table(at + keys.length) = start.toLong << 32 | (length + 1)
+    rows.changes(slot)
+  }
+
+  private def remove(row: Int): Unit = {
+    val at = find(row)
+    val slot = at / rows.stride
+    val packed = rows.table(at + keys.length)
+    val length = packed.toInt - 1
+    var start = (packed >>> 32).toInt
+    val place = placeOf(row)
+    if (place != start + length) move(start + length, place, 1)
+    val size = sizes(slot).toInt
+    if (length == 0) free(size).push(start)
+    else if (size > 1 && length == 1 << (size - 2)) {
+      val to = segment(size - 1)
+      move(start, to, length)
+      free(size).push(start)
+      sizes(slot) = (size - 1).toByte
+      start = to
+    }
+    rows.table(at + keys.length) = if (length == 0) 0L else start.toLong << 32 | length
+    rows.changes(slot)
+  }
+
+  private def put(place: Int, row: Int): Unit = {
+    var c = 0
+    while (c < width) { rows.rest(place * width + c) = table.cell(row, others(c)); c += 1 }
+    if (rows.counts != null) rows.counts(place) = table.times(row)
+    rowAt(place) = row
+    if (row >= placeOf.length) placeOf = java.util.Arrays.copyOf(placeOf, math.max(row + 1, placeOf.length / 2 * 3))
+    placeOf(row) = place
+  }
+
+  private def move(from: Int, to: Int, length: Int): Unit = {
+    System.arraycopy(rows.rest, from * width, rows.rest, to * width, length * width)
+    if (rows.counts != null) System.arraycopy(rows.counts, from, rows.counts, to, length)
+    var i = 0
+    while (i < length) {
+      val row = rowAt(from + i)
+      rowAt(to + i) = row
+      placeOf(row) = to + i
+      i += 1
+    }
+  }
+
+  /** The first place of a segment for 2 to the power of `size` rows. */
+  private def segment(size: Int): Int =
+    if (!free(size).isEmpty) free(size).pop()
+    else {
+      val start = used
+      val needed = used.toLong + (1L << size)
+      if (needed * math.max(1, width) > Int.MaxValue - 8) throw new IllegalStateException(s"more than $used rows in one index of a window")
+      used = needed.toInt
+      if (used > rowAt.length) {
+        val places = math.min(math.max(needed, rowAt.length * 3L / 2), (Int.MaxValue - 8L) / math.max(1, width)).toInt
+        rows.rest = java.util.Arrays.copyOf(rows.rest, places * width)
+        if (rows.counts != null) rows.counts = java.util.Arrays.copyOf(rows.counts, places)
+        rowAt = java.util.Arrays.copyOf(rowAt, places)
+      }
+      start
+    }
+
+  /** Room for more keys; those that have lost all their rows go. */
+  private def regrow(): Unit = {
+    val (before, sizesBefore, stride) = (rows.table, sizes, rows.stride)
+    var held = 0
+    var at = 0
+    while (at < before.length) { if (before(at) != 0L && before(at + keys.length).toInt > 0) held += 1; at += stride }
+    rows.slots = math.max(LeastSlots, KeyedRows.slotsFor(held * 3 / 2 + 16, stride))
+    rows.table = new Array[Long](rows.slots * stride)
+    rows.lists = held
+    rows.forgetSets()
+    sizes = new Array[Byte](rows.slots)
+    at = 0
+    while (at < before.length) {
+      if (before(at) != 0L && before(at + keys.length).toInt > 0) {
+        var hash = 0L
+        var c = 0
+        while (c < keys.length) { hash = LongTable.mix(hash, before(at + c)); c += 1 }
+        var to = KeyedRows.slot(hash, rows.slots) * stride
+        while (rows.table(to) != 0L) { to += stride; if (to == rows.table.length) to = 0 }
+        System.arraycopy(before, at, rows.table, to, stride)
+        sizes(to / stride) = sizesBefore(at / stride)
+      }
+      at += stride
+    }
+  }
+}
+
+private object WindowLists {
+  final val LeastSlots = 64
+  /** Changes for each row that is there before an index rests: a window that is all new changes twice as much between two
+   *  evaluations, and to make the index anew costs about one for each row.
+   */
+  final val UpkeepARow = 3L
+
+  private final class IntStack {
+    private var cells = new Array[Int](4)
+    private var held = 0
+    def isEmpty: Boolean = held == 0
+    def clear(): Unit = held = 0
+    def push(value: Int): Unit = {
+      if (held == cells.length) cells = java.util.Arrays.copyOf(cells, held * 2)
+      cells(held) = value
+      held += 1
+    }
+    def pop(): Int = { held -= 1; cells(held) }
+    def memoryBytes: Long = 4L * cells.length
+  }
+}
