@@ -30,13 +30,13 @@ final class ClusterOrder(spec: JoinShape) {
   def holdBack(relations: String): Unit = data = data.copy(after = Numbers.list(relations))
 
   /** The relation that the last evaluation began with, -1 before there was one, and its steps:
-   *  {"driver":, "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as expected]]}.
+   *  {"driver":, "rivals": [[relation, nanoseconds]], "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as expected]]}.
    */
   def report: String = {
     val ran = runner
-    if (ran == null) """{"driver":-1,"steps":[]}"""
+    if (ran == null) """{"driver":-1,"rivals":[],"steps":[]}"""
     else ran.report.map(s => s"[${Json.quote(s.name)},${s.rowsIn},${s.rowsOut},${s.reads},${s.nanos},${s.expectedOut}]")
-      .mkString(s"""{"driver":${ran.lastDriver},"steps":[""", ",", "]}")
+      .mkString(s"""{"driver":${ran.lastDriver},"rivals":[${ran.rivals.map { case (r, cost) => s"[$r,$cost]" }.mkString(",")}],"steps":[""", ",", "]}")
   }
 }
 
@@ -101,8 +101,8 @@ case class ClusterJoinExec(
 
   /** Compiles expressions and makes the indexes that the join will probably read. */
   def warm(): Unit = {
-    runner.warm()
     childRows
+    runner.warm(sources.map(s => if (s.child < 0) s.content else new StageContent("derived", children(s.child).output.size)).toArray[RelationContent], order.data)
   }
 
   /** What its relations hold now: plans among them are run first. */

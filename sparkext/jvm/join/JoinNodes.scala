@@ -58,6 +58,8 @@ private[join] final class JoinBuffer(variables: Int) {
 private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: Long, val item: Int) {
   lazy val next: JoinNode = from.graph.node(from.remaining & ~relations, if (item < 0) from.items else from.items & ~(1L << item))
   var rowsIn, rowsOut, reads, asks = 0.0
+  // Of values read, as far as it was seen which of them pass: they are remembered for longer.
+  var tested, passed = 0.0
   var nanos = 0L // of the last evaluation, of its own
   var rowsInNow, rowsOutNow, readsNow = 0L
   private var epoch = 0L
@@ -75,13 +77,17 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     rowsOut += out
     reads += read
     asks += ask
+    tested += read
+    passed += out
     rowsInNow += in
     rowsOutNow += out
     readsNow += read
   }
 
-  def noteSample(in: Double, out: Double, read: Double, ask: Double): Unit = {
+  def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double = 0.0, kept: Double = 0.0): Unit = {
     fade()
+    tested += seen
+    passed += kept
     rowsIn += in
     rowsOut += out
     reads += read
@@ -101,6 +107,11 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
   private var fadedAt = 0L
   private def fade(): Unit = if (fadedAt != from.graph.evaluation) {
     fadedAt = from.graph.evaluation
+    if (tested > 0) {
+      val share = math.min(0.5, JoinNodes.TestedRemembered / tested)
+      tested *= share
+      passed *= share
+    }
     if (rowsIn > 0) {
       val share = math.min(0.5, JoinNodes.Remembered / rowsIn)
       rowsIn *= share
@@ -115,6 +126,8 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     rowsOut = other.rowsOut
     reads = other.reads
     asks = other.asks
+    tested = other.tested
+    passed = other.passed
   }
 
   def ranNow: Boolean = epoch == from.graph.evaluation
@@ -133,11 +146,43 @@ private[join] final class Extend(from: JoinNode, val binds: Array[Int], val part
   override def name: String =
     s"${binds.map(from.graph.spec.shape(_).name).mkString(", ")} from ${parts.map(p => from.graph.spec.relations(p.relation).name).mkString(" and ")}"
 
-  override def fanOut: Double = if (rowsIn > 0) rowsOut / rowsIn else parts.map(_.usualLength).min / (if (parts.length > 1) 4 else 1)
+  /** What these relations let pass of each other's values wherever they met. */
+  private lazy val everywhere: Passing = from.graph.passing(JoinSpec.bits(parts.map(_.relation)) , binds(0))
+
+  /** The share of values read that all relations have: as seen here, and as seen elsewhere where little was. */
+  private def passing: Double = {
+    val elsewhere = everywhere.share
+    math.min(1.0, (passed + elsewhere * JoinNodes.TestedElsewhere) / (tested + JoinNodes.TestedElsewhere))
+  }
+
+  override def note(in: Long, out: Long, read: Long, ask: Long): Unit = {
+    super.note(in, out, read, ask)
+    if (parts.length > 1) everywhere.add(read, out)
+  }
+
+  override def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double, kept: Double): Unit = {
+    super.noteSample(in, out, read, ask, seen, kept)
+    if (parts.length > 1) everywhere.add(seen, kept)
+  }
+
+  override def fanOut: Double = if (rowsIn > 0) {
+    if (parts.length > 1) reads / rowsIn * passing else rowsOut / rowsIn
+  } else parts.map(_.usualLength).min / (if (parts.length > 1) 4 else 1)
   override def ownCost: Double = {
     val (read, ask) = if (rowsIn > 0) (reads / rowsIn, asks / rowsIn) else { val l = parts.map(_.usualLength).min; (l, l * (parts.length - 1)) }
     parts.map(p => p.findNanos + p.makingNanos).sum + read * JoinNodes.ReadNanos + ask * JoinNodes.AskNanos + (if (dead) 0 else fanOut * JoinNodes.WriteNanos * next.liveVariables.length)
   }
+}
+
+/** How many values of one relation others had, too: the last few thousand that were read count. */
+private[join] final class Passing {
+  private var tested, passed = 0.0
+  def add(seen: Double, kept: Double): Unit = {
+    val share = if (tested > JoinNodes.TestedRemembered) JoinNodes.TestedRemembered / tested else 1.0
+    tested = tested * share + seen
+    passed = passed * share + kept
+  }
+  def share: Double = (passed + JoinNodes.Seldom) / (tested + JoinNodes.Few)
 }
 
 /** A relation of which all but the variables of now are bound. */
@@ -215,6 +260,9 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   var evaluation = 0L
   /** Increases whenever what was counted may change what is cheapest. */
   var knowledge = 0L
+
+  private val passings = mutable.Map[(Long, Int), Passing]()
+  def passing(relations: Long, variable: Int): Passing = passings.getOrElseUpdate((relations, variable), new Passing)
 
   /** Relations that are done with when one is joined: those that it covers, and that cover it. */
   val spent: Array[Long] = Array.range(0, spec.relations.length).map(1L << _)
@@ -344,6 +392,11 @@ private[join] object JoinNodes {
   final val FirstVector = 64
   /** Rows of earlier evaluations that count as much as those of now. */
   final val Remembered = 256.0
+  final val TestedRemembered = 4096.0
+  // What passes seldom is hardly met in a few tries: it is taken to have passed a little, of a few.
+  final val Seldom = 0.1
+  final val Few = 1.0
+  final val TestedElsewhere = 1024.0
   final val CachedRows = 1L << 15
 
   // What steps take, in nanoseconds.

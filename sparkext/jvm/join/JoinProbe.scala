@@ -15,6 +15,7 @@ private[join] final class JoinProbe(run: JoinRun) {
   private val spec = run.spec
   private var random = new java.util.SplittableRandom(1)
   private var spent = 0L
+  private var allowance = 0L
   private val totals = new Array[Double](JoinSample.Most)
   // Of each row of a sample, some of the values that a step gives it.
   private val picked = Array.ofDim[Long](JoinSample.Most, Picked)
@@ -23,6 +24,7 @@ private[join] final class JoinProbe(run: JoinRun) {
   /** Explores from a relation, of which `n` rows are given, for about so many look-ups; the look-ups made. */
   def explore(relation: Int, cells: Array[Long], n: Int, budget: Long): Long = {
     spent = 0
+    allowance = budget
     random = new java.util.SplittableRandom(nodes.evaluation)
     val start = nodes.start(relation)
     val columns = spec.relations(relation).variables
@@ -95,7 +97,9 @@ private[join] final class JoinProbe(run: JoinRun) {
     val keysOf = parts.map(_.keyVariables.map(sample.columns(_)))
     val width = step.binds.length
     var (reads, asks, total) = (0.0, 0.0, 0.0)
-    var tried = 0
+    var tried, passes = 0
+    // Values that pass seldom are met only where many are looked at, which is cheap where lists lie in one piece.
+    val most = if (parts.length > 1) math.max(Picked.toLong, (allowance - spent) / (8L * math.max(1, sample.size))) else Picked.toLong
     for (r <- 0 until sample.size) {
       val places = rowsOf.indices.map(k => rowsOf(k).map(_.find(keysOf(k), r)))
       val lengths = rowsOf.indices.map(k => rowsOf(k).indices.map(p => rowsOf(k)(p).length(places(k)(p)).toLong).sum)
@@ -105,7 +109,7 @@ private[join] final class JoinProbe(run: JoinRun) {
       pickedCount(r) = 0
       totals(r) = 0
       if (least > 0) {
-        val tries = math.min(least, Picked.toLong).toInt
+        val tries = math.min(least, most).toInt
         var (passed, asked) = (0, 0)
         for (t <- 0 until tries) {
           // At equal steps what every tenth row has would be found everywhere or nowhere.
@@ -126,8 +130,8 @@ private[join] final class JoinProbe(run: JoinRun) {
           }
           if (ok) {
             passed += 1
-            if (width == 1) { picked(r)(pickedCount(r)) = value; pickedCount(r) += 1 }
-            else if (target != null && !target.isFull && t == 0) {
+            if (width == 1 && pickedCount(r) < Picked) { picked(r)(pickedCount(r)) = value; pickedCount(r) += 1 }
+            else if (width > 1 && target != null && !target.isFull && t == 0) {
               keep(sample, r, target)
               for (c <- 0 until width) target.columns(parts(0).others(c))(target.size - 1) = rows.cells(cell + c)
             }
@@ -135,14 +139,14 @@ private[join] final class JoinProbe(run: JoinRun) {
         }
         spent += tries
         tried += tries
+        passes += passed
         reads += least
         asks += asked.toDouble * least / tries
         totals(r) = least.toDouble * passed / tries
         total += totals(r)
       }
     }
-    // What passes seldom is not met in so few tries.
-    step.noteSample(sample.size, if (total > 0 || reads == 0) total else Seldom * reads / math.max(1, tried), reads, asks)
+    step.noteSample(sample.size, total, reads, asks, tried, passes)
     // Rows of the join, each as likely as any other.
     if (target != null && width == 1 && total > 0) {
       val variable = step.binds(0)
@@ -163,6 +167,4 @@ private[join] final class JoinProbe(run: JoinRun) {
 private object JoinProbe {
   /** Values of a list that are looked at. */
   final val Picked = 8
-  /** Taken to have passed where none has. */
-  final val Seldom = 0.1
 }

@@ -269,7 +269,11 @@ private[join] final class JoinRun(val spec: JoinSpec) {
       k += 1
     }
     if (longest == 0) { step.note(n, 0, 0, 0); 0 }
-    else if (step.parts.length > 1) { intersect(step, buffer, selected, n); 0 }
+    else if (step.parts.length > 1) {
+      if (step.parts.forall(p => p.rows.length == 1 && !p.rows(0).counted)) intersectLists(step, buffer, selected, n)
+      else intersect(step, buffer, selected, n)
+      0
+    }
     else if (step.dead) count(step, buffer, selected, n)
     else if (longest == 1) add(step, buffer, selected, n)
     else { expand(step, buffer, selected, n); 0 }
@@ -381,6 +385,84 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     }
     step.note(n, read, read, 0)
     if (m > base) gather(step, buffer, to, base, m)
+  }
+
+  private val hits = new Array[Long](Vector)
+
+  /** As `intersect`, where each row counts once and lies in one part: lists are read at a stretch. */
+  private def intersectLists(step: Extend, buffer: JoinBuffer, selected: Array[Int], n: Int): Unit = {
+    val (places, lengths) = (step.places, step.lengths)
+    val count = step.parts.length
+    val variable = step.binds(0)
+    val target = step.next
+    val to = bufferOf(target)
+    val values = if ((target.live & 1L << variable) != 0) to.column(variable) else null
+    var base = to.rows
+    var m = base
+    var read, asked, all = 0L
+    var j = 0
+    while (j < n) {
+      var shortest = 0
+      var least = lengths(0)(j)
+      var k = 1
+      while (k < count) { if (lengths(k)(j) < least) { least = lengths(k)(j); shortest = k }; k += 1 }
+      if (least > 0) {
+        read += least
+        val rows = step.parts(shortest).rows(0)
+        val at = places(2 * shortest)(j)
+        val cells = rows.cells
+        val start = rows.first(at)
+        var done = 0
+        while (done < least) {
+          val stretch = math.min(Vector, least - done)
+          var found = -1
+          k = 0
+          while (found != 0 && k < count) {
+            if (k != shortest) {
+              val others = step.parts(k).rows(0)
+              val place = places(2 * k)(j)
+              val set = others.set(place, least)
+              val (ids, from, length) = if (found < 0) (cells, start + done, stretch) else (hits, 0, found)
+              asked += length
+              found = if (set != null) set.select(ids, from, length, hits) else compare(others, place, ids, from, length)
+            }
+            k += 1
+          }
+          all += found
+          var f = 0
+          while (f < found) {
+            if (values != null) values(m) = hits(f)
+            origins(m) = selected(j)
+            if (to.weighted) to.weights(m) = 1L
+            m += 1
+            f += 1
+            if (m >= target.limit) {
+              gather(step, buffer, to, base, m)
+              val rest = if (f < found) java.util.Arrays.copyOfRange(hits, f, found) else null // others write there
+              process(target)
+              if (rest != null) System.arraycopy(rest, 0, hits, f, rest.length)
+              base = 0
+              m = 0
+            }
+          }
+          done += stretch
+        }
+      }
+      j += 1
+    }
+    step.note(n, all, read, asked)
+    if (m > base) gather(step, buffer, to, base, m)
+  }
+
+  private def compare(rows: KeyedRows, place: Int, ids: Array[Long], from: Int, length: Int): Int = {
+    var kept = 0
+    var i = from
+    while (i < from + length) {
+      val id = ids(i)
+      if (rows.search(place, id) > 0) { hits(kept) = id; kept += 1 }
+      i += 1
+    }
+    kept
   }
 
   /** Each row with each value that all relations have for it: the shortest list is read, the others are asked. */

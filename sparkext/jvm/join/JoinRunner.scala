@@ -21,6 +21,8 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   private val runs = new Array[JoinRun](math.max(1, threads))
   private var busyNanos = -1L // of the last evaluation, over all threads
   private var driver = -1
+  /** What beginning with a relation was expected to take, in nanoseconds. */
+  val rivals = mutable.ArrayBuffer[(Int, Double)]()
   private var probes = 0L // look-ups of probes of the last evaluation
   private val pieces = Array.fill(runs.length)(new mutable.ArrayBuffer[(Int, Int)]())
 
@@ -29,7 +31,31 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
     runs(thread)
   }
 
-  def warm(): Unit = for (t <- runs.indices) run(t).warm()
+  /** Compiles expressions, and makes the static indexes that a join may read which begins with one of its live relations,
+   *  or with any one where all are static. Large ones are made for the first of these only.
+   */
+  def warm(contents: Array[RelationContent], order: JoinOrderData): Unit = {
+    for (t <- runs.indices) run(t).warm()
+    val main = run(0)
+    main.begin(contents, order, new LongTable(1), null)
+    val live = spec.relations.indices.filter(contents(_).live)
+    val begins = if (order.sequence != null) Seq(order.sequence(0)) else if (order.driver >= 0) Seq(order.driver) else if (live.nonEmpty) live else Seq(0)
+    for ((r, place) <- begins.zipWithIndex) {
+      val seen = mutable.LinkedHashSet(main.nodes.start(r))
+      val queue = mutable.Queue(main.nodes.start(r))
+      while (queue.nonEmpty) {
+        val node = queue.dequeue()
+        for (step <- node.steps ++ node.late) {
+          val reads = step match {
+            case extend: Extend => extend.parts.toSeq.filter(p => contents(p.relation).live || place == 0 || contents(p.relation).rowCount <= LargeRelation)
+            case _ => Nil
+          }
+          reads.foreach(p => contents(p.relation) match { case s: StaticContent => s.keyed(p.keys); case m: MergedContent => m.staticRows.keyed(p.keys); case _ => })
+          if (seen.size < MostWarmed && seen.add(step.next)) queue += step.next
+        }
+      }
+    }
+  }
 
   /** The relation that the last evaluation began with; -1 where there was nothing to join. */
   def lastDriver: Int = driver
@@ -151,11 +177,13 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
         val budget = math.max(LeastLookUps, (busyNanos * ProbeShare / NanosALookUp).toLong) / candidates.length
         probes = 0
         var best = candidates.head
+        rivals.clear()
         var least = Double.MaxValue
         for (r <- candidates) {
           val (cells, n) = sampleOf(contents(r))
           probes += main.probe.explore(r, cells, n, budget)
           val cost = contents(r).rowCount * (main.nodes.value(main.nodes.start(r)) + RowNanos)
+          rivals += r -> cost
           if (cost < least) { least = cost; best = r }
         }
         best
@@ -177,6 +205,8 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
 
 private[join] object JoinRunner {
   final val MorselsOfThread = 16
+  final val MostWarmed = 256
+  final val LargeRelation = 2000000L
   final val FirstPiece = 1024
   /** Rows of answers that are held at a time where they are read one by one. */
   final val MostHeld = 1 << 18
@@ -186,8 +216,8 @@ private[join] object JoinRunner {
   final val RowNanos = 20.0
   // Samples take this share of an evaluation, or about 50 microseconds where evaluations are short.
   final val ProbeShare = 0.01
-  final val NanosALookUp = 50.0
-  final val LeastLookUps = 1000L
+  final val NanosALookUp = 15.0
+  final val LeastLookUps = 4000L
 
   /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
   def rowsOf(content: RelationContent): (Array[Long], Int) = content match {
