@@ -6,6 +6,7 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.cqels.join.ClusterOrder
 import org.apache.spark.sql.execution.joins.StaticIndex
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
@@ -166,8 +167,21 @@ final class ContinuousQuery(
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
   }
+
+  /** What deciding on orders took in the plans that ran, and how orders have changed: [cluster, before, after, costs, cause]. */
+  private def ordered(clusters: Seq[ClusterOrder]): String =
+    if (clusters.isEmpty) ""
+    else {
+      val changes = clusters.zipWithIndex.flatMap { case (c, n) =>
+        Option(c.takeChange()).map { o =>
+          def names(order: Seq[String]) = order.map(Json.quote).mkString("[", ",", "]")
+          s"[$n,${names(o.before)},${names(o.after)},${o.costBefore},${o.costAfter},${Json.quote(o.cause)}]"
+        }
+      }
+      s""","decision_ns":${clusters.map(_.decisionNanos).sum},"changes":${changes.mkString("[", ",", "]")}"""
+    }
 
   /** What this evaluation has counted at each call site: [number, and what `CallSite.collect` gives]. */
   private def called: String =

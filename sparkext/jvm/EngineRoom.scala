@@ -152,7 +152,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     Dataset.ofRows(session, IdRelationLeaf.named(content, columns.asScala.toSeq, estimatedRows))
 
   /** A join cluster over variables, to be put together; see [[ClusterBuilder]]. */
-  def cluster(variables: JList[String]): ClusterBuilder = new ClusterBuilder(session, variables.asScala.toSeq)
+  def cluster(columns: JList[String], names: JList[String]): ClusterBuilder =
+    new ClusterBuilder(session, columns.asScala.toSeq, names.asScala.toSeq)
 
   /** A relation that joins build, whatever index of it there is; what is computed stays as it is. */
   def built(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.cqels.join.ClusterJoinExec
+import org.apache.spark.sql.cqels.join.{ClusterJoin, ClusterJoinExec, ClusterOrder}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
@@ -41,6 +41,12 @@ trait ExecutablePlan {
   def release(): Unit = ()
   /** What is held of the rows of the last run. */
   def memoryBytes: Long = 0L
+  /** The join clusters whose order is data, innermost first. */
+  lazy val clusters: Seq[ClusterOrder] = {
+    val found = mutable.ArrayBuffer[ClusterOrder]()
+    logical.foreachUp { case c: ClusterJoin => found += c.order; case _ => }
+    found.distinct.toSeq
+  }
 }
 
 /** A query on stock Spark: planned at each run as Spark plans it (`spark.cqels.enabled=false`). */

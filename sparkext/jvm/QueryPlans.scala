@@ -2,6 +2,8 @@ package org.apache.spark.sql.cqels
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.join.ClusterOrder
+
 /** The plans of one query for one choice of join orders: stages in the order in which they run, then the main plan. */
 final class QueryPlans(main: ExecutablePlan) {
   private val stages = mutable.ArrayBuffer[(StageContent, ExecutablePlan)]()
@@ -37,6 +39,9 @@ final class QueryPlans(main: ExecutablePlan) {
   def rowCounts(): String = all.map(_.rowCounts().mkString("[", ",", "]")).mkString("[", ",", "]")
 
   def planTree(): String = QueryPlans.trees(all)
+
+  /** Join clusters whose order is data, of all plans. */
+  def clusters: Seq[ClusterOrder] = all.flatMap(_.clusters)
 
   /** Forgets the build sides of the last run: up to a plan cache full of plans waits for its turn. */
   def release(): Unit = all.foreach(_.release())

@@ -14,7 +14,7 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
   override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = new WindowTable(content.arity).index(columns, keys)
 
-  override def keyed(keys: Array[Int]): Array[KeyedRows] = throw new UnsupportedOperationException(s"$name is read with times")
+  override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys, timed = true))
 
   override def snapshot(): StaticContent = {
     val copy = new LongTable(arity, math.max(1, table.rowCount))

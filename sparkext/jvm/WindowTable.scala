@@ -57,7 +57,10 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def sight(values: Array[Long], time: Long): Unit = {
     var row = heads(slot(hashOf(values)))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
-    if (row >= 0) lastSeen(row) = math.max(lastSeen(row), time)
+    if (row >= 0) {
+      lastSeen(row) = math.max(lastSeen(row), time)
+      lists.foreach(_.resight(row))
+    }
     changed += 1
   }
   /** Rows that became present, and that left, since the start. */
@@ -87,7 +90,10 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     if (row >= 0) {
       sightings(row) += 1
       if (bag) lists.foreach(_.recount(row))
-      if (lastSeen != null && time > lastSeen(row)) lastSeen(row) = time
+      if (lastSeen != null && time > lastSeen(row)) {
+        lastSeen(row) = time
+        lists.foreach(_.resight(row))
+      }
     } else {
       if (present >= heads.length) rehash(heads.length * 2)
       val at = takeRow()
@@ -172,12 +178,14 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     new WindowIndex(chains)
   }
 
-  /** The rows by the columns `keys`, ascending, for the join; kept up as long as they are asked for. */
-  def keyed(keys: Array[Int]): KeyedRows = synchronized {
+  /** The rows by the columns `keys`, ascending, for the join, with `timed` those with the times of their last sighting; kept up
+   *  as long as they are asked for.
+   */
+  def keyed(keys: Array[Int], timed: Boolean = false): KeyedRows = synchronized {
     asked += 1
     if (lists.exists(asked - _.lastAsked > WindowTable.UnaskedFor)) lists = lists.filter(asked - _.lastAsked <= WindowTable.UnaskedFor)
-    val known = lists.find(l => java.util.Arrays.equals(l.keys, keys)).getOrElse {
-      val made = new WindowLists(this, keys)
+    val known = lists.find(l => l.timed == timed && java.util.Arrays.equals(l.keys, keys)).getOrElse {
+      val made = new WindowLists(this, keys, timed)
       lists = made :: lists
       made
     }

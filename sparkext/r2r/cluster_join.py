@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +57,13 @@ class OperatorBuilder:
     binds: Mapping[str, Bind]
     priced: Iterable[str]
 
-    def build(self, plan: PlanNode, output: frozenset[str] | None) -> ClusterOperator:
-        """The join of a plan's relations with its filters; `output` names the variables that are read of it (None: all)."""
+    def build(
+        self, plan: PlanNode, output: frozenset[str] | None, begin: Collection[str] = ()
+    ) -> ClusterOperator:
+        """The join of a plan's relations with its filters.
+
+        `output` names the variables that are read of it (None: all), `begin` a relation that it begins with, if there is one.
+        """
         parts = [node for node in walk(plan) if isinstance(node, Scan | Prejoined)]
         read = [self.read(node) for node in parts]
         items = [
@@ -72,7 +77,7 @@ class OperatorBuilder:
         made = [self.binds[name].variable for name, _ in items if name in self.binds]
         variables = (*bound, *made)
         names = [column_name(v) + ("" if v in certain else "?") for v in variables]
-        builder = self.room.cluster(names)
+        builder = self.room.cluster(names, [v.name for v in variables])
         shape = Solutions(DataFrame(builder.shape(), self.room.spark), variables, certain)
         for node, solutions in zip(parts, read, strict=True):
             builder.relation(_name(node), solutions.frame._jdf)
@@ -82,6 +87,9 @@ class OperatorBuilder:
         order = builder.clusterOrder()
         if self.rules.pinned:
             order.pin(",".join(map(str, range(len(parts)))))
+        for number, node in enumerate(parts):
+            if node.relations & set(begin):
+                order.drive(number)
         order.holdBack(",".join(map(str, after)))
         solutions = Solutions(
             DataFrame(frame, self.room.spark),

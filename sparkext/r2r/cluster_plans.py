@@ -268,10 +268,6 @@ class ClusterPlanner:
                 len(self._leaves),
                 len(self._conditions) + len(self._binds),
             )
-            and not any(
-                isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern)
-                for leaf in self._leaves.values()
-            )
         )
 
     def _operator(self, plan: PlanNode) -> Solutions:
@@ -288,7 +284,8 @@ class ClusterPlanner:
         builder = OperatorBuilder(
             compiler.room, rules, self._read, self._apply, self._apply, self._binds, priced
         )
-        made = builder.build(plan, choice.search.graph.output)
+        arrived = [name for name, leaf in self._leaves.items() if _has_arrived(leaf)]
+        made = builder.build(plan, choice.search.graph.output, arrived)
         compiler.choices[-1] = replace(choice, order=made.order)
         return made.solutions
 
@@ -373,6 +370,10 @@ class ClusterPlanner:
         return compiler.frames.kept(
             key, plan.name, columns, lambda: make.join(cluster).select(columns).frame
         )
+
+
+def _has_arrived(leaf: Leaf) -> bool:
+    return isinstance(leaf, WindowLeaf) and leaf.arrived
 
 
 def _unique(names: Iterable[str]) -> list[str]:

@@ -99,9 +99,9 @@ class EngineRoom:
         estimate = int(min(max(rows, 1.0), 2.0**62))
         return DataFrame(self.jvm.frame(content, list(names), estimate), self.spark)
 
-    def cluster(self, columns: Sequence[str]) -> Any:
-        """A join cluster over the columns of its variables, to be put together; see ClusterBuilder.scala."""
-        return self.jvm.cluster(list(columns))
+    def cluster(self, columns: Sequence[str], names: Sequence[str]) -> Any:
+        """A join cluster over variables, by their columns and names, to be put together; see ClusterBuilder.scala."""
+        return self.jvm.cluster(list(columns), list(names))
 
     def built_frame(self, frame: DataFrame) -> DataFrame:
         """A relation's DataFrame that joins build, whatever index of it there is; another DataFrame as it is."""

@@ -12,11 +12,11 @@ import org.apache.spark.sql.types.LongType
 
 /** Puts a join cluster together, as Python tells of it: variables by number, relations and filters as DataFrames.
  *
- *  `names` are the columns of the variables, a "?" behind those that may be unbound.
+ *  `columnNames` are those of the variables, a "?" behind those that may be unbound; `names` is what the variables are called.
  */
-final class ClusterBuilder(session: SparkSession, names: Seq[String]) {
+final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], names: Seq[String]) {
   private val variables: Seq[AttributeReference] =
-    names.map(n => AttributeReference(n.stripSuffix("?"), LongType, nullable = n.endsWith("?"))())
+    columnNames.map(n => AttributeReference(n.stripSuffix("?"), LongType, nullable = n.endsWith("?"))())
   private val relations = mutable.ArrayBuffer[JoinedRelation]()
   private val sources = mutable.ArrayBuffer[ClusterSource]()
   private val children = mutable.ArrayBuffer[LogicalPlan]()
@@ -72,7 +72,7 @@ final class ClusterBuilder(session: SparkSession, names: Seq[String]) {
   /** The cluster as a DataFrame of some of its variables. */
   def frame(output: java.util.List[String], estimatedRows: Long): Dataset[Row] = {
     val places = output.asScala.toSeq.map(columns(_)).toArray
-    val shape = new JoinShape(relations.toArray, items.toArray, places)
+    val shape = new JoinShape(names.toArray, relations.toArray, items.toArray, places)
     order = new ClusterOrder(shape)
     val shown = places.toSeq.map(variables(_).newInstance())
     Dataset.ofRows(session, ClusterJoin(shape, sources.toSeq, conditions.toSeq, variables, shown, order, estimatedRows, children.toSeq))

@@ -29,19 +29,30 @@ final class ClusterOrder(spec: JoinShape) {
   /** Has filters and BINDs wait until these relations are joined, bits of a long for each: "0,5". */
   def holdBack(relations: String): Unit = data = data.copy(after = Numbers.list(relations))
 
-  /** The relation that the last evaluation began with, -1 before there was one, and its steps:
-   *  {"driver":, "rivals": [[relation, nanoseconds]], "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as expected]]}.
+  /** Nanoseconds that deciding took in the last evaluation. */
+  private[cqels] def decisionNanos: Long = { val ran = runner; if (ran == null) 0L else ran.decisionNanos }
+
+  /** How the order changed in the last evaluation, null where it did not; told once. */
+  private[cqels] def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
+
+  /** The relation that the last evaluation began with, -1 before there was one, and what was done then, as JSON:
+   *  {"driver":, "order": [names], "decision_ns":, "rivals": [[relation, nanoseconds]],
+   *  "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as expected]]}.
    */
   def report: String = {
     val ran = runner
-    if (ran == null) """{"driver":-1,"rivals":[],"steps":[]}"""
-    else ran.report.map(s => s"[${Json.quote(s.name)},${s.rowsIn},${s.rowsOut},${s.reads},${s.nanos},${s.expectedOut}]")
-      .mkString(s"""{"driver":${ran.lastDriver},"rivals":[${ran.rivals.map { case (r, cost) => s"[$r,$cost]" }.mkString(",")}],"steps":[""", ",", "]}")
+    if (ran == null) """{"driver":-1,"order":[],"decision_ns":0,"rivals":[],"steps":[]}"""
+    else {
+      val steps = ran.report.map(s => s"[${Json.quote(s.name)},${s.rowsIn},${s.rowsOut},${s.reads},${s.nanos},${s.expectedOut}]")
+      val rivals = ran.rivals.map { case (r, cost) => s"[$r,$cost]" }
+      s"""{"driver":${ran.lastDriver},"order":${ran.history.now.map(Json.quote).mkString("[", ",", "]")},"decision_ns":${ran.decisionNanos},""" +
+        s""""rivals":${rivals.mkString("[", ",", "]")},"steps":${steps.mkString("[", ",", "]")}}"""
+    }
   }
 }
 
 /** A join cluster without its expressions: `relations` in columns of numbered variables, what items read and give, and the output. */
-final class JoinShape(val relations: Array[JoinedRelation], val items: Array[ItemShape], val output: Array[Int]) extends Serializable
+final class JoinShape(val names: Array[String], val relations: Array[JoinedRelation], val items: Array[ItemShape], val output: Array[Int]) extends Serializable
 final case class ItemShape(name: String, reads: Long, binds: Int, expensive: Boolean)
 
 /** Where a relation of a cluster has its rows: a relation of ours, or (`child` >= 0) a plan that is computed before each evaluation. */
@@ -89,7 +100,7 @@ case class ClusterJoinExec(
   /** Whether what it joins may be other rows in the next evaluation. */
   def readsLive: Boolean = sources.exists(s => s.child < 0 && s.content.live)
 
-  @transient private lazy val spec = new JoinSpec(shape.relations,
+  @transient private lazy val spec = new JoinSpec(shape.names, shape.relations,
     shape.items.zip(conditions).map { case (i, e) => new JoinItem(i.name, i.reads, i.binds, e, i.expensive) }, variables.toArray, shape.output)
   @transient private lazy val runner = {
     val made = new JoinRunner(spec, threads, leastNanos)

@@ -144,7 +144,7 @@ private[join] final class Extend(from: JoinNode, val binds: Array[Int], val part
   val sets = new Array[IdSet](2 * parts.length)
 
   override def name: String =
-    s"${binds.map(from.graph.spec.shape(_).name).mkString(", ")} from ${parts.map(p => from.graph.spec.relations(p.relation).name).mkString(" and ")}"
+    s"${binds.map("?" + from.graph.spec.names(_)).mkString(", ")} from ${parts.map(p => from.graph.spec.relations(p.relation).name).mkString(" and ")}"
 
   /** What these relations let pass of each other's values wherever they met. */
   private lazy val everywhere: Passing = from.graph.passing(JoinSpec.bits(parts.map(_.relation)) , binds(0))
@@ -233,7 +233,7 @@ private[join] final class Check(from: JoinNode, val relation: Int) extends JoinS
     }
     known
   }
-  override def name: String = s"in ${graph.spec.relations(relation).name}"
+  override def name: String = s"there is ${graph.spec.relations(relation).name}"
   override def fanOut: Double = if (rowsIn > 0) rowsOut / rowsIn else 0.5
   override def ownCost: Double = JoinNodes.FindNanos + JoinNodes.AskNanos
 }

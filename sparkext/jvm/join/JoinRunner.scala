@@ -23,6 +23,9 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   private var driver = -1
   /** What beginning with a relation was expected to take, in nanoseconds. */
   val rivals = mutable.ArrayBuffer[(Int, Double)]()
+  val history = new JoinHistory
+  /** What finding out where to begin took in the last evaluation. */
+  var decisionNanos = 0L
   private var probes = 0L // look-ups of probes of the last evaluation
   private val pieces = Array.fill(runs.length)(new mutable.ArrayBuffer[(Int, Int)]())
 
@@ -64,22 +67,28 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   def all(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], limit: () => RunLimit): LongTable = {
     val out = new LongTable(math.max(1, select.length), 64)
     driver = -1
+    decisionNanos = 0
     if (contents.exists(_.rowCount == 0)) out
     else {
       val main = run(0)
       main.begin(contents, order, out, limit())
+      val asked = System.nanoTime()
       driver = choose(main, contents, order)
+      decisionNanos = System.nanoTime() - asked
       val (cells, n) = rowsOf(contents(driver))
       main.output(select)
       val began = System.nanoTime()
       val wanted = if (leastNanos == 0) runs.length.toLong else expectedNanos(main, n) / leastNanos
       val total = math.max(1L, math.min(runs.length.toLong, math.min(wanted, n / 2L))).toInt
-      if (total == 1) {
-        main.drive(driver, cells, 0, n)
-        main.drain()
-        busyNanos = System.nanoTime() - began
-        out
-      } else parallel(total, contents, order, select, cells, n, limit)
+      val rows =
+        if (total == 1) {
+          main.drive(driver, cells, 0, n)
+          main.drain()
+          busyNanos = System.nanoTime() - began
+          out
+        } else parallel(total, contents, order, select, cells, n, limit)
+      history.evaluated(main.nodes, driver)
+      rows
     }
   }
 
@@ -133,7 +142,9 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
       val main = run(0)
       main.begin(contents, order, out, limit)
       main.output(select)
+      val asked = System.nanoTime()
       driver = choose(main, contents, order)
+      decisionNanos = System.nanoTime() - asked
       val (cells, n) = rowsOf(contents(driver))
       val until = (n.toLong * (slice + 1) / slices).toInt
       var from = (n.toLong * slice / slices).toInt
@@ -146,6 +157,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
             main.drain()
             piece = if (out.rowCount > MostHeld) math.max(1, piece / 4) else if (out.rowCount < MostHeld / 8) math.min(piece * 4, 1 << 20) else piece
             from = to
+            if (from >= until) history.evaluated(main.nodes, driver)
           }
           out.rowCount > 0
         }

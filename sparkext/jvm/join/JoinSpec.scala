@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 /** What a join cluster joins: relations over numbered variables, filters and BINDs over them, and what is read of the result.
  *
  *  Sets of relations, variables and items are bits of a long: there are 62 of each at most. `shape` has an attribute for each
- *  variable, to which the expressions of items refer.
+ *  variable, whose name is among `names`, to which the expressions of items refer.
  */
 final class JoinSpec(
-    val relations: Array[JoinedRelation], val items: Array[JoinItem], val shape: Array[Attribute], val output: Array[Int])
+    val names: Array[String], val relations: Array[JoinedRelation], val items: Array[JoinItem], val shape: Array[Attribute], val output: Array[Int])
     extends Serializable {
   require(relations.nonEmpty && relations.length <= JoinSpec.Most, s"${relations.length} relations in one join")
   require(variables <= JoinSpec.Most && items.length <= JoinSpec.Most, s"$variables variables and ${items.length} filters in one join")

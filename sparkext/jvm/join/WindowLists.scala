@@ -4,13 +4,14 @@ package join
 /** Keeps the rows of a window by the values of some columns, as rows come and go.
  *
  *  The other columns of a key's rows lie side by side, in a segment whose size is a power of two; a row that leaves gives its
- *  place to the last one of its key. What nobody reads rests after as many changes as making it anew would take, and is
+ *  place to the last one of its key. With `timed`, the time at which a row was sighted last stands behind its columns. What nobody reads rests after as many changes as making it anew would take, and is
  *  made anew when it is asked for.
  */
-final class WindowLists(table: WindowTable, val keys: Array[Int]) {
+final class WindowLists(table: WindowTable, val keys: Array[Int], val timed: Boolean) {
   import WindowLists._
 
-  private val others = Array.range(0, table.arity).filterNot(keys.contains(_))
+  // The table knows of a column behind its own: when a row was sighted last.
+  private val others = Array.range(0, if (timed) table.arity + 1 else table.arity).filterNot(keys.contains(_))
   private val width = others.length
   /** What is read: the same object always, whose content moves. */
   val rows = new KeyedRows(keys.length, width, unique = false)
@@ -65,6 +66,9 @@ final class WindowLists(table: WindowTable, val keys: Array[Int]) {
     rows.counts(placeOf(row)) = table.times(row)
     rows.changes(find(row) / rows.stride)
   }
+
+  /** Called by the table when a row that is present was sighted at a later time. */
+  private[cqels] def resight(row: Int): Unit = if (!resting && timed) rows.rest((placeOf(row) + 1) * width - 1) = table.value(row, table.arity)
 
   /** Called by the table when all its rows are gone. */
   private[cqels] def clear(): Unit = if (!resting) { if (upkeep > 0) rest() else { upkeep += 1; forget() } }
@@ -153,7 +157,7 @@ final class WindowLists(table: WindowTable, val keys: Array[Int]) {
 
   private def put(place: Int, row: Int): Unit = {
     var c = 0
-    while (c < width) { rows.rest(place * width + c) = table.cell(row, others(c)); c += 1 }
+    while (c < width) { rows.rest(place * width + c) = table.value(row, others(c)); c += 1 }
     if (rows.counts != null) rows.counts(place) = table.times(row)
     rowAt(place) = row
     if (row >= placeOf.length) placeOf = java.util.Arrays.copyOf(placeOf, math.max(row + 1, placeOf.length / 2 * 3))
