@@ -53,8 +53,8 @@ QUICK_SELECTIVITIES = (0.8, 0.1)
 # below 40 ms are 4 % apart (root mean square), of 40 to 60 ms 2 %.
 LEAST_MS = 20.0
 FULL = {
-    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, settling=40, sized_ms=40.0, repeats=3),
-    "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, settling=40, sized_ms=24.0),
+    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, sized_ms=40.0, repeats=3),
+    "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, sized_ms=24.0),
 }
 QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),

@@ -25,8 +25,6 @@ from bench.uncertain_engine import (
 
 # A placement that takes this many times as long as the other is run a few times only, once that is some time at all.
 HOPELESS, HOPELESS_MS = 5.0, 100.0
-# Under cost, the engine has settled after so many more evaluations, if no plan is being tried then.
-SETTLED_AFTER = 10
 # Event time between evaluations, and a window that nothing leaves.
 STEP_MS = 1000
 RANGE = "PT24H"
@@ -39,9 +37,8 @@ class CellEffort:
     """How much is run.
 
     Evaluations before the measured ones, measured turns (twice), those of a hopeless placement, the milliseconds that
-    the faster of early and late takes at least, and the first stream's events to begin with and at most; `settling`
-    more evaluations at most until the engine has tried, under cost, what it wants to try. Evaluations get faster after
-    the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of `repeats` evaluations.
+    the faster of early and late takes at least, and the first stream's events to begin with and at most.
+    Evaluations get faster after the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of `repeats` evaluations.
     """
 
     warm_ups: int
@@ -50,7 +47,6 @@ class CellEffort:
     least_ms: float
     events: int
     most_events: int
-    settling: int = 0
     sized_ms: float = 0.0
     repeats: int = 1
 
@@ -153,7 +149,6 @@ class CellRace:
             events = min(events * grown(least, wanted), self._effort.most_events)
         for runner in runners:
             runner.hopeless = runner.placement in few
-        self._settle(runners)
         return runners, events
 
     def _run(self, runners: list[Runner]) -> None:
@@ -223,13 +218,6 @@ class CellRace:
             if number >= 1:
                 few |= hopeless({r.placement: r.warmed_ms() for r in runners})
         return few
-
-    def _settle(self, runners: list[Runner]) -> None:
-        runner = next(r for r in runners if r.placement == "cost")
-        for number in range(self._effort.settling):
-            if number >= SETTLED_AFTER and not runner.watched.trying:
-                break
-            runner.warm.append(runner.evaluate())
 
     def _stop(self, runners: list[Runner]) -> None:
         for runner in runners:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from sparkext.runtime.adaptation import Adaptation
+from sparkext.runtime.join_orders import CompiledPlans
 
 from adaptive import Catalogue, PlanNode
 from adaptive.plan import describe
@@ -19,8 +21,6 @@ from bench.plan_enumeration import PlanEnumeration
 from bench.report import BenchError, progress
 from sparkext import Engine
 from sparkext.recorded_streams import StreamElement
-from sparkext.runtime.adaptation import Adaptation
-from sparkext.runtime.join_orders import CompiledPlans
 
 # An order is measured no further when in each phase of the warm-up it took this many times as long
 # as the fastest one there, and over all phases the second factor times as long as the fastest:

@@ -98,19 +98,17 @@ WORKLOADS = (
 class Effort:
     """How much is run.
 
-    Sectors, thresholds, evaluations before the measured ones, those, and how many more there are at most before them
-    until the engines have tried what they want to try.
+    Sectors, thresholds, evaluations before the measured ones, and those.
     """
 
     sectors: int
     thresholds: tuple[float, ...]
     warm_ups: int
     evaluations: int
-    settling: int
 
 
-FULL = Effort(SECTORS, THRESHOLDS, 8, 20, 40)
-QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3, 0)
+FULL = Effort(SECTORS, THRESHOLDS, 8, 20)
+QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3)
 
 
 def _listed(thresholds: Sequence[float]) -> str:
@@ -211,9 +209,7 @@ class Race:
     def run(self) -> list[dict[str, Any]]:
         """Warm up, measure, and give a row for each variant, threshold and setting."""
         effort = self._effort
-        for number in range(effort.warm_ups + effort.settling):
-            if number >= effort.warm_ups and not self._trying:
-                break
+        for _ in range(effort.warm_ups):
             self._evaluate()
         for _ in range(effort.evaluations):
             for contender, found in self._evaluate().items():
@@ -225,11 +221,6 @@ class Race:
             for threshold in self._thresholds
             for contender in self._contenders
         ]
-
-    @property
-    def _trying(self) -> bool:
-        """Whether some engine has another plan to try."""
-        return any(query.trying for c in self._contenders for query in c.queries.values())
 
     def _evaluate(self) -> dict[Contender, dict[str, Evaluation]]:
         """The next evaluation by each engine, by the names of its queries."""
@@ -277,7 +268,6 @@ class Race:
             "calls": _middle(run.calls for run in runs),
             "cache_hits": _middle(run.cache_hits for run in runs),
             "answers": _middle(run.answers for run in runs),
-            "measured": watched.measured,
         }
 
     def close(self) -> None:
@@ -376,7 +366,6 @@ def run(args: argparse.Namespace) -> Report:
         tuple(dict.fromkeys(args.threshold or default.thresholds)),
         default.warm_ups if args.warm_ups is None else args.warm_ups,
         args.evaluations or default.evaluations,
-        default.settling,
     )
     wanted = [w for w in WORKLOADS if not args.query or w.name in args.query]
     asked = {**asdict(effort), "seed": args.seed, "queries": [w.name for w in wanted]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from adaptive.plan import describe
 from bench.digest import digest_table
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
@@ -174,37 +172,9 @@ class WatchedQuery:
         return float(np.median([run.ms for run in self.runs]))
 
     @property
-    def trying(self) -> bool:
-        """Whether the engine has yet to try other plans than the one that runs."""
-        found = self.query._adaptation
-        return found is not None and any(c.follower.trying for c in found.clusters)
-
-    @property
     def plan(self) -> str | None:
-        """The order that runs; None where there is nothing to order."""
-        found = self.query._adaptation
-        orders = found and [describe(cluster.follower.current) for cluster in found.clusters]
-        return " ; ".join(orders) if orders else None
-
-    @property
-    def measured(self) -> list[dict[str, Any]]:
-        """The orders that were measured, the fastest first: where filters are, microseconds, which one runs."""
-        found = self.query._adaptation
-        return [
-            {
-                "order": describe(plan, filters=True),
-                "us": round(us),
-                "runs": plan == c.follower.current,
-            }
-            for c in (found.clusters if found is not None else ())
-            for plan, us in c.follower.measured.items()
-        ]
-
-    def wait_for_plans(self) -> None:
-        """Let plans in preparation finish: they have the rest of the second where a bench goes on at once."""
-        give_up = time.monotonic() + PREPARED_SECONDS
-        while self.query.preparing and time.monotonic() < give_up:
-            time.sleep(0.005)
+        """The order of the last evaluation; None where there is nothing to order."""
+        return " ; ".join(self.query.orders) or None
 
 
 class Contender:
@@ -244,8 +214,6 @@ class Contender:
         self.engine.advance_to(instant)
         self.clock = instant
         found = {name: watched.take(instant) for name, watched in self.queries.items()}
-        for watched in self.queries.values():
-            watched.wait_for_plans()
         return found
 
     def collect_garbage(self) -> None:

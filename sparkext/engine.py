@@ -6,10 +6,8 @@ import functools
 import itertools
 import logging
 import os
-import threading
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -129,17 +127,7 @@ class Engine:
             max_rows=float(self.settings.prejoin_max_rows),
             max_growth=self.settings.prejoin_max_growth,
         )
-        self.switch_policy = SwitchPolicy(
-            horizon=float(self.settings.plan_cache_horizon),
-            margin=self.settings.plan_cache_margin,
-            trials=self.settings.plan_cache_trials,
-        )
         self._costs: CostModel | None = None
-        # One query is compiled at a time, also in the background.
-        self.compiling = threading.RLock()
-        self.background = ThreadPoolExecutor(1, thread_name_prefix="cqels-prepare")
-        # What to prepare, and which plan runs next, is decided while others are prepared.
-        self.decisions = ThreadPoolExecutor(1, thread_name_prefix="cqels-decide")
         self._queries: dict[str, RegisteredQuery] = {}
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
@@ -433,7 +421,12 @@ class Engine:
         if self._sql is None:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
-            policy = OrderPolicy(self.costs, self.switch_policy, settings.plan_cache_size, adaptive)
+            switching = SwitchPolicy(
+                horizon=float(settings.plan_cache_horizon),
+                margin=settings.plan_cache_margin,
+                trials=0,
+            )
+            policy = OrderPolicy(self.costs, switching, settings.plan_cache_size, adaptive)
             self._sql = SqlRoom(self.spark, self.room.scratch, settings, self.lock, policy)
         self._sql.check_open()
         return self._sql
@@ -457,9 +450,6 @@ class Engine:
                 for view in list(self._live_views):
                     view.drop()
                 self._sql.close()
-        # Without the lock, too: what is being prepared ends first, what waits is not begun.
-        self.background.shutdown(cancel_futures=True)
-        self.decisions.shutdown(cancel_futures=True)
         try:
             with self.lock:
                 self.room.close()

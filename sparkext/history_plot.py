@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from adaptive import Join, PlanNode, Switch
-from adaptive.plan import describe
 from sparkext.errors import CqelsError
+from sparkext.runtime.order_history import Switch
 
 _ENDINGS = (".png", ".svg", ".pdf")
 _LONGEST_ORDER = 90
@@ -68,11 +67,11 @@ def plot_history(
         axes.axvline(place, color="0.6", linewidth=0.8)
         axes.annotate(str(number), (place, 1), xycoords=("data", "axes fraction"), fontsize="small")
         lines.append(
-            f"{number}  {moment:%H:%M:%S}  {'; '.join((switch.cause, *switch.moved))}"
+            f"{number}  {moment:%H:%M:%S}  {switch.cause}"
             f"  ({switch.cost_before:,.0f} -> {switch.cost_after:,.0f} us expected)"
         )
     axes.xaxis_date()
-    # The first evaluations of a plan take many times as long as the later ones.
+    # An evaluation may take many times as long as another one.
     axes.set_yscale("log")
     axes.set_title(title, pad=16)
     axes.set_xlabel("event time")
@@ -100,8 +99,3 @@ def _place(moment: datetime) -> float:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_ORDER else text[: _LONGEST_ORDER - 3] + "..."
-
-
-def orders_of(plans: Sequence[PlanNode]) -> tuple[str, ...]:
-    """Join orders in one line each, those of single relations left out."""
-    return tuple(describe(plan) for plan in plans if isinstance(plan, Join))

@@ -3,16 +3,14 @@ package org.apache.spark.sql.cqels
 import java.nio.file.Path
 
 import scala.collection.mutable
-import scala.util.control.NonFatal
-import org.apache.spark.SparkContext
-import org.apache.spark.internal.Logging
+
 import org.apache.spark.sql.cqels.join.ClusterOrder
 import org.apache.spark.sql.execution.joins.StaticIndex
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(
     val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
-    scratch: Path) extends Logging {
+    scratch: Path) {
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
   private var heldBefore = new IdBuffer
@@ -25,13 +23,8 @@ final class ContinuousQuery(
   private val sites = mutable.ArrayBuffer[CallSite]()
   private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
   private var delta: DeltaEvaluation = _
-  private var runNanos = 0L
-  private var sampleNanos = 0L
-  private var unsampled = 0
-  private var statisticsFailed = false
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
-  private val statistics = mutable.ArrayBuffer[ClusterStatistics]()
 
   /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
   def addWindow(window: StreamWindow): Unit = windows += window
@@ -44,10 +37,6 @@ final class ContinuousQuery(
     if (others ne plans) plans.release()
     plans = others
   }
-
-  /** What is watched before each evaluation, one for each join cluster. */
-  def addStatistics(cluster: ClusterStatistics): Unit = statistics += cluster
-  def clearStatistics(): Unit = statistics.clear()
 
   /** ORDER BY over result columns (c, or -c-1 for descending), then OFFSET and LIMIT (-1: none). */
   def sliced(columns: String, offset: Int, limit: Int): Unit = {
@@ -77,100 +66,35 @@ final class ContinuousQuery(
   /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
    *
    *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the
-   *  driver; otherwise as a Spark job with so many slices. With `ask`, news of the statistics end the call before anything
-   *  is evaluated: it returns `{"news": [measures or null of each cluster], "window_ns":, "statistics_ns":}`, and is to be
-   *  called again without bounds. Else it returns JSON with the number of answers, the file ("" when there is none), and
-   *  nanoseconds of moving windows, reading statistics, running and decoding; with call sites of uncertainty functions
-   *  also what was counted there.
+   *  driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the file ("" when there is
+   *  none), and nanoseconds of moving windows, running and decoding; with call sites of uncertainty functions also what was
+   *  counted there, and with join clusters what these decided (see `ordered`).
    */
-  def evaluate(bounds: String, slices: Int, ask: Boolean): String = {
+  def evaluate(bounds: String, slices: Int): String = {
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    if (ask) {
-      val found = measured(moved)
-      if (found.nonEmpty) return newsFrom(found, begun, moved)
-    }
-    told(moved - begun, moved)(stream(arrange(plans.run(slices))))
-  }
-
-  /** Moves the query's windows and tells the news of the statistics as `evaluate` does, also where there are none: null.
-   *
-   *  To be called before an `evaluate` without bounds, where something is to be decided anyway.
-   */
-  def news(bounds: String): String = {
-    val begun = System.nanoTime()
-    moveWindows(bounds)
-    val moved = System.nanoTime()
-    newsFrom(measured(moved), begun, moved)
-  }
-
-  /** What each cluster has to tell ("": nothing); nothing at all where none has news.
-   *
-   *  Nor where they fail: which plan runs is decided by them, the answers are not.
-   */
-  private def measured(moved: Long): Seq[String] = {
-    val sample = samplingPays()
-    val found = try statistics.map(_.news(sample)).toSeq catch { case NonFatal(e) => failed(e); Nil }
-    if (sample) sampleNanos = System.nanoTime() - moved
-    if (found.exists(_.nonEmpty)) found else Nil
-  }
-
-  private def failed(e: Throwable): Unit = {
-    if (!statisticsFailed) logWarning(s"$name: statistics of its windows failed, and may again", e)
-    statisticsFailed = true
-  }
-
-  private def newsFrom(found: Seq[String], begun: Long, moved: Long): String = {
-    val told = if (found.isEmpty) "null" else found.map(n => if (n.isEmpty) "null" else n).mkString("[", ",", "]")
-    s"""{"news":$told,"window_ns":${moved - begun},"statistics_ns":${System.nanoTime() - moved}}"""
-  }
-
-  /** As `evaluate`, by other plans from now on: a change of plans is no call of its own. */
-  def evaluateWith(others: QueryPlans, bounds: String, slices: Int, ask: Boolean): String = {
-    replacePlans(others)
-    evaluate(bounds, slices, ask)
-  }
-
-  /** Runs plans over what the windows hold, for the time that it takes: the nanoseconds. Nothing is answered.
-   *
-   *  It is given up after `most` nanoseconds: -1. It finds no results of calls that evaluations have left, and leaves them
-   *  none: a run after another over the same rows would find each. Indexes that only such runs have read rest soon.
-   */
-  def rehearse(others: QueryPlans, slices: Int, most: Long): Long =
-    if (sites.isEmpty) timed(others, slices, most) else UncertainCalls.of(room).apart(timed(others, slices, most))
-
-  private def timed(others: QueryPlans, slices: Int, most: Long): Long = {
-    windows.foreach(_.trial(true))
-    val began = System.nanoTime()
-    try {
-      val sc = SparkContext.getActive.get
-      val ended = if (slices == 0) RunLimit.within(sc, most)(others.run(slices)) else RunLimit.jobsWithin(sc, most)(others.run(slices))
-      if (ended) System.nanoTime() - began else -1L
-    } finally {
-      windows.foreach(_.trial(false))
-      sites.foreach(_.discard())
-      if (makesTerms) dictionary.sweepUnreferenced()
-    }
+    told(moved - begun)(stream(arrange(plans.run(slices))))
   }
 
   /** Evaluates, writes the answers, and tells of both in JSON. */
-  private def told(windowNanos: Long, moved: Long)(evaluated: => LongTable): String = {
+  private def told(windowNanos: Long)(evaluated: => LongTable): String = {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
-    sites.foreach(_.discard()) // what an evaluation that failed has left, or a rehearsal before a site was told of
+    sites.foreach(_.discard()) // what an evaluation that failed has left
     val started = System.nanoTime()
     val solutions = evaluated
     val rows = if (form == null) solutions else form(solutions)
     val answered = if (form == null) visible else form.columns
     val ran = System.nanoTime()
-    runNanos = ran - started
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"statistics_ns":${started - moved},"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
   }
 
-  /** What deciding on orders took in the plans that ran, and how orders have changed: [cluster, before, after, costs, cause]. */
+  /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the
+   *  largest step (-1: not known), and orders that are new: [cluster, before, after, costs of both, cause].
+   */
   private def ordered(clusters: Seq[ClusterOrder]): String =
     if (clusters.isEmpty) ""
     else {
@@ -180,7 +104,8 @@ final class ContinuousQuery(
           s"[$n,${names(o.before)},${names(o.after)},${o.costBefore},${o.costAfter},${Json.quote(o.cause)}]"
         }
       }
-      s""","decision_ns":${clusters.map(_.decisionNanos).sum},"changes":${changes.mkString("[", ",", "]")}"""
+      s""","decision_ns":${clusters.map(_.decisionNanos).sum},"busy_ns":${clusters.map(_.busyNanos).sum},"largest":${clusters.map(_.largestStep).max},""" +
+        s""""changes":${changes.mkString("[", ",", "]")}"""
     }
 
   /** What this evaluation has counted at each call site: [number, and what `CallSite.collect` gives]. */
@@ -201,19 +126,11 @@ final class ContinuousQuery(
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    told(moved - begun, moved)(delta.newAt(instant))
+    told(moved - begun)(delta.newAt(instant))
   }
 
   /** How many answers, with what they hold in the dictionary, `evaluateDelta` knows to hold. */
   def heldAnswers: Int = if (delta == null) 0 else delta.heldCount
-
-  /** Whether to sample windows before this evaluation: as often as it takes `SampledShare` of the time of evaluations. */
-  private def samplingPays(): Boolean = {
-    unsampled += 1
-    val pays = unsampled * runNanos * ContinuousQuery.SampledShare >= sampleNanos || unsampled >= ContinuousQuery.LongestUnsampled
-    if (pays) unsampled = 0
-    pays
-  }
 
   /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count, and
    *  what entered or left is told once.
@@ -322,8 +239,6 @@ final class ContinuousQuery(
 }
 
 private object ContinuousQuery {
-  final val SampledShare = 0.005
-  final val LongestUnsampled = 8
   private val counter = new java.util.concurrent.atomic.AtomicLong()
   def next(): Long = counter.incrementAndGet()
 }

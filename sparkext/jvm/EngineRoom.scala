@@ -238,9 +238,6 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     content
   }
 
-  def statistics(sampleRows: Int, exactValues: Int, drift: Double): ClusterStatistics =
-    new ClusterStatistics(sampleRows, exactValues, drift)
-
   def plans(main: ExecutablePlan): QueryPlans = new QueryPlans(main)
 
   def deltaPlans(): DeltaPlans = new DeltaPlans

@@ -3,6 +3,8 @@ package org.apache.spark.sql.cqels
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.cqels.join.KeyedRows
@@ -161,6 +163,21 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new WindowTable(arity).index(columns, keys)
   override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys))
+
+  /** How many different values a column has now, and the most frequent ones with their rows: [distinct, [[id, rows], ..]]. */
+  def describe(column: Int, most: Int): String = {
+    val counts = new java.util.HashMap[Long, Int]()
+    var row = 0
+    while (row < table.capacityUsed) {
+      if (table.isPresent(row)) counts.merge(table.cell(row, column), 1, (a: Int, b: Int) => a + b)
+      row += 1
+    }
+    val top = counts.entrySet.stream
+      .sorted((a, b) => { val c = Integer.compare(b.getValue, a.getValue); if (c != 0) c else java.lang.Long.compare(a.getKey, b.getKey) })
+      .limit(most.toLong)
+    val shown = Iterator.from(top.iterator.asScala).map(e => s"[${e.getKey},${e.getValue}]")
+    s"[${counts.size},${shown.mkString("[", ",", "]")}]"
+  }
   override def snapshot(): StaticContent = new StaticContent(name, table.snapshot(), table.snapshotTimes(), lasting = false)
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {

@@ -320,12 +320,6 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
       while (i < anyPredicate.length) { anyPredicate(i).delete(data, at); i += 1 }
     }
 
-  /** Says that plans which may never serve begin to be run, or have been (see `WindowTable.trial`). */
-  private[cqels] def trial(begins: Boolean): Unit = stream.synchronized {
-    byPredicate.valuesIterator.foreach(_.foreach(_.table.trial(begins)))
-    anyPredicate.foreach(_.table.trial(begins))
-  }
-
   /** An element arrived for a time that the window already covers. */
   private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
     if (time > opens && time <= closes) {

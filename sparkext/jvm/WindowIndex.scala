@@ -9,7 +9,7 @@ import org.apache.spark.sql.cqels.{IdRow, LongTable, WindowTable}
  *
  *  A link holds the row's number and half of its key's hash, so that a look-up reads cells of rows that match only. Chains
  *  that are followed again and again are copied ([[WindowRuns]]). What no plan asks for rests after a few changes for
- *  each row (`UpkeepARow`; sooner what only rehearsals have asked for), and is made anew if it is asked for again.
+ *  each row (`UpkeepARow`), and is made anew if it is asked for again.
  */
 final class WindowChains(val table: WindowTable, val columns: Array[Int], val keys: Array[Int]) {
   import WindowChains._
@@ -22,8 +22,6 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private var upkeep = 0L // links made and taken away since it was asked for
   private var rowsThen = 0 // rows when it was
   private var askedSinceCleared = true
-  private var onTrial = false // asked for by plans only that were run to see what they take
-  private var beforeTrial: Asked = _ // null: it rested, or is made in the trial
   @volatile private var resting = false
   @volatile private var copies: WindowRuns = _
   private[sql] var lastAsked = 0L
@@ -53,29 +51,10 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
 
   /** Called by the table when a plan is about to read this; `rows` is one past the highest row number in use. */
   private[sql] def asked(rows: Int): Unit = {
-    onTrial = false
     upkeep = 0L
     askedSinceCleared = true
     rowsThen = table.rowCount
     if (resting) { resting = false; relink(rows) }
-  }
-
-  /** Called by the table before plans are run that may never serve. */
-  private[sql] def trialBegins(): Unit =
-    beforeTrial = if (resting) null else Asked(upkeep, rowsThen, askedSinceCleared, lastAsked, onTrial)
-
-  /** Called by the table after that: nothing has been asked for but what was made or woken. */
-  private[sql] def trialEnds(): Unit = {
-    val before = beforeTrial
-    beforeTrial = null
-    if (before == null) onTrial = !resting
-    else {
-      upkeep = before.upkeep
-      rowsThen = before.rowsThen
-      askedSinceCleared = before.sinceCleared
-      lastAsked = before.lastAsked
-      onTrial = before.onTrial
-    }
   }
 
   private def rest(): Unit = {
@@ -86,8 +65,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   /** Called by the table after a row became present. */
   def link(row: Int): Unit = if (!resting) {
     upkeep += 1
-    val mostARow = if (onTrial) UpkeepOnTrial else UpkeepARow
-    if (upkeep > mostARow * math.max(LeastCapacity, math.max(rowsThen, table.rowCount))) rest() else linkNew(row)
+    if (upkeep > UpkeepARow * math.max(LeastCapacity, math.max(rowsThen, table.rowCount))) rest() else linkNew(row)
   }
 
   private def linkNew(row: Int): Unit = {
@@ -115,7 +93,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
 
   /** Called by the table when all its rows are gone: what nobody has asked for since it was filled need not follow. */
   def clear(): Unit = if (!resting) {
-    if (onTrial || !askedSinceCleared) rest()
+    if (!askedSinceCleared) rest()
     else {
       askedSinceCleared = false
       java.util.Arrays.fill(heads, NoLink)
@@ -174,11 +152,6 @@ private[joins] object WindowChains {
    *  make it anew is one for each row, and a window that is all new changes twice as much between two evaluations.
    */
   final val UpkeepARow = 3L
-
-  /** The same where only plans have asked that were run to see what they take: no more than making it anew. */
-  final val UpkeepOnTrial = 1L
-
-  private final case class Asked(upkeep: Long, rowsThen: Int, sinceCleared: Boolean, lastAsked: Long, onTrial: Boolean)
 
   // The upper half of the hash chooses the slot, the lower half goes into the link.
   @inline def slot(hash: Long, capacity: Int): Int = (hash >>> 32).toInt & (capacity - 1)

@@ -21,9 +21,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   private var present = 0
   private var indexes: List[WindowChains] = Nil
   private var lists: List[WindowLists] = Nil
-  private var counted = Array.empty[ColumnCounts]
   private var asked = 0L
-  private var onTrial = false
   private var total = 0L
   private var arrived = 0L
   private var expired = 0L
@@ -70,7 +68,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def changes: Long = changed
 
   def memoryBytes: Long =
-    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum + counted.map(_.memoryBytes).sum
+    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum
 
   def insert(values: Array[Long]): Unit = insert(values, Long.MinValue)
 
@@ -107,8 +105,6 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
       arrived += 1
       indexes.foreach(_.link(at))
       lists.foreach(_.link(at))
-      var i = 0
-      while (i < counted.length) { counted(i).add(this, at); i += 1 }
     }
   }
 
@@ -129,8 +125,6 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     else {
       indexes.foreach(_.unlink(row))
       lists.foreach(_.unlink(row))
-      var i = 0
-      while (i < counted.length) { counted(i).remove(this, row); i += 1 }
       if (before >= 0) hashNext(before) = hashNext(row) else heads(s) = hashNext(row)
       hashNext(row) = free
       free = row
@@ -149,7 +143,6 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     present = 0
     indexes.foreach(_.clear())
     lists.foreach(_.clear())
-    counted.foreach(_.clear())
     java.util.Arrays.fill(sightings, 0, used, 0)
     if (sightings.length > LeastCapacity && used < sightings.length / 4) compact() // after a peak
     else {
@@ -193,27 +186,11 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
     known.ask()
   }
 
-  /** Says that plans which may never serve begin to be run, or have been: indexes that they alone ask for rest sooner. */
-  def trial(begins: Boolean): Unit = synchronized {
-    if (begins != onTrial) indexes.foreach(index => if (begins) index.trialBegins() else index.trialEnds())
-    onTrial = begins
-  }
-
   def indexCount: Int = indexes.size + lists.size
   /** Of these, the ones that follow the rows; the others have not been asked for while most rows changed. */
   def keptUpCount: Int = indexes.count(_.keptUp) + lists.count(_.keptUp)
   /** Rows that indexes have copied of the content of now, as they are looked up again and again. */
   def copiedRows: Long = indexes.map(_.copiedRows).sum
-
-  /** Counts of the values in some columns; made once, then kept up. */
-  def counts(columns: Array[Int], exactValues: Int): ColumnCounts = synchronized {
-    counted.find(c => java.util.Arrays.equals(c.columns, columns)).getOrElse {
-      val made = new ColumnCounts(columns, exactValues)
-      made.addAll(this)
-      counted :+= made
-      made
-    }
-  }
 
   /** A copy of the present rows. */
   def snapshot(): LongTable = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +35,19 @@ class OrderRules:
 
 @dataclass(frozen=True)
 class ClusterOperator:
-    """The solutions of a cluster, and what tells its operator an order."""
+    """The solutions of a cluster, what tells its operator an order, and what that joins, by the numbers of orders."""
 
     solutions: Solutions
     order: Any
+    joined: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class OperatorBuilder:
     """Makes the operator of one cluster.
 
-    `read` gives the solutions of a scan or a pre-joined part, `apply` those of a filter over the shape of all variables,
-    `bind` those with a BIND's variable.
+    `read` gives the solutions of a scan or a pre-joined part, `apply` those of a filter over the shape of all
+    variables, `bind` those with a BIND's variable.
     """
 
     room: EngineRoom
@@ -62,7 +63,8 @@ class OperatorBuilder:
     ) -> ClusterOperator:
         """The join of a plan's relations with its filters.
 
-        `output` names the variables that are read of it (None: all), `begin` a relation that it begins with, if there is one.
+        `output` names the variables that are read of it (None: all), `begin` a relation that it begins with, if there
+        is one.
         """
         parts = [node for node in walk(plan) if isinstance(node, Scan | Prejoined)]
         read = [self.read(node) for node in parts]
@@ -97,10 +99,10 @@ class OperatorBuilder:
             certain & set(shown),
             plan.estimated_rows,
         )
-        return ClusterOperator(solutions, order)
+        return ClusterOperator(solutions, order, tuple(map(_name, parts)))
 
     def _tell(
-        self, builder: Any, shape: Solutions, name: str, node: PlanNode, parts: list[PlanNode]
+        self, builder: Any, shape: Solutions, name: str, node: PlanNode, parts: Sequence[PlanNode]
     ) -> int:
         """Tell of a filter or BIND: the relations that it waits for, as bits."""
         bind = self.binds.get(name)

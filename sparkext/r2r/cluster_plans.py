@@ -28,7 +28,7 @@ from sparkext.r2r.cluster_graph import ClusterGraph
 from sparkext.r2r.cluster_join import OperatorBuilder, OrderRules, fits
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
-from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, MergedLeaf, WindowLeaf
+from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, WindowLeaf
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.row_orders import RowOrders
@@ -43,15 +43,13 @@ if TYPE_CHECKING:
 class ClusterSearch:
     """What the order of a cluster was searched in: `leaves` are its relations by name.
 
-    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there;
-    `static_parts` is what is known of the static data of the relations that merge windows with them.
+    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
     """
 
     graph: QueryGraph
     catalogue: Catalogue
     leaves: Mapping[str, Leaf]
     priced: Mapping[str, Expression] = field(default_factory=dict)
-    static_parts: Mapping[str, RelationStatistics] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,8 @@ class ClusterChoice:
     row_orders: RowOrders = field(default_factory=RowOrders, compare=False)
     order: Any = field(default=None, compare=False)
     """The order of the operator that joins it; None where it is a chain of Spark's joins."""
+    joined: tuple[str, ...] = field(default=(), compare=False)
+    """What that operator joins, by the numbers of its orders: names of relations and of pre-joined parts."""
 
 
 def largest_step(plan: PlanNode, rows: Mapping[frozenset[str], float] | None = None) -> float:
@@ -204,16 +204,8 @@ class ClusterPlanner:
             return plan
         graph = self._placed.graph(self._needed, as_written=not compiler.adaptive)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
-        for name, condition in priced.items():
-            if (known := compiler.learned(len(compiler.choices), condition)) is not None:
-                catalogue.set_filter(name, known)
-        static_parts = {
-            name: compiler.estimates.static_part(leaf)
-            for name, leaf in self._leaves.items()
-            if isinstance(leaf, MergedLeaf)
-        }
         label = " , ".join(self._leaves)
-        search = ClusterSearch(graph, catalogue, self._leaves, priced, static_parts)
+        search = ClusterSearch(graph, catalogue, self._leaves, priced)
         chosen: OptimizedPlan | None = None
         if (given := compiler.given_order()) is not None:
             applied = {name for node in walk(given) for name in node.filters}
@@ -286,7 +278,7 @@ class ClusterPlanner:
         )
         arrived = [name for name, leaf in self._leaves.items() if _has_arrived(leaf)]
         made = builder.build(plan, choice.search.graph.output, arrived)
-        compiler.choices[-1] = replace(choice, order=made.order)
+        compiler.choices[-1] = replace(choice, order=made.order, joined=made.joined)
         return made.solutions
 
     def _read(self, node: PlanNode) -> Solutions:

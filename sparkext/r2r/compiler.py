@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
-from adaptive import CostModel, FilterStatistics, PlanNode, PrejoinPolicy
+from adaptive import CostModel, PlanNode, PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import (
     Bgp,
@@ -99,7 +99,6 @@ class PatternCompiler:
     cluster_join: bool = False
     pins_orders: bool = False
     uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)
-    learned: Callable[[int, Expression], FilterStatistics | None] = lambda _, __: None
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
     reads_clock: bool = False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adaptive import FilterCounts
 from sparkext.language.algebra_text import format_expression
 from sparkext.language.expressions import Expression
 from sparkext.r2r.uncertain_placement import uncertainty_calls
@@ -68,32 +66,6 @@ class CallCounts:
         for site, counted in _reported(outcome).items():
             self._last[site] = counted
             self._total[site] = self._total.get(site, CallCount()) + counted
-
-    def filters(
-        self, outcome: Mapping[str, Any], priced: Mapping[str, Expression]
-    ) -> dict[str, FilterCounts]:
-        """What an evaluation counted for filters by name, as `adaptive` wants it; those not counted are left out.
-
-        All calls of one row are one there; a part of a row's calls counts in proportion.
-        """
-        reported = _reported(outcome)
-        found = {}
-        for name, condition in priced.items():
-            site = self.sites.known(condition)
-            counted = None if site is None else reported.get(site)
-            if counted is not None and counted.rows_in:
-                parts = max(1, len(uncertainty_calls(condition)))
-                results = math.ceil(counted.calls / parts)
-                seconds = counted.seconds + counted.row_seconds * results / counted.rows_in
-                found[name] = FilterCounts(
-                    counted.rows_in,
-                    # The two are counts of threads, and are not read at one moment.
-                    min(counted.rows_passed, counted.rows_in),
-                    results,
-                    counted.cache_hits // parts,
-                    round(seconds * 1e9),
-                )
-        return found
 
     def last(self, expression: Expression) -> CallCount | None:
         """What the last evaluation counted for a filter's condition or a BIND's expression."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adaptive import Join, PlanNode, explain, explain_choice, format_plan
-from adaptive.plan import describe
+from adaptive import Join, explain, explain_choice, format_plan
 from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
+from sparkext.runtime.order_history import in_one_line
+from sparkext.runtime.order_report import explain_order, order_lines
 from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
     from sparkext.r2r.cluster_plans import ClusterChoice
-    from sparkext.runtime.join_orders import CompiledPlans
     from sparkext.runtime.prepared_query import PreparedQuery
 
 SHOWN_SWITCHES = 5
@@ -37,36 +37,20 @@ class Explanation:
             lines.append(self.data["evaluation"])
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
-            lines.append(_indented(format_plan(choice)))
-        for window in self.data.get("grouped", ()):
-            by = ", ".join(f"?{variable}" for variable in window["by"])
-            lines.append(f"rows of {window['relation']} are read grouped by {by}")
+            lines.append(_indented(_choice_text(choice)))
         for counted in self.data.get("statistics", ()):
-            about = "" if counted["exact"] else "about "
             frequent = ", ".join(
                 f"{top['value']} {top['selectivity']:.1%}" for top in counted["top"][:SHOWN_VALUES]
             )
             lines.append(
-                f"{counted['relation']}: {counted['card']:,} rows, {about}{counted['distinct']:,} values of"
+                f"{counted['relation']}: {counted['card']:,} rows, {counted['distinct']:,} values of"
                 f" {counted['variable']}" + (f" (most frequent: {frequent})" if frequent else "")
             )
         for switch in self.data.get("switches", ())[-SHOWN_SWITCHES:]:
             when = format_date_time(int(switch["time"]))
             lines.append(f"switched at {when}: {switch['cause']}")
-            costs = f"{switch['cost_before']:,.0f} us", f"{switch['cost_after']:,.0f} us"
-            if switch["old"] == switch["new"]:
-                lines.append(f"  in {switch['new']}: {costs[0]} before, {costs[1]} after")
-            else:
-                lines.append(f"  from {switch['old']}, {costs[0]}")
-                lines.append(f"  to   {switch['new']}, {costs[1]}")
-            lines.extend(f"  {moved}" for moved in switch["moved"])
-        if prepared := self.data.get("prepared", ()):
-            held = sum(plans["held_bytes"] for plans in prepared) / 2**20
-            served = sum(plans["runs"] > 0 for plans in prepared)
-            lines.append(
-                f"{len(prepared)} plans are prepared, {served} of them have served; build sides of live data hold"
-                f" about {held:.1f} MiB"
-            )
+            lines.append(f"  from {in_one_line(switch['old'])}, {switch['cost_before']:,.0f} us")
+            lines.append(f"  to   {in_one_line(switch['new'])}, {switch['cost_after']:,.0f} us")
         for site in self.data.get("calls", ()):
             lines.append(_calls_line(site))
         for plan in self.data["operators"]:
@@ -81,56 +65,39 @@ def explain_query(
     operators: Sequence[dict[str, Any]],
     spark_plan: str,
     statistics: Sequence[dict[str, Any]] = (),
-    prepared: Sequence[CompiledPlans] = (),
-    taken: Mapping[int, Mapping[PlanNode, float]] | None = None,
 ) -> Explanation:
-    """Put a query's choices and counts together, with the plans that could run at once.
-
-    `taken` are the microseconds that evaluations by plans of some choices, by number, have taken.
-    """
+    """Put a query's choices and counts together."""
     roots = [operator_tree(plan["operators"]) for plan in operators]
     laid = lay_over([(choice.plan, choice.contents) for choice in choices], roots)
     shown = []
-    for place, (choice, operators_of_it) in enumerate(zip(choices, laid, strict=True)):
+    for choice, operators_of_it in zip(choices, laid, strict=True):
         measured = counted_rows(operators_of_it)
         if choice.optimized is None:
-            tree = {"plan": explain(choice.plan, measured), "notes": ["in the order written"]}
-            shown.append(
-                {**tree, "considered": []} if isinstance(choice.plan, Join) else tree["plan"]
-            )
+            measured_plan = explain(choice.plan, measured)
+            tree = {"plan": measured_plan, "notes": ["in the order written"]}
+            found = {**tree, "considered": []} if isinstance(choice.plan, Join) else measured_plan
         else:
-            shown.append(explain_choice(choice.optimized, measured, (taken or {}).get(place)))
+            found = explain_choice(choice.optimized, measured)
+        if choice.order is not None:
+            found["order"] = explain_order(choice)
+        shown.append(found)
     return Explanation(
         {
             "query": query.name,
             "execution": query.execution,
             "evaluation": query.evaluation if query.windows else "once",
             "choices": shown,
-            "grouped": [
-                {"relation": name, "by": list(together)}
-                for choice in choices
-                for name, together in choice.row_orders.grouped.items()
-            ],
             "statistics": list(statistics),
             "switches": [
                 {
                     "time": switch.time,
-                    "old": describe(switch.old),
-                    "new": describe(switch.new),
+                    "old": list(switch.old),
+                    "new": list(switch.new),
                     "cost_before": switch.cost_before,
                     "cost_after": switch.cost_after,
                     "cause": switch.cause,
-                    "moved": list(switch.moved),
                 }
                 for switch in query.history()
-            ],
-            "prepared": [
-                {
-                    "orders": list(plans.shown),
-                    "runs": plans.use.runs,
-                    "held_bytes": plans.jvm.memoryBytes(),
-                }
-                for plans in prepared
             ],
             "calls": query.calls.describe(),
             "operators": [
@@ -140,6 +107,13 @@ def explain_query(
             "spark_plan": spark_plan,
         }
     )
+
+
+def _choice_text(choice: dict[str, Any]) -> str:
+    if "order" not in choice:
+        return format_plan(choice)
+    notes = [f"note: {note}" for note in choice.get("notes", ())]
+    return "\n".join([*order_lines(choice["order"]), *notes])
 
 
 def _indented(text: str) -> str:

@@ -5,43 +5,34 @@ from __future__ import annotations
 import json
 import time as clock
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adaptive import Switch
+from sparkext.errors import CqelsError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
 from sparkext.r2r.datasets import Dataset
 from sparkext.runtime import answers_file
-from sparkext.runtime.adaptation import Adaptation
-from sparkext.runtime.adapted_evaluation import AdaptedEvaluation
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.call_counts import CallCounts
-from sparkext.runtime.cluster_watch import WatchedContents
+from sparkext.runtime.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
-from sparkext.runtime.followed_clusters import followed_clusters, watch_static
-from sparkext.runtime.join_orders import CompiledPlans, Orders
 from sparkext.runtime.jvm_query import JvmQuery
+from sparkext.runtime.order_history import REMEMBERED, OrderHistory, Switch
 from sparkext.runtime.query_compiler import QueryCompiler
 from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
+from sparkext.runtime.window_statistics import window_statistics
 from sparkext.s2r.watermark import NEVER
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from static_data.row_edits import TableKey
-
-# Why plans for other static data are others.
-_NEW_DATA = "static data have changed"
-
-# Evaluations and switches of a query that are remembered.
-_REMEMBERED = 10_000
 
 
 class PreparedQuery:
@@ -68,18 +59,14 @@ class PreparedQuery:
         self._compiler = QueryCompiler(
             engine, name, query, windows, self._dataset, self._patterns, self.calls
         )
-        self._closed = False
-        self._past: tuple[Switch, ...] = ()
-        self._timeline: deque[Evaluated] = deque(maxlen=_REMEMBERED)
+        self._history = OrderHistory()
+        self._timeline: deque[Evaluated] = deque(maxlen=REMEMBERED)
         try:
             plans = self.compile(())
         except Exception:
             self._patterns.close()
             raise
-        # How the orders were chosen that all plans since have for what does not follow the streams.
-        self._chosen = plans.choices
         self._running = JvmQuery(self._open(plans), plans, self.calls)
-        self._adapted = self._follow()
         # From which instant on the plans are out of date, and plans for instants before that, oldest first.
         self.outdated_at: int | None = None
         self._versions: deque[tuple[int, CompiledPlans, Merged]] = deque()
@@ -123,10 +110,6 @@ class PreparedQuery:
         return self._running.jvm
 
     @property
-    def _adaptation(self) -> Adaptation | None:
-        return None if self._adapted is None else self._adapted.adaptation
-
-    @property
     def delta(self) -> DeltaPlans | None:
         """The plans by which instants are evaluated from what arrived; None where each is evaluated as a whole."""
         delta = self._plans.delta
@@ -136,33 +119,6 @@ class PreparedQuery:
         engine = self._engine
         return answer_form(
             self.query, engine.room, engine.relations, self._dataset, engine.constant
-        )
-
-    def _follow(self) -> AdaptedEvaluation | None:
-        """Watch the clusters whose order may change; None where there are none."""
-        engine = self._engine
-        settings = engine.settings
-        wanted = settings.enabled and settings.adaptive_enabled and settings.statistics_enabled
-        if settings.cluster_join_enabled or not (wanted and self.windows) or self.delta is not None:
-            return None
-        contents = WatchedContents(
-            self._patterns.content, lambda leaf: engine.relations.table(self._dataset, leaf)
-        )
-        clusters = followed_clusters(engine, self._plans.choices, contents, self._compiler.learned)
-        for cluster in clusters:
-            self._jvm.addStatistics(cluster.watch.measures)
-            engine.background.submit(watch_static, cluster.watch, self.name)
-        if not clusters:
-            return None
-        return AdaptedEvaluation(
-            self.name,
-            engine,
-            self._running,
-            clusters,
-            self.compile,
-            self.calls,
-            closed=lambda: self._closed,
-            outdated=lambda: self.outdated,
         )
 
     def static_data_changed(
@@ -187,12 +143,12 @@ class PreparedQuery:
         """Have the plans be those for the static data at an instant."""
         while self._versions and self._versions[0][0] <= instant:
             _, plans, merged = self._versions.popleft()
-            self._take_over(plans, merged, instant)
+            self._take_over(plans, merged)
         if self.outdated_at is not None and self.outdated_at <= instant:
             self._leave_versions()
             plans, merged = self._compile_anew()
             self.outdated_at = None
-            self._take_over(plans, merged, instant)
+            self._take_over(plans, merged)
 
     def _compile_anew(self) -> tuple[CompiledPlans, Merged]:
         """Plans for the static data of now, and what the plans before them merge with windows."""
@@ -209,30 +165,13 @@ class PreparedQuery:
             self._patterns.leave_merged(merged)
         self._versions.clear()
 
-    def _take_over(self, plans: CompiledPlans, merged: Merged, instant: int) -> None:
-        self._past = (*self.history(), *self._changed_with_data(plans, instant))[-_REMEMBERED:]
-        if self._adapted is not None:
-            self._adapted.end()
-        self._chosen = plans.choices
+    def _take_over(self, plans: CompiledPlans, merged: Merged) -> None:
         self._running.replace(plans)
         self._set_delta(self._jvm, plans)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
         if self._engine.settings.enabled:
             self._jvm.clearStatistics()
-            self._adapted = self._follow()
-
-    def _changed_with_data(self, plans: CompiledPlans, instant: int) -> list[Switch]:
-        """The joins that go another way in plans for new static data; costs are those expected when each was chosen."""
-        if not self._timeline:
-            return []
-        time = max(instant, self._timeline[-1].time)
-        both = zip(self._plans.choices, plans.choices, strict=False)
-        return [
-            Switch(time, old.plan, new.plan, old.plan.cost, new.plan.cost, _NEW_DATA)
-            for old, new in both
-            if old.search and new.search and old.plan != new.plan
-        ]
 
     # -- evaluation ---------------------------------------------------------------------------------
 
@@ -244,29 +183,28 @@ class PreparedQuery:
         if not self._engine.settings.enabled:
             self._jvm.moveWindows(bounds)
             self._running.replace(self.compile(()))
-            outcome = json.loads(self._jvm.evaluate("", 1, False))
+            outcome = json.loads(self._jvm.evaluate("", 1))
         elif self.delta is not None:
             outcome = json.loads(self._jvm.evaluateDelta(bounds, instant))
-        elif self._adapted is None or self.outdated:
-            # Other join orders would be compiled for static data that are not yet those of this instant.
-            outcome = self._running.evaluate(bounds)
         else:
-            outcome = self._adapted.evaluate(bounds, instant)
+            outcome = self._running.evaluate(bounds)
         self._running.executed = True
         self.calls.note(outcome)
         seconds = (outcome["run_ns"] + outcome["decode_ns"]) / 1e9
-        self._timeline.append(Evaluated(instant, seconds, self._plans.shown))
+        self._history.note(outcome, instant)
+        self._timeline.append(Evaluated(instant, seconds, self._history.orders))
         return answers_file.take(outcome, self.variables), outcome
 
-    @property
-    def preparing(self) -> bool:
-        """Whether plans are being made or tried, or decided about, between the evaluations."""
-        return self._adapted is not None and self._adapted.preparing
-
-    def run_with(self, plans: CompiledPlans) -> tuple[pa.Table, dict[str, Any]]:
-        """Execute other plans of this query once over what the windows hold now; the query's own plan stays."""
-        outcome = self._running.run_with(plans)
-        return answers_file.take(outcome, self.variables), outcome
+    def pin_order(self, order: Sequence[str] | None, cluster: int = 0) -> None:
+        """Join a cluster in an order that it took before, as `history()` or `explain()` has it; None: as is cheapest."""
+        with self._engine.lock:
+            known = self._plans.choices[cluster].order
+            if known is None:
+                raise CqelsError(f"{self.name} joins nothing whose order is data")
+            if order is None:
+                known.free()
+            else:
+                known.follow(list(order))
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
@@ -294,7 +232,12 @@ class PreparedQuery:
 
     def history(self) -> tuple[Switch, ...]:
         """Every change of a join order: when (the instant, in milliseconds), from and to what, and what caused it."""
-        return self._past + (() if self._adaptation is None else self._adaptation.history)
+        return self._history.switches
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The order in which each cluster was joined last, in one line."""
+        return self._history.orders
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -314,33 +257,14 @@ class PreparedQuery:
             self.refresh(NEVER)
             made: CompiledPlans | DeltaPlans = self.delta or self._plans
             operators = operators_of(made.jvm) if self._running.executed else []
-            choices = list(made.choices)
-            if made is self._plans:
-                # Plans for given orders do not say why what follows no stream is joined as it is.
-                for place, known in enumerate(self._chosen):
-                    if choices[place].plan == known.plan:
-                        choices[place] = replace(choices[place], optimized=known.optimized)
-            prepared: tuple[CompiledPlans, ...] = ()
-            taken = {}
-            if self._adaptation is not None:
-                prepared = self._adaptation.orders.prepared
-                for cluster in self._adaptation.clusters:
-                    place = cluster.place
-                    now = cluster.follower.explained(self._plans.orders[place])
-                    choices[place] = replace(choices[place], plan=now.plan, optimized=now)
-                    taken[place] = cluster.follower.measured
             tree = made.jvm.planTree()
-            counted = self.statistics()
-            return explain_query(self, choices, operators, tree, counted, prepared, taken)
+            return explain_query(self, made.choices, operators, tree, self.statistics())
 
     def statistics(self) -> list[dict[str, Any]]:
-        """What the windows count now of the join columns: card, different values, the most frequent ones."""
-        if self._adaptation is None:
-            return []
+        """What the windows hold now in the join columns: card, different values, the most frequent ones."""
         with self._engine.lock:
             text = self._engine.store.dictionary.text
-            watches = [cluster.watch for cluster in self._adaptation.clusters]
-            return [row for watch in watches for row in watch.describe(text)]
+            return window_statistics(self._plans.choices, self._patterns.content, text)
 
     @property
     def execution(self) -> str:
@@ -361,7 +285,6 @@ class PreparedQuery:
 
     def close(self) -> None:
         """Give back what the query holds."""
-        self._closed = True
         self._jvm.close()
         self._dataset.close()
         self._leave_versions()

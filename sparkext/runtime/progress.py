@@ -14,8 +14,6 @@ logger = logging.getLogger(__name__)
 class QueryProgress:
     """Counts since registration; times are seconds. `calls` of uncertainty functions were made, `cache_hits` spared.
 
-    `search_seconds` went into deciding, and looking for plans to try, between evaluations: they are not in `seconds`.
-
     `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
     beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is
     logged when it first exceeds a step.
@@ -29,7 +27,6 @@ class QueryProgress:
     run_seconds: float = 0.0
     decode_seconds: float = 0.0
     optimizer_seconds: float = 0.0
-    search_seconds: float = 0.0
     calls: int = 0
     cache_hits: int = 0
     lag: float = 0.0
@@ -45,8 +42,7 @@ class QueryProgress:
         self.window_seconds += outcome["window_ns"] / 1e9
         self.run_seconds += outcome["run_ns"] / 1e9
         self.decode_seconds += outcome["decode_ns"] / 1e9
-        self.optimizer_seconds += outcome.get("optimizer_ns", 0) / 1e9
-        self.search_seconds += outcome.get("search_ns", 0) / 1e9
+        self.optimizer_seconds += outcome.get("decision_ns", 0) / 1e9
         for _, calls, hits, *_ in outcome.get("calls", ()):
             self.calls += calls
             self.cache_hits += hits

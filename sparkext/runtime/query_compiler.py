@@ -6,8 +6,6 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adaptive import FilterEstimator, FilterStatistics
-from sparkext.language.expressions import Expression
 from sparkext.language.query import Query
 from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
@@ -20,6 +18,7 @@ from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
 from sparkext.r2r.solutions import column_name
 from sparkext.r2r.window_graphs import spell_out_windows
 from sparkext.runtime.call_counts import CallCounts
+from sparkext.runtime.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta
 from sparkext.runtime.execution_place import (
     PlaceRule,
@@ -27,7 +26,6 @@ from sparkext.runtime.execution_place import (
     check_texts,
     driver_refusal,
 )
-from sparkext.runtime.join_orders import CompiledPlans, Orders
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
 from static_data.terms import Iri
 
@@ -39,10 +37,7 @@ _ROWS_INTERPRETED = 10_000
 
 
 class QueryCompiler:
-    """Compiles a query for any join orders; `windows` is empty for an ordinary query.
-
-    `learned` is what was learned of filters, by the place of their cluster: it stays when the query is compiled anew.
-    """
+    """Compiles a query for any join orders; `windows` is empty for an ordinary query."""
 
     def __init__(
         self,
@@ -54,7 +49,6 @@ class QueryCompiler:
         patterns: WindowPatterns,
         calls: CallCounts,
     ) -> None:
-        self.learned: dict[tuple[int, Expression], FilterEstimator] = {}
         self._engine = engine
         self._name = name
         self._query = query
@@ -70,16 +64,13 @@ class QueryCompiler:
     def compile(self, orders: Orders) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
         started = clock.perf_counter()
-        with self._engine.compiling:
-            compiler = self._compiler(orders)
-            query = self._query
-            frames = compile_query(
-                compiler, self._pattern, query.answered, self._scope, query.base_iri
-            )
-            plans = self._prepare(compiler, frames)
-            delta = self._compile_delta()
-            if isinstance(delta, str) and self._engine.settings.enabled:
-                plans.warm()
+        compiler = self._compiler(orders)
+        query = self._query
+        frames = compile_query(compiler, self._pattern, query.answered, self._scope, query.base_iri)
+        plans = self._prepare(compiler, frames)
+        delta = self._compile_delta()
+        if isinstance(delta, str) and self._engine.settings.enabled:
+            plans.warm()
         choices = tuple(compiler.choices)
         rule = self._place_rule(choices, plans, delta)
         seconds = clock.perf_counter() - started
@@ -163,13 +154,7 @@ class QueryCompiler:
             pins_orders=bool(orders)
             or not (settings.adaptive_enabled and settings.statistics_enabled),
             uncertain=engine.uncertain,
-            learned=self._learned_of,
         )
-
-    def _learned_of(self, place: int, condition: Expression) -> FilterStatistics | None:
-        """What is known of a condition in the query's cluster of this number, from before it is compiled anew."""
-        known = self.learned.get((place, condition))
-        return None if known is None else known.statistics
 
     def _place_rule(
         self, choices: Sequence[ClusterChoice], plans: Any, delta: DeltaPlans | str

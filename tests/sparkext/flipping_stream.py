@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from sparkext.runtime.adaptation import Adaptation
 
     from sparkext import Engine
-    from sparkext.runtime.adaptation import Adaptation
     from sparkext.runtime.registered_query import RegisteredQuery
 
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sparkext.runtime.adaptation import MOST_WAITED
+from sparkext.runtime.join_orders import JoinOrders, Rehearsed
 
 from adaptive import SwitchPolicy
 from sparkext.errors import StoppedQueryError
-from sparkext.runtime.adaptation import MOST_WAITED
-from sparkext.runtime.join_orders import JoinOrders, Rehearsed
 from tests.sparkext.background import settle
 from tests.sparkext.flipping_stream import (
     QUERY,
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+    from sparkext.runtime.adaptation import Adaptation
+    from sparkext.runtime.join_orders import CompiledPlans, Orders
 
     from adaptive import OperatorCounts, PlanNode
     from adaptive.plan_trials import PlanTrials
-    from sparkext.runtime.adaptation import Adaptation
-    from sparkext.runtime.join_orders import CompiledPlans, Orders
     from sparkext.runtime.registered_query import RegisteredQuery
 
 

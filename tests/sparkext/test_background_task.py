@@ -6,7 +6,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from sparkext.runtime.background_task import BackgroundTask
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
     from sparkext.runtime.join_orders import CompiledPlans
+
     from sparkext.runtime.registered_query import RegisteredQuery
 
 TEXT = """PREFIX : <http://example.org/>

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from sparkext.runtime.cluster_watch import ClusterWatch, Told, WatchedContents
+
 from adaptive import (
     Catalogue,
     ColumnStatistics,
@@ -16,7 +18,6 @@ from adaptive import (
 from sparkext.language.algebra import TriplePattern, Variable
 from sparkext.r2r.cluster_plans import ClusterSearch
 from sparkext.r2r.leaves import DefaultGraph, MergedLeaf, StaticLeaf, WindowLeaf
-from sparkext.runtime.cluster_watch import ClusterWatch, Told, WatchedContents
 from static_data.terms import Iri
 
 A, B, ROOM = Variable("a"), Variable("b"), Variable("room")

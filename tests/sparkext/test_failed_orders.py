@@ -9,6 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sparkext.runtime.adaptation import Adaptation
+from sparkext.runtime.followed_clusters import FollowedCluster
+from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
 
 from adaptive import (
     Catalogue,
@@ -21,9 +24,6 @@ from adaptive import (
     RelationStatistics,
     Scan,
 )
-from sparkext.runtime.adaptation import Adaptation
-from sparkext.runtime.followed_clusters import FollowedCluster
-from sparkext.runtime.join_orders import CompiledPlans, JoinOrders, Orders
 
 
 class Later:

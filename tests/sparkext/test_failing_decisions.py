@@ -20,7 +20,6 @@ from tests.sparkext.flipping_stream import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
     from sparkext.runtime.join_orders import CompiledPlans, Orders
 
 

@@ -13,9 +13,9 @@ from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from sparkext.runtime.join_orders import CompiledPlans
 
     from sparkext import Engine
-    from sparkext.runtime.join_orders import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 STREAM = "http://example.org/s"

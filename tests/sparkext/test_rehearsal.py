@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from sparkext.runtime.rehearsal import (
     BLOCK_RUNS,
     BLOCKS,
@@ -20,6 +19,7 @@ from sparkext.runtime.rehearsal import (
     MOST_SECONDS,
     rehearse,
 )
+
 from tests.sparkext.background import settle
 from tests.sparkext.flipping_stream import (
     QUERY,

@@ -23,6 +23,17 @@ final class ClusterOrder(spec: JoinShape) {
     data = data.copy(sequence = if (places.isEmpty) null else places)
   }
 
+  /** Has the join go the way of an order that it took before, as `report` and its changes tell it: where it begins, then steps. */
+  def follow(order: java.util.List[String]): Unit = {
+    val names = order.toArray(new Array[String](0))
+    val begin = spec.relations.indexWhere(_.name == names.head)
+    if (begin < 0) throw new IllegalArgumentException(s"no relation of this join is called ${names.head}")
+    data = data.copy(driver = begin, sequence = null, steps = names.tail)
+  }
+
+  /** Leaves the order to the join itself. */
+  def free(): Unit = data = data.copy(driver = -1, sequence = null, steps = null)
+
   /** Has the join begin with a relation; -1: with the one from which the rest is cheapest. */
   def drive(relation: Int): Unit = data = data.copy(driver = relation)
 
@@ -31,6 +42,23 @@ final class ClusterOrder(spec: JoinShape) {
 
   /** Nanoseconds that deciding took in the last evaluation. */
   private[cqels] def decisionNanos: Long = { val ran = runner; if (ran == null) 0L else ran.decisionNanos }
+
+  /** Nanoseconds that joining took in the last evaluation, over all threads. */
+  private[cqels] def busyNanos: Long = { val ran = runner; if (jobRows >= 0) jobNanos else if (ran == null) 0L else math.max(0L, ran.busy) }
+
+  /** Rows of the largest step of the last evaluation, -1 before there was one; of a job, those of the result. */
+  private[cqels] def largestStep: Long = {
+    val ran = runner
+    if (jobRows >= 0) jobRows else if (ran == null) -1L else (0L +: ran.report.map(_.rowsOut)).max
+  }
+
+  // Of the last evaluation, if it was a job.
+  @volatile private var jobRows = -1L
+  @volatile private var jobNanos = 0L
+
+  /** Notes a run as a job, which gave so many rows. */
+  private[cqels] def ranAsJob(rows: Long, nanos: Long): Unit = { jobRows = rows; jobNanos = nanos }
+  private[join] def runsHere(here: JoinRunner): Unit = { jobRows = -1L; runner = here }
 
   /** How the order changed in the last evaluation, null where it did not; told once. */
   private[cqels] def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
@@ -104,7 +132,7 @@ case class ClusterJoinExec(
     shape.items.zip(conditions).map { case (i, e) => new JoinItem(i.name, i.reads, i.binds, e, i.expensive) }, variables.toArray, shape.output)
   @transient private lazy val runner = {
     val made = new JoinRunner(spec, threads, leastNanos)
-    order.runner = made
+    order.runsHere(made)
     made
   }
   @transient private lazy val childRows: Seq[RDD[InternalRow]] = children.map(_.execute())
@@ -130,7 +158,7 @@ case class ClusterJoinExec(
   /** All answers on the driver, of each the output columns `select`. */
   def runIds(select: Array[Int]): LongTable = {
     val contents = contentsHere()
-    order.runner = runner
+    order.runsHere(runner)
     val rows = org.apache.spark.DriverTask.run(0, org.apache.spark.DriverTask.localProperties()) { context =>
       runner.all(contents, order.data, select, () => RunLimit.of(context))
     }
@@ -159,7 +187,7 @@ case class ClusterJoinExec(
 
   private def rowsHere(): Iterator[InternalRow] = {
     val contents = contentsHere()
-    order.runner = runner
+    order.runsHere(runner)
     val counted = longMetric("numOutputRows")
     val tables = runner.iterator(contents, order.data, everything, 0, 1, RunLimit.of(TaskContext.get()))
     JoinRDD.rowsOf(tables, output, counted)

@@ -4,7 +4,7 @@ package join
 import scala.collection.mutable
 
 /** A join that went another way than in the evaluation before: both orders, what either would take by what is known now, in
- *  nanoseconds, and the figure that has moved most since the old order was taken.
+ *  nanoseconds, and the figure that has moved most since the old order was taken. `before` is empty for the first order.
  */
 final case class OrderChange(before: Seq[String], after: Seq[String], costBefore: Double, costAfter: Double, cause: String)
 
@@ -23,8 +23,9 @@ private[join] final class JoinHistory {
     val taken = nodes.spec.relations(driver).name +: steps.map(_.name)
     if (taken != order) {
       val known = figuresOf(nodes, steps)
-      if (order.nonEmpty)
-        change = OrderChange(order, taken, JoinHistory.cost(nodes, order), JoinHistory.cost(nodes, taken), cause(nodes, known))
+      change =
+        if (order.isEmpty) OrderChange(Nil, taken, 0.0, JoinHistory.cost(nodes, taken), "")
+        else OrderChange(order, taken, JoinHistory.cost(nodes, order), JoinHistory.cost(nodes, taken), cause(nodes, known))
       order = taken
       figures = known
     }

@@ -383,7 +383,10 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   }
 
   def choose(node: JoinNode): JoinStep =
-    if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else { value(node); node.chosen }
+    if (order.steps != null) {
+      val ways = node.steps ++ node.late
+      order.steps.iterator.flatMap(name => ways.find(_.name == name)).nextOption().getOrElse(ways.head)
+    } else if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else { value(node); node.chosen }
 }
 
 private[join] object JoinNodes {

@@ -20,6 +20,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
 
   private val runs = new Array[JoinRun](math.max(1, threads))
   private var busyNanos = -1L // of the last evaluation, over all threads
+  def busy: Long = busyNanos
   private var driver = -1
   /** What beginning with a relation was expected to take, in nanoseconds. */
   val rivals = mutable.ArrayBuffer[(Int, Double)]()
