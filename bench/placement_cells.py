@@ -37,8 +37,9 @@ class CellEffort:
     """How much is run.
 
     Evaluations before the measured ones, measured turns (twice), those of a hopeless placement, the milliseconds that
-    the faster of early and late takes at least, and the first stream's events to begin with and at most.
-    Evaluations get faster after the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of `repeats` evaluations.
+    the faster of early and late takes at least, and the first stream's events to begin with and at most. Evaluations
+    get faster after the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of
+    `repeats` evaluations.
     """
 
     warm_ups: int

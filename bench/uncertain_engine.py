@@ -26,7 +26,6 @@ PLACEMENTS = ("early", "late", "cost")
 DEAR_NANOSECONDS = 100_000
 
 # A plan that the engine prepares meanwhile is waited for at most this long.
-PREPARED_SECONDS = 120.0
 
 SESSION = {
     "spark.master": "local[2]",
@@ -213,8 +212,7 @@ class Contender:
         """Let event time reach `instant`; the evaluations there, by the name of their query."""
         self.engine.advance_to(instant)
         self.clock = instant
-        found = {name: watched.take(instant) for name, watched in self.queries.items()}
-        return found
+        return {name: watched.take(instant) for name, watched in self.queries.items()}
 
     def collect_garbage(self) -> None:
         """Have Java and Python give back what nobody holds any more."""

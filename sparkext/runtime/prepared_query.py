@@ -196,7 +196,7 @@ class PreparedQuery:
         return answers_file.take(outcome, self.variables), outcome
 
     def pin_order(self, order: Sequence[str] | None, cluster: int = 0) -> None:
-        """Join a cluster in an order that it took before, as `history()` or `explain()` has it; None: as is cheapest."""
+        """Join a cluster in an order that it took before, as `history()` or `explain()` have it; None: the cheapest."""
         with self._engine.lock:
             known = self._plans.choices[cluster].order
             if known is None:
