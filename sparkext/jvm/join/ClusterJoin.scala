@@ -96,6 +96,8 @@ case class ClusterJoin(
     order: ClusterOrder, estimatedRows: Long, children: Seq[LogicalPlan])
     extends LogicalPlan with MultiInstanceRelation with SupportsNonDeterministicExpression {
   override def producedAttributes: AttributeSet = AttributeSet(variables ++ output)
+  // All of what children give is read, by its place: Spark would prune what no expression names.
+  override lazy val references: AttributeSet = AttributeSet(children.flatMap(_.output))
   override def allowNonDeterministicExpression: Boolean = true
   override def newInstance(): ClusterJoin = copy(output = output.map(_.newInstance()))
   override def stats: Statistics =

@@ -18,8 +18,8 @@ final class IdSet private (bits: Array[Long], cells: Array[Long], counts: Array[
     var at = (hash >>> shift).toInt
     while (true) {
       val x = cells(at)
+      if (x == 0L) return 0 // also where nothing is looked for: what is unbound is in no set
       if (x == id) return if (counts == null) 1 else counts(at)
-      if (x == 0L) return 0
       at = (at + 1) & mask
     }
     0

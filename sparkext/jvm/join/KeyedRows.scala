@@ -30,7 +30,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
     val end = table.length
     while (true) {
       val here = table(at)
-      if (here == key) return at
+      if (here == key) return if (key == 0L) -1 else at
       if (here == 0L) return -1
       at += stride
       if (at == end) at = 0
@@ -106,7 +106,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
 
   /** How often a value counts at a place, by comparing it with all that are there. */
   def search(at: Int, value: Long): Int =
-    if (at < 0) 0
+    if (at < 0 || value == 0L) 0
     else if (unique) { if (table(at + keyWidth) == value) 1 else 0 }
     else {
       val packed = table(at + keyWidth)
@@ -158,9 +158,23 @@ object KeyedRows {
     val others = Array.range(0, arity).filterNot(keys.contains(_))
     if (keys.length == 0) whole(data, n, arity, counts)
     else {
-      val grouping = new Grouping(data, n, arity, keys)
-      if (counts == null && grouping.groups == n) grouping.unique(others) else grouping.lists(others, counts)
+      val bound = withKeys(data, n, arity, keys)
+      if (bound != null) {
+        val kept = bound.map(r => java.util.Arrays.copyOfRange(data, r * arity, (r + 1) * arity)).flatten
+        build(kept, bound.length, arity, keys, if (counts == null) null else bound.map(counts(_)))
+      } else {
+        val grouping = new Grouping(data, n, arity, keys)
+        if (counts == null && grouping.groups == n) grouping.unique(others) else grouping.lists(others, counts)
+      }
     }
+  }
+
+  /** The rows without those in which a key is unbound, which no look-up finds; null where there are none of these. */
+  private def withKeys(data: Array[Long], n: Int, arity: Int, keys: Array[Int]): Array[Int] = {
+    def unbound(row: Int): Boolean = { var c = 0; while (c < keys.length) { if (data(row * arity + keys(c)) == 0L) return true; c += 1 }; false }
+    var row = 0
+    while (row < n && !unbound(row)) row += 1
+    if (row == n) null else Array.range(0, n).filterNot(unbound)
   }
 
   private def whole(data: Array[Long], n: Int, arity: Int, counts: Array[Int]): KeyedRows = {
@@ -243,7 +257,6 @@ object KeyedRows {
         while (index.table(at) != 0L) { at += index.stride; if (at == index.table.length) at = 0 }
         var c = 0
         while (c < keys.length) { index.table(at + c) = data(row * arity + keys(c)); c += 1 }
-        if (index.table(at) == 0L) throw new IllegalArgumentException("a row without an id in a column that is looked up by")
         places(g) = at
         g += 1
       }
