@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
-from adaptive import CostModel, PrejoinPolicy, SwitchPolicy
+from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
 from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
@@ -421,12 +421,7 @@ class Engine:
         if self._sql is None:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
-            switching = SwitchPolicy(
-                horizon=float(settings.plan_cache_horizon),
-                margin=settings.plan_cache_margin,
-                trials=0,
-            )
-            policy = OrderPolicy(self.costs, switching, settings.plan_cache_size, adaptive)
+            policy = OrderPolicy(self.costs, adaptive)
             self._sql = SqlRoom(self.spark, self.room.scratch, settings, self.lock, policy)
         self._sql.check_open()
         return self._sql

@@ -6,19 +6,23 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adaptive import (
     Catalogue,
     CostModel,
     OperatorCounts,
     OptimizedPlan,
-    PlanFollower,
     PlanNode,
     PrejoinPolicy,
-    SwitchPolicy,
+    RelationStatistics,
+    optimize,
 )
+from adaptive.cardinality import CardinalityEstimator
+from adaptive.optimizer import explain_kept
 from adaptive.plan import describe
+from adaptive.plan_cost import PlanPricing
+from adaptive.switch_cause import cause, snapshot
 from sparkext.sql.join_orders import (
     Graph,
     names_of,
@@ -32,6 +36,10 @@ from sparkext.sql.join_orders import (
 _CHANGE = 1.25
 # At least so often they are compared anyway: values may be distributed otherwise in as many rows.
 _RUNS = 50
+# A saving of a smaller share of an order's cost is taken for noise.
+_MARGIN = 0.05
+# Static parts are computed once already, each by itself.
+_APART = PrejoinPolicy(enabled=False)
 
 
 @dataclass(frozen=True)
@@ -51,12 +59,73 @@ class OrderSwitch:
 
 @dataclass(frozen=True)
 class OrderPolicy:
-    """What orders cost, when another one is worth it, how many stay prepared; without `adaptive`, as written."""
+    """What orders cost; without `adaptive`, they stay as written."""
 
     costs: CostModel
-    switching: SwitchPolicy
-    cache_size: int
     adaptive: bool = True
+
+
+class _ClusterOrder:
+    """The order of one cluster: what runs, and what would cost least under the statistics of now."""
+
+    def __init__(self, graph: Graph, policy: OrderPolicy) -> None:
+        self._graph = query_graph(graph)
+        self._costs = policy.costs
+        self._catalogue = Catalogue(statistics_of(graph))
+        self._best = self._search()
+        self.current = self._best.plan if policy.adaptive else written_order(graph)
+        self._seen = snapshot(self._graph, self._catalogue)
+        self._refused: set[PlanNode] = set()
+        self.history: list[OrderSwitch] = []
+
+    def _search(self) -> OptimizedPlan:
+        return optimize(self._graph, self._catalogue, self._costs, _APART)
+
+    def _pricing(self) -> PlanPricing:
+        return PlanPricing(CardinalityEstimator(self._graph, self._catalogue), self._costs)
+
+    def wanted(self, statistics: Mapping[str, RelationStatistics]) -> PlanNode:
+        """The order to run with under these statistics, the current one unless another costs less by the margin."""
+        for name, known in statistics.items():
+            self._catalogue.update(name, known)
+        self._best = self._search()
+        cost = self._pricing().price(self.current).cost
+        saves = cost - self._best.cost > _MARGIN * cost
+        return self._best.plan if saves and self._best.plan not in self._refused else self.current
+
+    def counted(self, counts: Sequence[OperatorCounts]) -> None:
+        """Take in what the joins of a run in the current order counted."""
+        expected = self._pricing().rows(self.current)
+        self._catalogue.fold(
+            replace(count, estimated=expected.get(count.relations, count.estimated))
+            for count in counts
+        )
+        self._catalogue.tick()
+
+    def refuse(self, plan: PlanNode) -> None:
+        """Want an order no more."""
+        self._refused.add(plan)
+
+    def switch(self, plan: PlanNode, now: float) -> None:
+        """Run in another order from now on."""
+        if plan == self.current:
+            return
+        price, after = self._pricing().price, snapshot(self._graph, self._catalogue)
+        self.history.append(
+            OrderSwitch(
+                now,
+                describe(self.current),
+                describe(plan),
+                price(self.current).cost,
+                price(plan).cost,
+                cause(self._seen, after),
+            )
+        )
+        self.current, self._seen = plan, after
+
+    def explained(self) -> OptimizedPlan:
+        """The current order with the estimates of now, and its rivals."""
+        return explain_kept(self._best, self.current, self._pricing().repriced)
 
 
 @dataclass(frozen=True)
@@ -80,22 +149,8 @@ class OrderChoice:
         self._names = [names_of(graph) for graph in graphs]
         self._rows = tuple(rows)
         self._runs = 0
-        # Static parts are computed once already, each by itself.
-        apart = PrejoinPolicy(enabled=False)
-        self._followers = [
-            PlanFollower(
-                query_graph(graph),
-                Catalogue(statistics_of(graph)),
-                policy.costs,
-                apart,
-                policy.switching,
-                policy.cache_size,
-                None if policy.adaptive else written_order(graph),
-                adaptive=policy.adaptive,
-            )
-            for graph in graphs
-        ]
-        self.current = self._choice([follower.current for follower in self._followers])
+        self._clusters = [_ClusterOrder(graph, policy) for graph in graphs]
+        self.current = self._choice([cluster.current for cluster in self._clusters])
 
     def due(self, rows: Sequence[int]) -> bool:
         """Whether orders should be compared again, as live views have so many rows now."""
@@ -106,11 +161,6 @@ class OrderChoice:
             _ratio(before, now) > _CHANGE for before, now in zip(self._rows, rows, strict=True)
         )
 
-    def ran(self, seconds: float) -> None:
-        """A run has ended, and took so long."""
-        for follower in self._followers if self._adaptive else ():
-            follower.passed(seconds)
-
     def compare(
         self, rows: Sequence[int], graphs: Sequence[Graph], ready: Callable[[str], bool]
     ) -> Choice | None:
@@ -120,67 +170,48 @@ class OrderChoice:
         """
         self._rows = tuple(rows)
         self._runs = 0
-        plans = list(self.current.plans)
-        for place, (follower, graph) in enumerate(zip(self._followers, graphs, strict=True)):
-            decision = follower.observe(statistics_of(graph))
-            if decision.kind != "stay":
-                plans[place] = decision.plan
-        wanted = self._choice(plans)
+        wanted = self._choice(
+            [
+                cluster.wanted(statistics_of(graph))
+                for cluster, graph in zip(self._clusters, graphs, strict=True)
+            ]
+        )
         if wanted.plans == self.current.plans:
             return None
-        # Plans that differ in methods alone are one plan to the JVM. Followers that ask for what is there must be told
-        # so: while they wait for it, they ask for nothing else.
+        # Plans that differ in methods alone are one plan to the JVM.
         if wanted.key == self.current.key or ready(wanted.key):
-            self.prepared(wanted, 0.0)
+            self.switch(wanted)
             return None
         return wanted
 
     def counted(self, counts: Mapping[int, Sequence[OperatorCounts]]) -> None:
         """Take in what the operators of a run counted, by cluster."""
-        for place, follower in enumerate(self._followers):
-            follower.executed(counts.get(place, ()))
-
-    def prepared(self, choice: Choice, seconds: float) -> None:
-        """A plan is ready: run it from now on."""
-        for follower, plan in zip(self._followers, choice.plans, strict=True):
-            follower.prepared(plan, seconds)
-        self.switch(choice)
+        for place, cluster in enumerate(self._clusters):
+            cluster.counted(counts.get(place, ()))
 
     def failed(self, choice: Choice) -> None:
         """A plan could not be prepared; its orders are not asked for again."""
-        for follower, plan in zip(self._followers, choice.plans, strict=True):
-            if plan != follower.current:
-                follower.failed(plan)
+        for cluster, plan in zip(self._clusters, choice.plans, strict=True):
+            if plan != cluster.current:
+                cluster.refuse(plan)
 
     def switch(self, choice: Choice) -> None:
         """Take over another choice, whose plan is prepared."""
         now = time.time()
-        for follower, plan in zip(self._followers, choice.plans, strict=True):
-            follower.switched(plan, now)
+        for cluster, plan in zip(self._clusters, choice.plans, strict=True):
+            cluster.switch(plan, now)
         self.current = choice
 
     @property
     def explained(self) -> tuple[OptimizedPlan | None, ...]:
         """The current orders with the estimates of now; None for one as written."""
-        return tuple(
-            follower.explained() if self._adaptive else None for follower in self._followers
-        )
+        return tuple(cluster.explained() if self._adaptive else None for cluster in self._clusters)
 
     @property
     def history(self) -> tuple[OrderSwitch, ...]:
         """Every change of an order so far."""
-        switches = [switch for follower in self._followers for switch in follower.history]
-        return tuple(
-            OrderSwitch(
-                switch.time,
-                describe(switch.old),
-                describe(switch.new),
-                switch.cost_before,
-                switch.cost_after,
-                switch.cause,
-            )
-            for switch in sorted(switches, key=lambda switch: switch.time)
-        )
+        switches = [switch for cluster in self._clusters for switch in cluster.history]
+        return tuple(sorted(switches, key=lambda switch: switch.time))
 
     def _choice(self, plans: Sequence[PlanNode]) -> Choice:
         orders = [places(plan, names) for plan, names in zip(plans, self._names, strict=True)]

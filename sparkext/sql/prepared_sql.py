@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,7 +54,8 @@ class PreparedSql:
         self._room = room
         self._closed = False
         self._background: threading.Thread | None = None
-        self._ready: tuple[Choice, float | None] | None = None
+        # The choice whose plan has been prepared, or could not be.
+        self._ready: tuple[Choice, bool] | None = None
         self._ran: Choice | None = None
         try:
             with room.lock:
@@ -94,7 +94,6 @@ class PreparedSql:
 
     def _call(self, run: Callable[[str], Any]) -> Any:
         choice, self._ran = self._choice.current, None
-        began = time.perf_counter()
         try:
             result = run(choice.key)
         except Py4JJavaError as error:
@@ -102,7 +101,6 @@ class PreparedSql:
         except PySparkException as error:
             raise RunError(str(error)) from error
         self._ran = choice
-        self._choice.ran(time.perf_counter() - began)
         return result
 
     def _follow(self) -> None:
@@ -115,11 +113,11 @@ class PreparedSql:
     def _reconsider(self) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""
         if self._ready is not None:
-            (choice, seconds), self._ready = self._ready, None
-            if seconds is None:
-                self._choice.failed(choice)
+            (choice, prepared), self._ready = self._ready, None
+            if prepared:
+                self._choice.switch(choice)
             else:
-                self._choice.prepared(choice, seconds)
+                self._choice.failed(choice)
         rows = json.loads(self._jvm.viewRows())
         if self._background is not None or not self._choice.due(rows):
             return
@@ -164,13 +162,12 @@ class PreparedSql:
         return lay_over(plans, roots if self._ran is choice else ())
 
     def _prepare(self, choice: Choice) -> None:
-        began = time.perf_counter()
         try:
             self._jvm.prepare(choice.key)
-            self._ready = (choice, time.perf_counter() - began)
+            self._ready = (choice, True)
         except Exception:
             logger.warning("order %s could not be prepared", choice.text, exc_info=True)
-            self._ready = (choice, None)
+            self._ready = (choice, False)
         finally:
             self._background = None
 

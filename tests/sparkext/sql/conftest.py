@@ -1,4 +1,4 @@
-"""An engine of the module's own, and the session set for short plans."""
+"""An engine of the module's own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-
-from adaptive import SwitchPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +19,5 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
     import sparkext
 
     made = sparkext.Engine(spark)
-    # What tests put into views is too little to pay for another plan: here, preparing and switching are free.
-    made.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, background=0.0)
     yield made
     made.close()

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive import CostModel, SwitchPolicy
+import pytest
+
+from adaptive import CostModel, OperatorCounts
 from adaptive.plan import describe
+from sparkext.sql import order_choice
 from sparkext.sql.order_choice import OrderChoice, OrderPolicy
 
-FREE = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, margin=0.0)
+
+@pytest.fixture(autouse=True)
+def free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any saving is worth another order."""
+    monkeypatch.setattr(order_choice, "_MARGIN", 0.0)
 
 
 def graph(left: int, right: int) -> dict[str, Any]:
@@ -39,7 +46,7 @@ FEW, MANY, TURNED = (3, 3_000), (41_000, 3_000), (1_000, 3_000)
 
 
 def choice() -> OrderChoice:
-    return OrderChoice(FEW, [graph(*FEW)], OrderPolicy(CostModel(), FREE, 16))
+    return OrderChoice(FEW, [graph(*FEW)], OrderPolicy(CostModel()))
 
 
 def orders(chosen: OrderChoice) -> list[str]:
@@ -70,7 +77,6 @@ def test_an_order_that_is_ready_is_taken_over_at_once() -> None:
     assert chosen.compare(TURNED, [graph(*TURNED)], lambda key: True) is None
     assert orders(chosen) == ["(1:right 0:left)"]
     assert [switch.new for switch in chosen.history] == ["(1:right 0:left)"]
-    # It is prepared for the follower as well, so that others can be asked for.
     wanted = chosen.compare(MANY, [graph(*MANY)], lambda key: False)
     assert wanted is not None
     assert wanted.key == "[[0, 1]]"
@@ -80,3 +86,31 @@ def test_nothing_changes_while_the_order_is_the_best() -> None:
     chosen = choice()
     assert chosen.compare(FEW, [graph(*FEW)], lambda key: True) is None
     assert chosen.history == ()
+
+
+def test_what_could_not_be_prepared_is_not_wanted_again() -> None:
+    chosen = choice()
+    wanted = chosen.compare(TURNED, [graph(*TURNED)], lambda key: False)
+    assert wanted is not None
+    chosen.failed(wanted)
+    assert chosen.compare(TURNED, [graph(*TURNED)], lambda key: False) is None
+    assert orders(chosen) == ["(0:left 1:right)"]
+
+
+def test_small_savings_are_taken_for_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = choice()
+    monkeypatch.setattr(order_choice, "_MARGIN", 1.0)
+    assert chosen.compare(TURNED, [graph(*TURNED)], lambda key: True) is None
+    assert chosen.history == ()
+
+
+def test_what_joins_counted_corrects_later_costs() -> None:
+    chosen = choice()
+    both = frozenset({"0:left", "1:right"})
+    before = chosen.explained[0]
+    assert before is not None
+    chosen.counted({0: [OperatorCounts(both, 0.0, 900.0)]})
+    chosen.compare(FEW, [graph(*FEW)], lambda key: True)
+    after = chosen.explained[0]
+    assert after is not None
+    assert after.plan.estimated_rows > 2 * before.plan.estimated_rows
