@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.adaptive.random_trees import RandomTrees
-from tests.sparkext.background import settle
 from tests.sparkext.flipping_stream import (
     QUERY,
     STREAM,
@@ -40,8 +39,6 @@ def test_the_order_follows_the_stream_and_answers_stay_right(
     for second in range(1, 50):
         evaluate(engine, second)
         assert answers(query) == expected(second), second
-        if second % 10 in (0, 1):
-            settle(engine)
     history = query.history()
     assert history
     orders = {switch.new for switch in history}
@@ -81,7 +78,6 @@ def test_the_best_plan_is_found_though_nothing_is_new_any_more(
     for second in range(1, 40):  # the same content again and again: news at the first only
         engine.stream(STREAM).push(triples, time=second * 1000)
         engine.advance_to(second * 1000)
-        settle(engine)
         assert answers(query) == expected(1)
     assert not cluster.follower.improvable
     engine.close()
@@ -105,7 +101,6 @@ def test_what_is_not_new_is_looked_at_again_when_that_can_be_afforded(
         adaptation._reconsider = True
         engine.stream(STREAM).push(triples, time=second * 1000)
         engine.advance_to(second * 1000)
-        settle(engine)
         assert answers(query) == expected(1)
         return decisions
 
@@ -128,7 +123,6 @@ def test_other_plans_run_once_and_the_query_keeps_its_own(
     engine = started(spark, tmp_path)
     query = engine.register_query(QUERY.format(name="once"))
     evaluate(engine, 1)
-    settle(engine)
     search = query.plans.choices[0].search
     assert search is not None
     trees = RandomTrees(search.graph, search.catalogue, engine.prejoin_policy)
@@ -165,8 +159,6 @@ def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -
     query = engine.register_query(QUERY.format(name="reloads"))
     for second in range(1, 13):
         evaluate(engine, second)
-        if second == 10:
-            settle(engine)
     switches = len(query.history())
     more = tmp_path / "more.nt"
     more.write_text(f"<{iri('p0')}> <{iri('knows')}> <{iri('nobody')}> .\n")
@@ -175,7 +167,6 @@ def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -
     for second in range(13, 33):
         evaluate(engine, second)
         assert answers(query) == expected(second)
-        settle(engine)
     assert len(query.history()) > switches
     for before, after in pairwise(query.history()):
         assert before.new == after.old
@@ -189,7 +180,6 @@ def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
     query = engine.register_query(QUERY.format(name="drawn"))
     for second in range(1, 24):
         evaluate(engine, second)
-        settle(engine)
     query.plot_history(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     query.plot_history(tmp_path / "plot.svg")
@@ -222,7 +212,6 @@ def test_what_a_filter_of_a_scan_lets_through_is_learned(
         evaluate(engine, second)
         wanted = {row: n for row, n in expected(second).items() if row[0] == f"<{iri('p7')}>"}
         assert answers(query) == wanted, second
-        settle(engine)
     counted = scan()
     assert counted["filters"] and counted["actual_rows"] < 10
     # 300 rows are in the window, and one in 200 is let through.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.sparkext.background import settle
 from tests.sparkext.flipping_stream import (
     QUERY,
     adapted_by_cost,
@@ -30,7 +29,6 @@ def test_orders_that_change_with_static_data_are_in_the_history(
     query, _ = adapted_by_cost(engine, "grows")
     for second in range(1, 8):
         evaluate(engine, second)
-        settle(engine)
     before = query.plans.orders[0]
     more = tmp_path / "more.nt"
     more.write_text(
@@ -66,7 +64,6 @@ def test_windows_that_are_merged_with_static_data_are_followed_too(
     for second in range(1, 50):
         evaluate(engine, second)
         assert answers(query) == expected(second), second
-        settle(engine)
         if second in (9, 19):
             first, _ = contents(second)
             cluster = query.explain().data["statistics"]
@@ -91,7 +88,6 @@ def test_what_does_not_follow_the_streams_says_why_it_is_joined_so_after_a_switc
     query = by_cost(engine.register_query(text))
     for second in range(1, 25):
         evaluate(engine, second)
-        settle(engine)
     assert query.history()
     choices = query.explain().data["choices"]
     assert len(choices) == 2

@@ -11,7 +11,6 @@ from adaptive import CostModel, Prejoined
 from adaptive.plan import describe, walk
 from tests.oracle.evaluation import static_store
 from tests.sparkext import flipping_stream as flipping
-from tests.sparkext.background import settle
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
     LOCALIZATION,
@@ -181,7 +180,6 @@ def test_answers_of_orders_that_follow_do_not_depend_on(
     for second in (1, 2, 3, 11, 12, 13, 21, 22, 31, 32):
         flipping.evaluate(engine, second)
         assert flipping.answers(registered) == flipping.expected(second), second
-        settle(engine)
     assert bool(registered.history()) == switches
     engine.close()
 

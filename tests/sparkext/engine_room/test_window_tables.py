@@ -126,56 +126,6 @@ def test_an_index_rests_while_nobody_asks_and_most_rows_change_and_is_made_anew(
     assert [found(anew, key) for key in (1, 2, 5001)] == [1, 1, 0]
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_what_only_rehearsals_ask_for_rests_sooner(live: LiveRoom, at_once: bool) -> None:
-    window = Window(live, "w")
-    both, first, second = ints(live, 0, 1), ints(live, 0), ints(live, 1)
-
-    def content(number: int) -> set[tuple[int, int]]:
-        return {(number * 1000 + n % 50 + 1, n + 1) for n in range(200)}
-
-    def change(rows: set[tuple[int, int]]) -> None:
-        if at_once:
-            window.table.clear()
-            window.rows = set()
-        window.change(rows)
-
-    def rehearse(keys: Any) -> Any:
-        for _ in range(3):
-            window.table.trial(True)
-            window.table.trial(True)  # two windows of the query may share a table
-            index = window.table.index(both, keys)
-            window.table.trial(False)
-            window.table.trial(False)
-        return index
-
-    def kept_up() -> tuple[int, int]:
-        return window.table.keptUpCount(), window.table.indexCount()
-
-    window.change(content(0))
-    window.table.index(both, first)
-    rehearse(second)
-    rehearse(first)
-    assert kept_up() == (2, 2), "more runs may come"
-    for number in (1,) if at_once else (9, 1):
-        window.table.index(both, first)
-        change(content(number))
-    assert kept_up() == (1, 2), "the one that serves is kept up, though it was rehearsed, too"
-    assert window.table.index(both, first).get(1001) is not None
-    # What is made anew in a rehearsal is of the rows of now, and serves from then on if it is asked for.
-    assert rehearse(second).get(7).next().getLong(0) == 1007
-    window.table.index(both, second)
-    change(content(2))
-    assert kept_up() == (2, 2)
-    assert window.table.index(both, second).get(7).next().getLong(0) == 2007
-    # A rehearsal is no reason to keep up what served once.
-    for number in (3, 4, 5):
-        window.table.index(both, first)
-        rehearse(second)
-        change(content(number))
-    assert kept_up() == (1, 2)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_indexes_that_rest_now_and_then_find_the_rows_of_now(live: LiveRoom, seed: int) -> None:
     window, rng = Window(live, "w"), random.Random(seed)

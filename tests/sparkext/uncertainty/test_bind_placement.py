@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.fan_out import (
     MULTIPLIED,
     READINGS,
@@ -51,7 +50,6 @@ def steps(
         for n in {n for n, _ in expected}:
             level = 0.171 if is_low(n) else (211 + n) / 1000
             assert medians[f"o{n}"] == pytest.approx(level)
-        settle(engine)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, E, engine_with
 from tests.sparkext.uncertainty.test_call_prices import readings
 
@@ -44,7 +43,6 @@ def push(engine: Engine, step: int) -> None:
         literals = ["N(-5, 1)"] * low + ["N(5, 1)"] * (40 - low)
         engine.stream(f"{E}s{n}").push_elements(readings(step * 10, literals))
     engine.advance_to((step + 1) * 10_000)
-    settle(engine)
 
 
 def counted(query: RegisteredQuery) -> list[tuple[str, int, int]]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkext.recorded_streams import StreamElement
-from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, E, engine_with
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ def push(engine: Engine, step: int, number: int) -> None:
         [StreamElement(step * 10_000 + 1, f"<{E}g{step}>", lines, None, ())]
     )
     engine.advance_to((step + 1) * 10_000)
-    settle(engine)
 
 
 def operators(query: RegisteredQuery) -> set[str]:

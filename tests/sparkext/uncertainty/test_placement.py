@@ -10,7 +10,6 @@ from adaptive import FilterCounts
 from sparkext.language import parse_query
 from sparkext.language.algebra import Filter
 from sparkext.runtime.call_counts import CallCounts
-from tests.sparkext.background import settle
 from tests.sparkext.uncertainty.fan_out import (
     MULTIPLIED,
     READINGS,
@@ -38,7 +37,6 @@ def steps(engine: Engine, query: RegisteredQuery, first: int, number: int, fans_
     for step in range(first, first + number):
         pairs = push(engine, step, fans_out)
         assert answers(query) == sorted((f"o{n}", t) for n, t in pairs if is_low(n)), step
-        settle(engine)
 
 
 @pytest.mark.parametrize("placement", ["early", "late"])
