@@ -5,9 +5,7 @@ Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every
 `cost_model`), and returns a `plan` that `explain` turns into plain data.
 
 Filters and binds that cost something are placed among the joins: `placement` for a given tree,
-priced by `placement_costs`; `placed_plan_cache` chooses tree and placement together. Its table is
-`placed_table`: parts of the query, each with every set of items applied (`placed_states`), of which
-`placed_space` says which are compared.
+priced by `placement_costs`; `placed_search` chooses tree and placement together.
 """
 
 from adaptive.cost_model import CostModel
@@ -16,16 +14,9 @@ from adaptive.execution_place import runs_sooner_on_driver
 from adaptive.expensive_calls import HIT_US, CallPrice, FilterStatistics
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.optimizer import OptimizedPlan, optimize
-from adaptive.placed_plan_cache import (
-    PlacedPlanCache,
-    optimize_placed,
-    place_given,
-    plan_cache,
-)
+from adaptive.placed_search import optimize_placed, place_given
 from adaptive.placement import Placement
-from adaptive.placement_report import PlacedFilter, PlacementReport
 from adaptive.plan import Join, PlanNode, Prejoined, Scan
-from adaptive.plan_cache import PlanCache
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -38,7 +29,6 @@ from adaptive.query_graph import (
     RelationStatistics,
 )
 from adaptive.statistics import Catalogue, OperatorCounts
-from adaptive.sub_plans import Touched
 
 __all__ = [
     "HIT_US",
@@ -54,11 +44,7 @@ __all__ = [
     "JoinFilter",
     "OperatorCounts",
     "OptimizedPlan",
-    "PlacedFilter",
-    "PlacedPlanCache",
     "Placement",
-    "PlacementReport",
-    "PlanCache",
     "PlanNode",
     "PrejoinPolicy",
     "Prejoined",
@@ -67,13 +53,11 @@ __all__ = [
     "RelationKind",
     "RelationStatistics",
     "Scan",
-    "Touched",
     "explain",
     "explain_choice",
     "format_plan",
     "optimize",
     "optimize_placed",
     "place_given",
-    "plan_cache",
     "runs_sooner_on_driver",
 ]

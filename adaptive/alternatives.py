@@ -6,7 +6,7 @@ so a plan is read off the table top-down and is never stored nested, where it co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from adaptive.cost_model import JoinCosts
@@ -58,20 +58,6 @@ class Step(NamedTuple):
 
 
 Table: TypeAlias = dict[int, Step]
-
-
-def read_off(parts: Iterable[int], chosen: Callable[[int], Step]) -> Table:
-    """The steps of a plan for some parts, from the top, given the one that is chosen for each part."""
-    table: Table = {}
-    waiting = list(parts)
-    while waiting:
-        part = waiting.pop()
-        step = table[part] = chosen(part)
-        if step.method != "read":
-            waiting.append(step.left)
-            if step.method != "index":
-                waiting.append(step.right)
-    return table
 
 
 class Alternatives:
@@ -149,16 +135,6 @@ class Alternatives:
         price = self.costs.hash_join_cost if method == "hash" else self.costs.cross_join_cost
         cost = price(estimator.rows(left), estimator.rows(right), out)
         return Step(table[left].cost + table[right].cost + cost, left, right, method)
-
-    def decided_before(self, step: Step) -> int:
-        """The filters that the inputs of a join have decided, bit i = filter i."""
-        index = self._indexes[step.right] if step.method == "index" else None
-        right = self.estimator.decided(step.right) if index is None else index[1]
-        return self.estimator.decided(step.left) | right
-
-    def index(self, mask: int) -> tuple[float, int, float] | None:
-        """Rows in the index of a set, filters already behind it, cost of having it; or None."""
-        return self._indexes.get(mask)
 
     def plan(self, mask: int, table: Table, step: Step | None = None) -> PlanNode:
         """The plan for a set, read off the table; `step` replaces the table's choice at the top."""

@@ -18,10 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from adaptive.cost_model import FloatArray
 from adaptive.measured_pairs import implied_by
 from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import ColumnStatistics, FilterKind, JoinFilter, QueryGraph, bits
@@ -332,41 +328,3 @@ def _match_frequent(columns: list[ColumnStatistics], rows: list[float]) -> float
             same *= rest / max(other, room) if share is None else share
         match += same
     return min(1.0, match)
-
-
-def log_matches(
-    columns: Sequence[ColumnStatistics], rows: Sequence[float], chosen: NDArray[np.bool_]
-) -> FloatArray:
-    """`log_match` for many selections of columns at once, one line of `chosen` each.
-
-    At least two columns of each selection must list frequent values.
-    """
-    count = len(columns)
-    totals = [max(n, float(sum(r for _, r in c.top))) for c, n in zip(columns, rows, strict=True)]
-    numbers = {term: n for n, term in enumerate(sorted({t for c in columns for t, _ in c.top}))}
-    shares = np.zeros((count, len(numbers)))
-    listed = np.zeros((count, len(numbers)), dtype=np.bool_)
-    others = np.array([max(1.0, column.distinct - len(column.top)) for column in columns])
-    for place, (column, total) in enumerate(zip(columns, totals, strict=True)):
-        for term, occurrences in column.top:
-            listed[place, numbers[term]] = True
-            shares[place, numbers[term]] = occurrences / total if total else 0.0
-    rests = np.maximum(0.0, 1.0 - shares.sum(axis=1))
-    widest = np.zeros((len(chosen), len(numbers)))
-    for place, column in enumerate(columns):
-        if column.top:
-            lines = np.flatnonzero(chosen[:, place])
-            widest[lines] = np.maximum(widest[lines], np.where(listed[place], others[place], 0.0))
-    matches = (widest > 0.0).astype(np.float64)  # values that nobody in the selection lists: below
-    for place in range(count):
-        lines = np.flatnonzero(chosen[:, place])
-        factor = rests[place] / np.maximum(others[place], widest[lines])
-        if columns[place].top:
-            factor = np.where(listed[place], shares[place], factor)
-        matches[lines] *= factor
-    match = np.where(chosen, rests / others, 1.0).prod(axis=1)
-    match *= np.where(chosen, others, np.inf).min(axis=1)
-    match += matches.sum(axis=1)
-    match[chosen @ np.array([total == 0.0 for total in totals])] = 0.0
-    logs: FloatArray = np.log(np.clip(match, MATCH_FLOOR, 1.0))
-    return logs

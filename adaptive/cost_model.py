@@ -5,14 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from adaptive.errors import CostModelError
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 class JoinCosts(Protocol):
@@ -35,47 +30,6 @@ class JoinCosts(Protocol):
 
     def cross_join_cost(self, left_rows: float, right_rows: float, out_rows: float) -> float:
         """Hold the right rows and pair each left row with each of them."""
-
-
-@runtime_checkable
-class LinearCosts(JoinCosts, Protocol):
-    """Costs of a join that are linear in the left rows and the rows that come out.
-
-    The cost is `fixed(right rows) + left rows * each(right rows) + rows out * output_row`, so that
-    one array per part of the query prices all joins. Must say the same as the methods of one join.
-    """
-
-    @property
-    def output_row(self) -> float:
-        """Microseconds for each row that comes out."""
-
-    def index_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """`fixed` and `each` of index joins."""
-
-    def hash_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """`fixed` and `each` of hash joins."""
-
-
-def linear_costs(costs: JoinCosts) -> LinearCosts | None:
-    """The cost model itself when its terms are there and say what its other methods say.
-
-    >>> [linear_costs(costs) is costs for costs in (CostModel(), PaperCosts())]
-    [True, True]
-    """
-    if not isinstance(costs, LinearCosts):
-        return None
-    right = np.array([0.0, 1.0, 3.0, 900.0, 5e4, 2e6])
-    for terms, price in (
-        (costs.index_terms, costs.index_join_cost),
-        (costs.hash_terms, costs.hash_join_cost),
-    ):
-        fixed, each = terms(right)
-        for left, out in ((0.0, 0.0), (7.0, 0.0), (0.0, 11.0), (1e5, 2e3)):
-            said = fixed + left * each + out * costs.output_row
-            meant = [price(left, float(rows), out) for rows in right]
-            if not np.allclose(said, meant, rtol=1e-12):
-                return None
-    return costs
 
 
 @dataclass(frozen=True)
@@ -140,19 +94,6 @@ class CostModel:
         pairs = left_rows * right_rows * self.pair
         return self.build_start + right_rows * self.build_row + pairs + out_rows * self.output_row
 
-    def index_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.zeros_like(right_rows), self.probe_row + self._far_each(right_rows)
-
-    def _far_each(self, rows: FloatArray) -> FloatArray:
-        beyond = np.maximum(1.0, rows / max(1.0, self.cached_rows))
-        far: FloatArray = self.probe_doubling * np.log2(beyond)
-        return far
-
-    def hash_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        far = self._far_each(right_rows)
-        fixed = self.build_start + right_rows * (self.build_row + 2.0 * far)
-        return fixed, self.probe_row + far
-
 
 def nested_loop_cost(left_rows: float, right_rows: float) -> float:
     """|1| * |2|, a nested loop in the CQELS report, section 5 (Figure 4)."""
@@ -189,14 +130,3 @@ class PaperCosts:
 
     def cross_join_cost(self, left_rows: float, right_rows: float, out_rows: float) -> float:
         return nested_loop_cost(left_rows, right_rows)
-
-    @property
-    def output_row(self) -> float:
-        """What comes out is free."""
-        return 0.0
-
-    def index_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.zeros_like(right_rows), np.log2(np.maximum(2.0, right_rows))
-
-    def hash_terms(self, right_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.zeros_like(right_rows), right_rows

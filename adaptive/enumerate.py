@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from adaptive.alternatives import Alternatives, Step, Table
-from adaptive.cost_model import FloatArray
 from adaptive.query_graph import QueryGraph, bits
 
 DEFAULT_BUDGET = 10_000
@@ -72,14 +69,7 @@ class _Shape:
 
 def pairs_up_to(graph: QueryGraph, within: int, budget: int) -> list[tuple[int, int]] | None:
     """All pairs, smaller results first (so that inputs precede their users); None beyond budget."""
-    return pairs_linked_up_to(tuple(graph.adjacency), within, budget)
-
-
-def pairs_linked_up_to(
-    adjacency: tuple[int, ...], within: int, budget: int
-) -> list[tuple[int, int]] | None:
-    """The same where other things may link relations than variables: position -> its neighbours."""
-    found = _pairs_up_to(_Shape(adjacency), within, budget)
+    found = _pairs_up_to(_Shape(graph.adjacency), within, budget)
     return None if found is None else list(found)
 
 
@@ -98,15 +88,6 @@ def _pairs_up_to(shape: _Shape, within: int, budget: int) -> tuple[tuple[int, in
 def cheaper(step: Step, best: Step | None) -> bool:
     """Whether a step beats the best one so far by more than rounding."""
     return best is None or step.cost < best.cost * (1.0 - COST_TOLERANCE)
-
-
-def first_cheapest(costs: FloatArray) -> int:
-    """The place of the least cost, of equal ones the first.
-
-    >>> first_cheapest(np.array([3.0, 2.0 * (1 + 1e-15), 2.0]))
-    1
-    """
-    return int(np.argmax(costs * (1.0 - COST_TOLERANCE) <= costs.min()))
 
 
 def search_exact(alternatives: Alternatives, pairs: list[tuple[int, int]], within: int) -> Table:

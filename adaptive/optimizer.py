@@ -18,8 +18,8 @@ from adaptive.prejoin import PrejoinCandidate, PrejoinPolicy, prejoin_candidates
 from adaptive.query_graph import QueryGraph
 from adaptive.statistics import Catalogue
 
-SearchKind: TypeAlias = Literal["exact", "bounded", "greedy"]
-"""Whether all connected parts were compared, some (see `bounded_pairs`), or it was a greedy search."""
+SearchKind: TypeAlias = Literal["exact", "greedy"]
+"""Whether all connected parts were compared, or it was a greedy search."""
 
 _SHOWN_ALTERNATIVES = 5
 _SHOWN_REFUSALS = 5
@@ -94,25 +94,10 @@ def optimize(
     >>> describe(optimize(graph, catalogue).plan)
     '(now name)'
     """
-    if budget < 0:
-        raise SearchError(f"the budget must be at least 0 pairs, not {budget}")
     estimator = CardinalityEstimator(graph, catalogue)
     costs = CostModel() if cost_model is None else cost_model
     candidates = prejoin_candidates(estimator, PrejoinPolicy() if prejoin is None else prejoin)
     outcome = search(estimator, costs, candidates, budget, bushy)
-    return explain_search(outcome, candidates, budget, costs, bushy)
-
-
-def explain_search(
-    outcome: SearchResult,
-    candidates: tuple[PrejoinCandidate, ...],
-    budget: int,
-    costs: JoinCosts,
-    bushy: bool,
-) -> OptimizedPlan:
-    """The plan that a search found, with rivals, estimates and reasons."""
-    estimator = outcome.alternatives.estimator
-    graph = estimator.graph
     everything = graph.all_relations
     plan = outcome.alternatives.plan(everything, outcome.table)
     verify(plan, graph)
@@ -167,6 +152,8 @@ def search(
     bushy: bool,
 ) -> SearchResult:
     """Search each connected component, exactly while the budget lasts, then pair them up."""
+    if budget < 0:
+        raise SearchError(f"the budget must be at least 0 pairs, not {budget}")
     allowed = {c.mask: c for c in candidates if c.refusal is None}
     alternatives = Alternatives(estimator, costs, allowed, bushy)
     components = alternatives.graph.components()
@@ -183,19 +170,6 @@ def search(
             table.update(search_exact(alternatives, pairs, component))
     join_components(alternatives, table, components)
     return SearchResult(table, alternatives, "exact" if exact else "greedy", all_pairs)
-
-
-def greedy_parts(
-    estimator: RowEstimator,
-    costs: JoinCosts,
-    candidates: tuple[PrejoinCandidate, ...],
-    bushy: bool,
-) -> set[int]:
-    """The parts of the plan that is found greedily, however small the graph."""
-    found = search(estimator, costs, candidates, 0, bushy)
-    graph = estimator.graph
-    plan = found.alternatives.plan(graph.all_relations, found.table)
-    return {graph.mask(node.relations) for node in walk(plan)}
 
 
 def _rivals(outcome: SearchResult, everything: int) -> list[Considered]:
@@ -228,8 +202,6 @@ def plan_notes(
     notes = []
     if search_kind == "exact":
         notes.append(f"all {pairs:,} pairs of connected parts were compared")
-    elif search_kind == "bounded":
-        notes.append(f"too many pairs of connected parts to compare all: {pairs:,} were compared")
     else:
         notes.append(f"more than {budget:,} pairs of connected parts: searched greedily")
     leaf = plan

@@ -60,7 +60,6 @@ class PlacedItems:
         self.all = (1 << len(self.items)) - 1
         self.binds = sum(1 << n for n, item in enumerate(self.items) if item.filter is None)
         self._addable: dict[int, int] = {}
-        self._sets: dict[int, tuple[int, ...]] = {}
         uncertain = {item.name for item in self.items if item.uncertain}
         everything = frozenset(self.number)
         self.without = self._searched(everything)
@@ -157,21 +156,6 @@ class PlacedItems:
             bound = self.graph.variables(mask)
             found = sum(1 << n for n, item in enumerate(self.items) if item.variables <= bound)
             self._addable[mask] = found
-        return found
-
-    def sets(self, mask: int) -> tuple[int, ...]:
-        """The sets of items that may be behind the rows of some relations, in increasing order.
-
-        Each holds with an item what it needs. Only to be asked for where there are `few`.
-        """
-        addable = self.addable(mask)
-        found = self._sets.get(addable)
-        if found is None:
-            known = [0]
-            for number in bits(addable):
-                needs = self.items[number].needs
-                known += [chosen | 1 << number for chosen in known if not needs & ~chosen]
-            found = self._sets[addable] = tuple(sorted(known))
         return found
 
     def names(self, items: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,71 +72,44 @@ class PrejoinCandidate:
     refusal: str | None
 
 
-@dataclass(frozen=True)
-class StaticPart:
-    """A connected set of two or more static relations, without any estimate.
-
-    `attached` has each relation (as a set) that is no more than looked up from the rest of the
-    part: it links nothing, and decides no filter with anything outside.
-    """
-
-    mask: int
-    name: str
-    variables: tuple[str, ...]
-    filters: tuple[str, ...]
-    attached: tuple[int, ...]
-
-
-def static_parts(graph: QueryGraph, policy: PrejoinPolicy) -> tuple[StaticPart, ...]:
-    """The parts of a query that a policy looks at, small sets first."""
-    if not policy.enabled:
-        return ()
-    static = 0
-    for position, relation in enumerate(graph.relations):
-        if relation.kind is RelationKind.STATIC:
-            static |= 1 << position
-    found: list[StaticPart] = []
+def _static_parts(graph: QueryGraph, policy: PrejoinPolicy) -> Iterator[int]:
+    """The connected sets of two or more static relations that a policy looks at, small ones first."""
+    static = sum(
+        1 << position
+        for position, relation in enumerate(graph.relations)
+        if relation.kind is RelationKind.STATIC
+    )
+    left = policy.max_candidates if policy.enabled else 0
     level = {1 << position for position in bits(static)}
-    while level and len(found) < policy.max_candidates:
+    while level and left > 0:
         level = {
             mask | 1 << position
             for mask in level
             for position in bits(graph.neighbours(mask) & static)
         }
-        found += [
-            StaticPart(
-                mask=mask,
-                name="+".join(graph.names(mask)),
-                variables=graph.needed_outside(mask),
-                filters=tuple(filter_.name for filter_ in graph.filters_within(mask)),
-                attached=tuple(1 << p for p in bits(mask) if _is_attached(graph, mask, 1 << p)),
-            )
-            for mask in sorted(level)[: policy.max_candidates - len(found)]
-        ]
-    return tuple(found)
+        yield from sorted(level)[:left]
+        left -= len(level)
 
 
-def prejoin_candidates(
-    estimator: PartRows, policy: PrejoinPolicy, parts: tuple[StaticPart, ...] | None = None
-) -> tuple[PrejoinCandidate, ...]:
+def prejoin_candidates(estimator: PartRows, policy: PrejoinPolicy) -> tuple[PrejoinCandidate, ...]:
     """The connected sets of two or more static relations worth a thought, small sets first.
 
     Those refused for their size are marked; they do not rule out larger ones, as another relation
     may shrink them again. Sets that a relation only widens (see `widens_only`) are left out.
-    `parts` are those of `static_parts`, when they are known.
     """
+    graph = estimator.graph
     found: list[PrejoinCandidate] = []
-    for part in static_parts(estimator.graph, policy) if parts is None else parts:
-        if any(_widens(estimator, part.mask, one) for one in part.attached):
+    for mask in _static_parts(graph, policy):
+        if any(widens_only(estimator, mask, position) for position in bits(mask)):
             continue
-        rows = estimator.rows(part.mask)
-        input_rows = sum(estimator.unfiltered_rows(1 << position) for position in bits(part.mask))
+        rows = estimator.rows(mask)
+        input_rows = sum(estimator.unfiltered_rows(1 << position) for position in bits(mask))
         found.append(
             PrejoinCandidate(
-                mask=part.mask,
-                name=part.name,
-                variables=part.variables,
-                filters=part.filters,
+                mask=mask,
+                name="+".join(graph.names(mask)),
+                variables=graph.needed_outside(mask),
+                filters=tuple(filter_.name for filter_ in graph.filters_within(mask)),
                 rows=rows,
                 input_rows=input_rows,
                 refusal=policy.refusal(rows, input_rows),

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adaptive.cardinality import CardinalityEstimator
+from adaptive.cost_model import CostModel
 from adaptive.errors import StatisticsError
 from adaptive.heuristics import (
     apply_filters_early,
@@ -17,7 +19,7 @@ from adaptive.heuristics import (
 )
 from adaptive.optimizer import optimize
 from adaptive.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
-from adaptive.plan_cache import PlanCache
+from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -127,8 +129,8 @@ def known():
 
 
 def test_h3_before_and_after():
-    cache = PlanCache(GRAPH, known(), prejoin=PrejoinPolicy(enabled=False))
-    early = cache.plan()
+    early = optimize(GRAPH, known(), prejoin=PrejoinPolicy(enabled=False)).plan
+    pricing = PlanPricing(CardinalityEstimator(GRAPH, known()), CostModel())
     late = apply_filters_last(early, GRAPH)
     assert late.filters == ("of_now", "of_s", "of_both")
     assert sum(len(node.filters) for node in walk(late)) == 3
@@ -136,12 +138,12 @@ def test_h3_before_and_after():
     verify(late, GRAPH)
     assert apply_filters_early(late, GRAPH) == early
     # Ten thousand rows travel to the top instead of a hundred.
-    assert cache.cost_of(late) > 10 * cache.cost_of(early)
+    assert pricing.price(late).cost > 10 * pricing.price(early).cost
     first = frozenset({"now"})
-    assert cache.expected_rows(late)[first] == pytest.approx(1e4)
-    assert cache.expected_rows(early)[first] == pytest.approx(100)
+    assert pricing.rows(late)[first] == pytest.approx(1e4)
+    assert pricing.rows(early)[first] == pytest.approx(100)
     whole = early.relations
-    assert cache.expected_rows(late)[whole] == pytest.approx(cache.expected_rows(early)[whole])
+    assert pricing.rows(late)[whole] == pytest.approx(pricing.rows(early)[whole])
 
 
 def test_h3_leaves_a_kept_part_as_it_was_made():
