@@ -1,4 +1,4 @@
-"""The brain: a query graph and statistics in, a join order out. No Spark, no I/O; arrays by NumPy.
+"""The brain: a query graph and statistics in, a join order out. No Spark, no I/O.
 
 Read `optimizer.py` first; it calls, in this order, `cardinality` (rows of every part), `prejoin`
 (which static parts may be kept), `enumerate` or `greedy` (the search, over `alternatives` priced by
@@ -11,7 +11,7 @@ priced by `placement_costs`; `placed_search` chooses tree and placement together
 from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
-from adaptive.expensive_calls import HIT_US, CallPrice, FilterStatistics
+from adaptive.expensive_calls import HIT_US, CallPrice
 from adaptive.explain import explain, explain_choice, format_plan
 from adaptive.optimizer import OptimizedPlan, optimize
 from adaptive.placed_search import optimize_placed, place_given
@@ -39,7 +39,6 @@ __all__ = [
     "CostModel",
     "Extend",
     "FilterKind",
-    "FilterStatistics",
     "Join",
     "JoinFilter",
     "OperatorCounts",

@@ -6,7 +6,7 @@ so a plan is read off the table top-down and is never stored nested, where it co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from adaptive.cost_model import JoinCosts
@@ -26,14 +26,8 @@ class RowEstimator(Protocol):
     def unfiltered_rows(self, mask: int) -> float:
         """Rows of a set of relations before any filter."""
 
-    def modelled_rows(self, mask: int) -> float:
-        """Rows of the join of a set, before any filter, by all that is known but what executed joins have counted."""
-
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
-
-    def near_rows(self, position: int, on: Sequence[str]) -> float:
-        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
 
     def decided(self, mask: int) -> int:
         """The filters that a set of relations can decide, bit i = filter i."""
@@ -120,9 +114,6 @@ class Alternatives:
     def _probe(self, left: int, right: int, index: tuple[float, int, float], table: Table) -> Step:
         estimator = self.estimator
         right_rows, right_filters, kept = index
-        if right & (right - 1) == 0:
-            on = self.graph.shared_variables(left, right)
-            right_rows = estimator.near_rows(right.bit_length() - 1, on)
         out = estimator.unfiltered_rows(left | right)
         out *= estimator.share(estimator.decided(left) | right_filters)
         cost = self.costs.index_join_cost(estimator.rows(left), right_rows, out)

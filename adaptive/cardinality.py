@@ -7,34 +7,28 @@ k relations sharing a variable, 1 over all distinct counts but the smallest (eac
 taken to lie inside the larger ones). With top values on two sides, frequent values are matched one
 by one.
 
-Two measurements correct this model, both as factors: the measured join of a pair of relations, for
-every set that holds both (see `measured_pairs`), and the rows that executed joins counted (see
-`corrections`). Everything is summed up as logarithms, as `row_estimates` does for all sets of a
-query at once.
+The rows that executed joins counted correct this model, as factors (see `corrections`). Everything is
+summed up as logarithms.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
-from adaptive.measured_pairs import implied_by
-from adaptive.near_look_ups import near_rows
 from adaptive.query_graph import ColumnStatistics, FilterKind, JoinFilter, QueryGraph, bits
 from adaptive.statistics import Catalogue
 
 # Larger products are cut: a search must compare costs, and infinity compares with nothing.
 MAX_ROWS = 1e300
 
-MAX_LOG = math.log(MAX_ROWS)
+_MAX_LOG = math.log(MAX_ROWS)
 
 # Stands for the logarithm of no rows at all, and stays that whatever is added to it.
-EMPTY_LOG = -1e9
+_EMPTY_LOG = -1e9
 
-# No match is taken for impossible, nor a measured pair for empty: a larger set that holds the pair
-# could not be compared with others any more.
-MATCH_FLOOR = 1e-300
-PAIR_FLOOR = 1e-3
+# No match is taken for impossible: a larger set that holds it could not be compared with others any more.
+_MATCH_FLOOR = 1e-300
 
 RANGE_SELECTIVITY = 1 / 3
 OTHER_SELECTIVITY = 1 / 2
@@ -49,9 +43,8 @@ class CardinalityEstimator:
 
     def __init__(self, graph: QueryGraph, catalogue: Catalogue) -> None:
         self.graph = graph
-        self._known = tuple(catalogue[relation.name] for relation in graph.relations)
-        self._base = tuple(known.rows for known in self._known)
-        self._logs = tuple(log_rows(rows) for rows in self._base)
+        self._base = tuple(catalogue[relation.name].rows for relation in graph.relations)
+        self._logs = tuple(_log_rows(rows) for rows in self._base)
         self._changed = tuple(catalogue.changed_rows(r) for r in graph.relations)
         self._columns: dict[str, dict[int, ColumnStatistics]] = {
             variable: {
@@ -66,15 +59,13 @@ class CardinalityEstimator:
         self._needs = tuple(
             tuple(graph.members[v] for v in filter_.variables) for filter_ in graph.filters
         )
-        self._observed = {f.name: catalogue.filter(f.name).selectivity for f in graph.filters}
         self._selectivities = tuple(self.selectivity(filter_) for filter_ in graph.filters)
         self._modelled: dict[int, float] = {0: 0.0}
         self._unfiltered: dict[int, float] = {0: 1.0}
         self._matches: dict[tuple[str, int], float] = {}
         self._decided: dict[int, int] = {}
         self._shares: dict[int, float] = {0: 1.0}
-        self._pairs = self._pair_factors(catalogue)
-        self._corrections = counted_sets(graph, catalogue)
+        self._corrections = _counted_sets(graph, catalogue)
 
     def rows(self, mask: int) -> float:
         """Rows of the join of a set of relations, after every filter that it can decide."""
@@ -92,21 +83,10 @@ class CardinalityEstimator:
             if mask & (mask - 1) == 0:
                 known = self._base[mask.bit_length() - 1]
             else:
-                logs = self._model(mask) + self._measured(mask) + self._correction(mask)
-                known = math.exp(min(MAX_LOG, logs))
+                logs = self._model(mask) + self._correction(mask)
+                known = math.exp(min(_MAX_LOG, logs))
             self._unfiltered[mask] = known
         return known
-
-    def modelled_rows(self, mask: int) -> float:
-        """Rows of the join of a set, before any filter, by all that is known but what executed joins have counted."""
-        if mask & (mask - 1) == 0:
-            return self._base[mask.bit_length() - 1]
-        return math.exp(min(MAX_LOG, self._model(mask) + self._measured(mask)))
-
-    def near_rows(self, position: int, on: Sequence[str]) -> float:
-        """The rows of a relation among which a look-up by some variables finds its own (see `near_look_ups`)."""
-        relation = self.graph.relations[position]
-        return near_rows(relation, self._known[position], on)
 
     def changed_rows(self, position: int) -> float:
         """Rows of a relation that arrive and expire between two evaluations: none but of windows."""
@@ -127,32 +107,6 @@ class CardinalityEstimator:
                     known -= self._match(variable, sharing)
             self._modelled[mask] = known
         return known
-
-    def _measured(self, mask: int) -> float:
-        """Logarithm of what measured pairs add to the model of a set."""
-        return sum(
-            factor
-            for both, implied, factor in self._pairs
-            if both & ~mask == 0 and implied & mask == 0
-        )
-
-    def _pair_factors(self, catalogue: Catalogue) -> list[tuple[int, int, float]]:
-        """(set of a measured pair, relations that imply it, logarithm of measured over modelled rows)."""
-        measured = {}
-        positions = self.graph.positions
-        for (left, right), rows in catalogue.matches().items():
-            if left in positions and right in positions:
-                low, high = sorted((positions[left], positions[right]))
-                measured[low, high] = rows
-        factors = []
-        for (low, high), implied in implied_by(self.graph, measured).items():
-            both = 1 << low | 1 << high
-            model = self._logs[low] + self._logs[high]
-            for variable, members in self._shared[high]:
-                if members >> low & 1:
-                    model += self._match(variable, both)
-            factors.append((both, implied, pair_factor(measured[low, high], model)))
-        return factors
 
     def _correction(self, mask: int) -> float:
         for counted, factor in self._corrections:
@@ -180,10 +134,8 @@ class CardinalityEstimator:
         return share
 
     def selectivity(self, filter_: JoinFilter) -> float:
-        """The share of rows that one filter keeps: observed, declared, or guessed by its kind."""
-        columns, observed = self._columns, self._observed.get(filter_.name)
-        if observed is not None:
-            return observed
+        """The share of rows that one filter keeps: declared, or guessed by its kind."""
+        columns = self._columns
         return filter_selectivity(
             filter_, lambda variable: min(c.distinct for c in columns[variable].values())
         )
@@ -228,32 +180,24 @@ class CardinalityEstimator:
         if known is None:
             positions = list(bits(sharing))
             columns = [self._columns[variable][position] for position in positions]
-            known = log_match(columns, [self._base[position] for position in positions])
+            known = _log_match(columns, [self._base[position] for position in positions])
             self._matches[key] = known
         return known
 
 
-def log_rows(rows: float) -> float:
-    """The logarithm of a row count, `EMPTY_LOG` for none."""
-    return math.log(rows) if rows > 0.0 else EMPTY_LOG
+def _log_rows(rows: float) -> float:
+    """The logarithm of a row count, `_EMPTY_LOG` for none."""
+    return math.log(rows) if rows > 0.0 else _EMPTY_LOG
 
 
-def log_match(columns: list[ColumnStatistics], rows: list[float]) -> float:
+def _log_match(columns: list[ColumnStatistics], rows: list[float]) -> float:
     """Logarithm of the probability that a row of each column shows the same value."""
     if sum(1 for column in columns if column.top) < 2:
         return _match_uniform([column.distinct for column in columns])
-    return math.log(max(MATCH_FLOOR, _match_frequent(columns, rows)))
+    return math.log(max(_MATCH_FLOOR, _match_frequent(columns, rows)))
 
 
-def pair_factor(measured: float, model: float) -> float:
-    """Logarithm of what a measured pair adds to the modelled rows (`model`, a logarithm too).
-
-    An empty side leaves nothing to correct.
-    """
-    return math.log(max(PAIR_FLOOR, measured)) - model if model > EMPTY_LOG / 2 else 0.0
-
-
-def counted_sets(graph: QueryGraph, catalogue: Catalogue) -> tuple[tuple[int, float], ...]:
+def _counted_sets(graph: QueryGraph, catalogue: Catalogue) -> tuple[tuple[int, float], ...]:
     """The corrections that concern a graph, as sets, in the order in which a set looks for its own.
 
     A count of one relation says something only about its filters; without any it is left out.

@@ -8,7 +8,7 @@ contain it share it until they are counted themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adaptive.errors import StatisticsError
 
@@ -42,8 +42,6 @@ class _Memory:
 class Corrections:
     """Join set (names of relations) -> logarithm of counted over estimated rows.
 
-    `version` grows with each change of a factor in use.
-
     >>> corrections = Corrections()
     >>> corrections.learn(frozenset({"now", "w30"}), math.log(8))
     >>> round(math.exp(corrections.factor(frozenset({"now", "w30", "creator"}))), 6)
@@ -53,19 +51,10 @@ class Corrections:
     def __init__(self, half_life: float = HALF_LIFE) -> None:
         if not half_life > 0:
             raise StatisticsError(f"the half-life must be above 0 evaluations, not {half_life!r}")
-        self.version = 0
         self._half_life = half_life
         self._now = 0.0
         self._memory: dict[frozenset[str], _Memory] = {}
         self._in_use: dict[frozenset[str], float] = {}
-
-    def copy(self) -> Corrections:
-        """The same factors, from now on by themselves."""
-        made = Corrections(self._half_life)
-        made._now = self._now
-        made._memory = {relations: replace(known) for relations, known in self._memory.items()}
-        made._in_use = dict(self._in_use)
-        return made
 
     def in_use(self) -> dict[frozenset[str], float]:
         """All factors in use, in the order in which a set looks for its own.
@@ -120,11 +109,7 @@ class Corrections:
             )
         elif abs(factor - old) > _STEP:
             self._in_use[relations] = factor
-        else:
-            return
-        self.version += 1
 
     def _forget(self, relations: frozenset[str]) -> None:
         del self._memory[relations]
         del self._in_use[relations]
-        self.version += 1

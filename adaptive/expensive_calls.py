@@ -1,4 +1,4 @@
-"""What a filter or a bind costs that calls functions worth counting, as declared and as observed."""
+"""What a filter or a bind costs that calls functions worth counting."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from adaptive.errors import StatisticsError
 
 # Looking one result up in the function cache, as measured in the generated code of an evaluation.
 HIT_US = 0.1
-
-# Numbers that differ by this factor are quite different; shares get a little on both sides.
-_SHIFT = 1.4
-_SLACK = 0.02
 
 
 def _amount(value: float, what: str) -> None:
@@ -47,46 +43,7 @@ class CallPrice:
         """Calls made for so many rows, of which so many differ in their inputs."""
         return min(rows, distinct) if self.cached else rows
 
-    def cost(self, rows: float, distinct: float, call_us: float | None = None) -> float:
-        """Microseconds for so many rows; `call_us` is the measured price of a call, if any."""
+    def cost(self, rows: float, distinct: float) -> float:
+        """Microseconds for so many rows."""
         calls = self.calls(rows, distinct)
-        return calls * (self.call_us if call_us is None else call_us) + (rows - calls) * self.hit_us
-
-
-@dataclass(frozen=True)
-class FilterStatistics:
-    """What was observed of one filter or bind; None where nothing was.
-
-    `selectivity` is the kept share of the rows, `call_us` microseconds of one call, and
-    `distinct_factor` the distinct inputs that were counted over those that were estimated.
-    """
-
-    selectivity: float | None = None
-    call_us: float | None = None
-    distinct_factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.selectivity is not None and not 0.0 <= self.selectivity <= 1.0:
-            raise StatisticsError(f"a selectivity must lie in 0 to 1, not {self.selectivity!r}")
-        if self.call_us is not None:
-            _amount(self.call_us, "the price of a call")
-        _amount(self.distinct_factor, "a factor of distinct inputs")
-
-    def shifted(self, now: FilterStatistics) -> bool:
-        """Whether another observation is so far from this one that plans may cost quite something else.
-
-        >>> known = FilterStatistics(0.1, 50.0)
-        >>> known.shifted(FilterStatistics(0.11, 55.0)), known.shifted(FilterStatistics(0.4, 50.0))
-        (False, True)
-        """
-        if (self.selectivity is None) != (now.selectivity is None):
-            return True
-        if (self.call_us is None) != (now.call_us is None):
-            return True
-        pairs = (
-            ((self.selectivity or 0.0) + _SLACK, (now.selectivity or 0.0) + _SLACK),
-            (1.0 - (self.selectivity or 0.0) + _SLACK, 1.0 - (now.selectivity or 0.0) + _SLACK),
-            ((self.call_us or 0.0) + HIT_US, (now.call_us or 0.0) + HIT_US),
-            (self.distinct_factor, now.distinct_factor),
-        )
-        return any(max(pair) > _SHIFT * min(pair) for pair in pairs)
+        return calls * self.call_us + (rows - calls) * self.hit_us

@@ -19,10 +19,6 @@ Tree: TypeAlias = dict[str, Any]
 Measured: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
-# Of the plans that were measured, the text shows so many and the one that runs.
-SHOWN_TIMES = 3
-
-
 def node_id(relations: Iterable[str]) -> str:
     """The id of the node that covers these relations, the same in every plan.
 
@@ -65,15 +61,10 @@ def explain(plan: PlanNode, measured: Measured | None = None, probed: bool = Fal
     return tree | dict((measured or {}).get(tree["node_id"], {}))
 
 
-def explain_choice(
-    choice: OptimizedPlan,
-    measured: Measured | None = None,
-    taken: Mapping[PlanNode, float] | None = None,
-) -> Tree:
+def explain_choice(choice: OptimizedPlan, measured: Measured | None = None) -> Tree:
     """The chosen plan with its reasons and its rivals, as plain data.
 
-    A query with expensive filters or binds also has `placement` (see `explain_placement`). `taken` is what evaluations
-    by this plan and others have taken, in microseconds.
+    A query with expensive filters or binds also has `placement` (see `explain_placement`).
     """
     tree: Tree = {
         "plan": explain(choice.plan, measured),
@@ -86,10 +77,6 @@ def explain_choice(
         "considered": [
             {"order": describe(rival.plan), "cost": rival.cost, "label": rival.label}
             for rival in choice.considered
-        ],
-        "taken": [
-            {"order": describe(plan, filters=True), "us": us, "runs": plan == choice.plan}
-            for plan, us in (taken or {}).items()
         ],
     }
     if choice.placement is not None:
@@ -165,12 +152,6 @@ def format_plan(tree: Tree, indent: int = 0) -> str:
         lines += [
             f"instead {rival['order']}: {rival['cost']:,.0f} us ({rival['label']})"
             for rival in tree["considered"]
-        ]
-        lines += [
-            f"measured {timed['order']}: {timed['us']:,.0f} us"
-            + (" (runs)" if timed["runs"] else "")
-            for rank, timed in enumerate(tree.get("taken", ()))
-            if rank < SHOWN_TIMES or timed["runs"]
         ]
         return "\n".join(lines)
     lines = ["  " * indent + _line(tree)]

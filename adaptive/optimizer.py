@@ -120,14 +120,11 @@ def optimize(
 
 
 def explain_kept(
-    best: OptimizedPlan,
-    plan: PlanNode,
-    repriced: Callable[[PlanNode], PlanNode],
-    placement: Callable[[PlanNode], PlacementReport] | None = None,
+    best: OptimizedPlan, plan: PlanNode, repriced: Callable[[PlanNode], PlanNode]
 ) -> OptimizedPlan:
     """A plan that still runs, with the rows and costs of now; the best one first among its rivals.
 
-    `repriced` gives it those, `placement` says where its expensive filters and binds are.
+    `repriced` gives it those.
     """
     if best.plan == plan:
         return best
@@ -140,7 +137,6 @@ def explain_kept(
         considered=(chosen, *others),
         estimates={node.relations: node.estimated_rows for node in walk(now)},
         notes=("chosen under other statistics, kept for now", *best.notes),
-        placement=None if placement is None else placement(now),
     )
 
 

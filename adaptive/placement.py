@@ -41,24 +41,24 @@ def place(plan: PlanNode, costs: PlacementCosts, placement: Placement) -> PlanNo
     cheapest. Cheap filters stay where they are. Several items at a node are ordered by rank.
     """
     if placement == "early":
-        return costs.repriced(placed_early(plan, costs))
+        return costs.repriced(_placed_early(plan, costs))
     if placement == "late":
-        return costs.repriced(placed_late(plan, costs))
+        return costs.repriced(_placed_late(plan, costs))
     if costs.items.few():
         return costs.repriced(placed_exactly(plan, costs))
     return costs.repriced(_placed_by_moves(plan, costs))
 
 
-def placed_early(plan: PlanNode, costs: PlacementCosts) -> PlanNode:
+def _placed_early(plan: PlanNode, costs: PlacementCosts) -> PlanNode:
     """Every item where H3 puts it; on both sides of a join that bind its variables both."""
     bare = _bare(plan, costs)
     early = apply_filters_early(bare, costs.items.graph)
     return _ordered(_merged(bare, early, costs), costs)[0]
 
 
-def placed_late(plan: PlanNode, costs: PlacementCosts) -> PlanNode:
-    """As `placed_early`, but what calls uncertainty functions comes after all joins."""
-    late = apply_uncertain_filters_last(placed_early(plan, costs), costs.items.graph)
+def _placed_late(plan: PlanNode, costs: PlacementCosts) -> PlanNode:
+    """As `_placed_early`, but what calls uncertainty functions comes after all joins."""
+    late = apply_uncertain_filters_last(_placed_early(plan, costs), costs.items.graph)
     return _ordered(late, costs)[0]
 
 
@@ -106,11 +106,11 @@ def _ordered(plan: PlanNode, costs: PlacementCosts) -> tuple[PlanNode, Part]:
         part = costs.join(plan, left, right)
     else:
         part = costs.leaf(plan)
-    order = by_rank(costs, part.applied, costs.placed(plan))
+    order = _by_rank(costs, part.applied, costs.placed(plan))
     return _with(plan, order, costs), costs.after(part, order)
 
 
-def by_rank(costs: PlacementCosts, applied: Applied, items: int) -> tuple[int, ...]:
+def _by_rank(costs: PlacementCosts, applied: Applied, items: int) -> tuple[int, ...]:
     """Filters by rank, each with the binds that it still needs just before it; other binds last."""
     if items & (items - 1) == 0:
         return tuple(bits(items))
@@ -263,7 +263,7 @@ def _read_off(node: _Solved, items: int, costs: PlacementCosts) -> PlanNode:
 
 
 def _placed_by_moves(plan: PlanNode, costs: PlacementCosts) -> PlanNode:
-    starts = [placed_early(plan, costs), placed_late(plan, costs)]
+    starts = [_placed_early(plan, costs), _placed_late(plan, costs)]
     best = min(starts, key=lambda start: costs.price(start).cost)
     cost = costs.price(best).cost
     for _ in range(_ROUNDS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,9 +11,8 @@ from adaptive.alternatives import RowEstimator
 from adaptive.cardinality import MAX_ROWS, filter_selectivity
 from adaptive.cost_model import JoinCosts
 from adaptive.errors import PlanError
-from adaptive.expensive_calls import FilterStatistics
 from adaptive.placed_items import PlacedItem, PlacedItems
-from adaptive.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.plan import Join, PlanNode, Prejoined
 from adaptive.query_graph import bits
 from adaptive.statistics import Catalogue
 
@@ -35,14 +34,10 @@ class Part(NamedTuple):
 
 
 class ItemUse(NamedTuple):
-    """An item at one node: rows that come in, calls made for them, and their microseconds.
-
-    `distinct` are the distinct inputs among the rows, as estimated before any count corrected it.
-    """
+    """An item at one node: rows that come in, calls made for them, and their microseconds."""
 
     item: PlacedItem
     rows: float
-    distinct: float
     calls: float
     cost: float
 
@@ -52,7 +47,7 @@ class PlacementCosts:
 
     The rows of a node are those of its relations after its cheap filters, times the selectivities
     of the items applied so far, taken as independent. Without any item, a plan costs what
-    `PlanPricing` says. `shares` replaces the selectivities of some items, by name.
+    `PlanPricing` says.
     """
 
     def __init__(
@@ -61,7 +56,6 @@ class PlacementCosts:
         estimator: RowEstimator,
         costs: JoinCosts,
         catalogue: Catalogue,
-        shares: Mapping[str, float] | None = None,
     ) -> None:
         self.items = items
         self.graph = items.without
@@ -69,12 +63,7 @@ class PlacementCosts:
         self._costs = costs
         self._catalogue = catalogue
         self._cheap = {f.name: 1 << number for number, f in enumerate(self.graph.filters)}
-        self._observed = [catalogue.filter(item.name) for item in items.items]
-        shares = shares or {}
-        self.selectivities = tuple(
-            shares[item.name] if item.name in shares else self._selectivity(item)
-            for item in items.items
-        )
+        self.selectivities = tuple(self._selectivity(item) for item in items.items)
         self._shares = {0: 1.0}
         self._uses: dict[tuple[int, Applied], ItemUse] = {}
         self._base: dict[tuple[int, int], float] = {}
@@ -83,9 +72,6 @@ class PlacementCosts:
     def _selectivity(self, item: PlacedItem) -> float:
         if item.filter is None:
             return 1.0
-        observed = self._catalogue.filter(item.name).selectivity
-        if observed is not None:
-            return observed
         if item.needs:  # there are no counts of what a bind computes: guess by the kind alone
             return filter_selectivity(replace(item.filter, variables=frozenset()), self._fewest)
         return filter_selectivity(item.filter, self._fewest)
@@ -96,10 +82,6 @@ class PlacementCosts:
             catalogue.distinct(graph.relations[position].name, variable)
             for position in bits(graph.members[variable])
         )
-
-    def observed(self, number: int) -> FilterStatistics:
-        """What was observed of an item."""
-        return self._observed[number]
 
     # -- rows ---------------------------------------------------------------------------------------
 
@@ -155,16 +137,13 @@ class PlacementCosts:
         items = left.applied.items | right.applied.items
         estimator, costs = self._estimator, self._costs
         out = estimator.unfiltered_rows(mask) * estimator.share(cheap) * self.share(items)
-        right_rows = right.rows
         if plan.method == "index":
             price = costs.index_join_cost
-            if isinstance(plan.right, Scan):
-                right_rows = estimator.near_rows(right.applied.mask.bit_length() - 1, plan.on)
         elif plan.method == "hash":
             price = costs.hash_join_cost
         else:
             price = costs.cross_join_cost
-        cost = left.cost + right.cost + price(left.rows, right_rows, out)
+        cost = left.cost + right.cost + price(left.rows, right.rows, out)
         applied = Applied(mask, cheap | self.cheap(plan), items)
         return Part(applied, self.rows(applied), cost)
 
@@ -201,12 +180,10 @@ class PlacementCosts:
         item = self.items.items[number]
         rows = self.rows(applied)
         if item.price is None:
-            return ItemUse(item, rows, rows, 0.0, 0.0)
-        observed = self._observed[number]
+            return ItemUse(item, rows, 0.0, 0.0)
         distinct = self.distinct_inputs(number, applied) if item.price.cached else rows
-        corrected = min(rows, distinct * observed.distinct_factor)
-        cost = item.price.cost(rows, corrected, observed.call_us)
-        return ItemUse(item, rows, distinct, item.price.calls(rows, corrected), cost)
+        calls = item.price.calls(rows, distinct)
+        return ItemUse(item, rows, calls, item.price.cost(rows, distinct))
 
     def distinct_inputs(self, number: int, applied: Applied) -> float:
         """Distinct combinations of an item's inputs in the rows there, as estimated.

@@ -70,8 +70,6 @@ def report(
         place, early, late = _place(plan, number, nodes, costs)
         if item.name in inside and not nodes:
             place, nodes = "pre-joined", (inside[item.name],)
-        observed = costs.observed(number)
-        price = 0.0 if item.price is None else item.price.call_us
         shown.append(
             PlacedFilter(
                 name=item.name,
@@ -79,7 +77,7 @@ def report(
                 nodes=nodes,
                 place=place,
                 selectivity=costs.selectivities[number],
-                call_us=price if observed.call_us is None else observed.call_us,
+                call_us=0.0 if item.price is None else item.price.call_us,
                 rows=sum(use.rows for _, use in mine),
                 calls=sum(use.calls for _, use in mine),
                 cost=sum(use.cost for _, use in mine),

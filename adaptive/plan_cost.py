@@ -76,9 +76,6 @@ class PlanPricing:
         left = self._price(plan.left, found)
         probed = plan.method == "index"
         right = self._probed(plan.right) if probed else self._price(plan.right, found)
-        right_rows = right.rows
-        if probed and isinstance(plan.right, Scan):
-            right_rows = self._estimator.near_rows(right.mask.bit_length() - 1, plan.on)
         mask = left.mask | right.mask
         filters = left.filters | right.filters
         out = self._estimator.unfiltered_rows(mask) * self._estimator.share(filters)
@@ -88,7 +85,7 @@ class PlanPricing:
             price = costs.hash_join_cost
         else:
             price = costs.cross_join_cost
-        cost = left.cost + right.cost + price(left.rows, right_rows, out)
+        cost = left.cost + right.cost + price(left.rows, right.rows, out)
         filters |= self._applied(plan)
         return Priced(mask, filters, self._kept(mask, filters), cost)
 

@@ -8,17 +8,12 @@ from dataclasses import dataclass, replace
 
 from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
-from adaptive.expensive_calls import FilterStatistics
 from adaptive.query_graph import (
     ColumnStatistics,
-    QueryGraph,
     Relation,
     RelationKind,
     RelationStatistics,
 )
-from adaptive.stream_states import StreamStates
-
-_UNSEEN = FilterStatistics()
 
 
 @dataclass(frozen=True)
@@ -32,22 +27,12 @@ class OperatorCounts:
     estimated: float
     actual: float
 
-    @property
-    def error(self) -> float:
-        """How many times too high or too low the estimate was, at least 1 (the q-error).
-
-        >>> OperatorCounts(frozenset({"now", "name1"}), estimated=50.0, actual=200.0).error
-        4.0
-        """
-        low, high = sorted((max(1.0, self.estimated), max(1.0, self.actual)))
-        return high / low
-
 
 class Catalogue:
-    """Relation name -> statistics, with measured pairs of relations and counted joins.
+    """Relation name -> statistics, with counted joins.
 
-    `observe` and `update` take over what is known about one relation, `set_match` what a probe
-    found about two, `fold` what executed operators counted. `half_life` is in evaluations.
+    `observe` and `update` take over what is known about one relation, `fold` what executed operators
+    counted. `half_life` is in evaluations.
 
     >>> catalogue = Catalogue({"now": RelationStatistics(100.0, {"room": ColumnStatistics(20.0)})})
     >>> catalogue.observe("now", 250)
@@ -59,60 +44,11 @@ class Catalogue:
         self, relations: Mapping[str, RelationStatistics], half_life: float = HALF_LIFE
     ) -> None:
         self._relations = dict(relations)
-        self._observed: dict[frozenset[str], OperatorCounts] = {}
-        self._matches: dict[tuple[str, str], float] = {}
-        self._match_errors: dict[object, float] = {}
-        self.matches_version = 0
-        """Grows with each change of a pair match."""
-        self._states = StreamStates(Corrections(half_life))
-        self._filters: dict[str, FilterStatistics] = {}
-        self.filters_version = 0
-        """Grows with each change of what is known about a filter."""
+        self.corrections = Corrections(half_life)
+        """What counted joins correct."""
 
     def __contains__(self, name: object) -> bool:
         return name in self._relations
-
-    @property
-    def corrections(self) -> Corrections:
-        """What counted joins correct in the present state of the streams."""
-        return self._states.corrections
-
-    @property
-    def corrections_version(self) -> tuple[int, int]:
-        """Another one whenever a correction in use may have changed."""
-        return self._states.version, self.corrections.version
-
-    @property
-    def state(self) -> int:
-        """The number of the present state of the streams, see `recognise`."""
-        return self._states.number
-
-    @property
-    def like(self) -> int | None:
-        """The number of the state that the present one was much like when it was new, if there was one."""
-        return self._states.like
-
-    def recognise(
-        self,
-        changed: Mapping[str, RelationStatistics] | None = None,
-        pairs: Mapping[tuple[str, str], float] | None = None,
-        errors: Mapping[tuple[str, str], float] | None = None,
-    ) -> int:
-        """Tell in which state the streams are with these statistics, which are to be taken over next.
-
-        Corrections are those of that state from now on. `errors` are the standard errors of those pairs
-        that were not counted but sampled, in rows; of other pairs they are as they were told last.
-        """
-        rows: dict[object, float] = dict(self._matches.items())
-        for name, known in (*self._relations.items(), *(changed or {}).items()):
-            rows[name] = known.rows
-        for (left, right), counted in (pairs or {}).items():
-            rows[_in_order(left, right)] = counted
-            self._match_errors.pop(_in_order(left, right), None)
-        for (left, right), error in (errors or {}).items():
-            if error and _in_order(left, right) in rows:
-                self._match_errors[_in_order(left, right)] = error
-        return self._states.recognise(rows, self._match_errors)
 
     def __getitem__(self, name: str) -> RelationStatistics:
         try:
@@ -178,46 +114,6 @@ class Catalogue:
         self[name]  # an unknown relation is an error, not a new one
         self._relations[name] = statistics
 
-    def match(self, left: str, right: str) -> float | None:
-        """The measured rows of the join of two relations, None when they were not measured."""
-        return self._matches.get(_in_order(left, right))
-
-    def matches(self) -> Mapping[tuple[str, str], float]:
-        """All measured pairs, names in alphabetical order -> rows of their join."""
-        return self._matches
-
-    def set_match(self, left: str, right: str, rows: float | None) -> None:
-        """Take over the rows of the join of two relations, measured on their content of now.
-
-        Estimates of every set that holds both are multiplied by measured over estimated rows of
-        the pair. None forgets what was measured.
-        """
-        for name in (left, right):
-            self[name]
-        if left == right:
-            raise StatisticsError(f"a match needs two relations, not {left!r} twice")
-        pair = _in_order(left, right)
-        if rows is None:
-            self._match_errors.pop(pair, None)
-            if self._matches.pop(pair, None) is not None:
-                self.matches_version += 1
-            return
-        if not 0.0 <= rows < math.inf:
-            raise StatisticsError(f"the match of {left!r} and {right!r} must be at least 0")
-        if self._matches.get(pair) != rows:
-            self._matches[pair] = float(rows)
-            self.matches_version += 1
-
-    def filter(self, name: str) -> FilterStatistics:
-        """What was observed of a filter or bind, as yet nothing for one never told of."""
-        return self._filters.get(name, _UNSEEN)
-
-    def set_filter(self, name: str, statistics: FilterStatistics) -> None:
-        """Take over what was observed of a filter or bind."""
-        if self.filter(name) != statistics:
-            self._filters[name] = statistics
-            self.filters_version += 1
-
     def fold(self, counts: Iterable[OperatorCounts]) -> None:
         """Take in what operators counted, and correct the estimates of their join sets by it.
 
@@ -228,7 +124,6 @@ class Catalogue:
         for count in counts:
             for name in count.relations:
                 self[name]  # a count about an unknown relation is an error, not a new relation
-            self._observed[count.relations] = count
             # One row is added on both sides, so that 0 of 0.3 expected rows says next to nothing.
             error = math.log((max(0.0, count.actual) + 1.0) / (max(0.0, count.estimated) + 1.0))
             learned.append((count.relations, self.corrections.factor(count.relations) + error))
@@ -238,27 +133,3 @@ class Catalogue:
     def tick(self) -> None:
         """One evaluation has passed: what operators counted before counts for a little less."""
         self.corrections.tick()
-
-    def known(self, graph: QueryGraph) -> tuple[object, ...]:
-        """All that estimates of a query graph are made of: equal to what it was where none of it has changed.
-
-        >>> catalogue = Catalogue({"now": RelationStatistics(100.0, {})})
-        >>> graph = QueryGraph((Relation("now", ("room",), RelationKind.WINDOW),))
-        >>> before = catalogue.known(graph)
-        >>> catalogue.observe("now", 100)
-        >>> unchanged = catalogue.known(graph) == before
-        >>> catalogue.observe("now", 101)
-        >>> unchanged, catalogue.known(graph) == before
-        (True, False)
-        """
-        relations = tuple(self[relation.name] for relation in graph.relations)
-        versions = (self.matches_version, self.corrections_version, self.filters_version)
-        return (relations, *versions)
-
-    def observed(self, relations: frozenset[str]) -> OperatorCounts | None:
-        """The latest count for exactly this part of the query, None when it never ran."""
-        return self._observed.get(relations)
-
-
-def _in_order(left: str, right: str) -> tuple[str, str]:
-    return (left, right) if left < right else (right, left)

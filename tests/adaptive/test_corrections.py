@@ -8,7 +8,7 @@ from adaptive.corrections import LARGEST_FACTOR, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.query_graph import ColumnStatistics, JoinFilter, QueryGraph, RelationStatistics
 from adaptive.statistics import Catalogue, OperatorCounts
-from tests.adaptive.query_graphs import catalogue_of, chain, clique, statistics
+from tests.adaptive.query_graphs import catalogue_of, chain
 
 AB, BC, ABC = frozenset("ab"), frozenset("bc"), frozenset("abc")
 
@@ -52,13 +52,12 @@ def test_factors_fade_by_half_in_a_half_life_and_are_forgotten_at_last():
 def test_a_factor_in_use_moves_in_steps_only():
     corrections = Corrections(half_life=1_000.0)
     corrections.learn(AB, 1.0)
-    version = corrections.version
     for _ in range(20):
         corrections.tick()
-    assert (corrections.version, corrections.factor(AB)) == (version, 1.0)
+    assert corrections.factor(AB) == 1.0
     for _ in range(200):
         corrections.tick()
-    assert corrections.version > version
+    assert corrections.factor(AB) < 0.92
 
 
 def test_what_was_not_counted_for_longest_is_forgotten_first():
@@ -109,48 +108,6 @@ def test_a_count_of_one_relation_is_about_its_filters():
     assert estimator.rows(1) == pytest.approx(50)
     assert estimator.rows(2) == 1_000
     assert estimator.rows(3) == pytest.approx(500)
-
-
-def test_a_measured_pair_replaces_the_estimate_of_the_pair():
-    graph = clique(3)
-    catalogue = catalogue_of(graph)
-    before = CardinalityEstimator(graph, catalogue).rows(0b111)
-    catalogue.set_match("r2", "r0", 50.0)
-    assert catalogue.match("r0", "r2") == catalogue.match("r2", "r0") == 50.0
-    estimator = CardinalityEstimator(graph, catalogue)
-    assert estimator.rows(0b101) == pytest.approx(50)
-    assert estimator.rows(0b011) == pytest.approx(10_000)
-    assert estimator.rows(0b111) == pytest.approx(before * 50 / 10_000)
-    catalogue.set_match("r0", "r2", None)
-    assert CardinalityEstimator(graph, catalogue).rows(0b111) == pytest.approx(before)
-
-
-def test_a_pair_that_was_thought_impossible_or_is_empty_stays_comparable():
-    graph = chain(2)
-    listed = {
-        "r0": RelationStatistics(10, {"v1": ColumnStatistics(1, ((1, 10),))}),
-        "r1": RelationStatistics(10, {"v1": ColumnStatistics(1, ((2, 10),))}),
-    }
-    catalogue = Catalogue(listed)
-    assert CardinalityEstimator(graph, catalogue).rows(3) == pytest.approx(0, abs=1e-9)
-    catalogue.set_match("r0", "r1", 7.0)
-    assert CardinalityEstimator(graph, catalogue).rows(3) == pytest.approx(7)
-    catalogue.set_match("r0", "r1", 0.0)
-    assert 0 < CardinalityEstimator(graph, catalogue).rows(3) < 1
-    catalogue.observe("r0", 0)
-    assert CardinalityEstimator(graph, catalogue).rows(3) == 0
-
-
-def test_a_match_needs_two_known_relations_and_a_number():
-    catalogue = Catalogue({"a": statistics(1), "b": statistics(1)})
-    assert catalogue.match("a", "b") is None
-    with pytest.raises(StatisticsError, match="'c'"):
-        catalogue.set_match("a", "c", 1.0)
-    with pytest.raises(StatisticsError, match="twice"):
-        catalogue.set_match("a", "a", 1.0)
-    for rows in (-1.0, math.nan, math.inf):
-        with pytest.raises(StatisticsError, match="at least 0"):
-            catalogue.set_match("a", "b", rows)
 
 
 def test_card_and_selectivity_of_a_term_are_exact_where_it_is_listed():

@@ -128,9 +128,6 @@ class Measured:
         window = self.graph.relations[position].kind is WINDOW
         return 2.0 * self._rows[1 << position] if window else 0.0
 
-    def near_rows(self, position, on):
-        return self._rows[1 << position]
-
     def decided(self, mask):
         return 0
 

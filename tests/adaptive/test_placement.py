@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel
 from adaptive.errors import PlanError, QueryGraphError
-from adaptive.expensive_calls import CallPrice, FilterStatistics
+from adaptive.expensive_calls import CallPrice
 from adaptive.heuristics.h4_late_uncertain_filters import without_filters
 from adaptive.placed_items import PlacedItems
 from adaptive.placement import _placed_by_moves, place, placed_exactly
@@ -222,17 +222,6 @@ def test_late_moves_only_what_calls_uncertainty_functions():
     plan, _ = chosen(QueryGraph((OXYGEN, LINK, NAME), (LOW, other)), sectors(1.0), "late")
     assert plan.filters == ("low",)
     assert plan.left.left.filters == ("other",)
-
-
-def test_observed_selectivities_and_prices_replace_the_declared_ones():
-    graph = QueryGraph((OXYGEN, LINK, NAME), (LOW,))
-    catalogue = sectors(1.0)
-    catalogue.set_filter("low", FilterStatistics(0.5, 7.0, 0.25))
-    plan, costs = chosen(graph, catalogue, "early")
-    ((_, use),) = costs.uses(plan)
-    assert use.calls == pytest.approx(250.0)
-    assert use.cost == pytest.approx(250 * 7.0 + 750 * 0.1)
-    assert plan.left.left.estimated_rows == pytest.approx(500.0)
 
 
 def test_wrong_binds_are_refused():

@@ -28,18 +28,3 @@ def test_unknown_relations_are_errors():
         catalogue.observe("then", 3)
     with pytest.raises(StatisticsError, match="'then'"):
         catalogue.fold([OperatorCounts(frozenset({"now", "then"}), 1, 2)])
-
-
-def test_the_latest_count_of_a_join_is_remembered():
-    catalogue = Catalogue({"a": statistics(1), "b": statistics(1)})
-    both = frozenset({"a", "b"})
-    assert catalogue.observed(both) is None
-    catalogue.fold([OperatorCounts(both, 10, 20), OperatorCounts(both, 10, 40)])
-    assert catalogue.observed(both) == OperatorCounts(both, 10, 40)
-    assert catalogue["a"].rows == 1
-
-
-def test_the_error_of_an_estimate_is_the_same_both_ways():
-    assert OperatorCounts(frozenset("a"), 10, 50).error == 5
-    assert OperatorCounts(frozenset("a"), 50, 10).error == 5
-    assert OperatorCounts(frozenset("a"), 0, 0).error == 1

@@ -7,7 +7,6 @@ from tests.adaptive.query_graphs import catalogue_of, chain, statistics
 def changed_by(change):
     graph = chain(3)
     catalogue = catalogue_of(graph)
-    catalogue.set_match("r0", "r1", 5.0)
     before = snapshot(graph, catalogue)
     change(catalogue)
     return cause(before, snapshot(graph, catalogue))
@@ -16,12 +15,6 @@ def changed_by(change):
 def test_the_cause_is_the_statistic_that_changed_most():
     assert changed_by(lambda c: None) == "no statistic changed"
     assert changed_by(lambda c: c.observe("r1", 4_000)) == "rows of r1: 1,000 -> 4,000"
-
-    def both(catalogue):
-        catalogue.observe("r1", 4_000)
-        catalogue.set_match("r0", "r1", 900.0)
-
-    assert changed_by(both) == "r0 x r1: 5 -> 900 rows"
     assert (
         changed_by(lambda c: c.update("r2", statistics(1_000, v2=2, v3=100)))
         == "values of v2 in r2: 100 -> 2"
