@@ -161,18 +161,6 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     case _ => data
   }
 
-  /** A window's pattern whose scans give rows in an order that can be told; others stay as they are. */
-  def groupable(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {
-    case leaf @ IdRelationLeaf(window: WindowContent, _, _, _) => Dataset.ofRows(session, leaf.copy(content = new GroupedScan(window)))
-    case _ => data
-  }
-
-  /** What is to be told in which order to scan what `groupable` has made; null where it made nothing. */
-  def groupedScan(data: Dataset[Row]): GroupedScan = data.queryExecution.analyzed match {
-    case IdRelationLeaf(scan: GroupedScan, _, _, _) => scan
-    case _ => null
-  }
-
   /** The rows of a relation as they are now in an ordinary, stock DataFrame (what runs with spark.cqels.enabled=false). */
   def stockFrame(content: RelationContent, columns: JList[String]): Dataset[Row] = {
     val now = content.snapshot()

@@ -39,8 +39,6 @@ trait ExecutablePlan {
   def treeString: String
   /** Forgets the rows of the last run: others run from now on. */
   def release(): Unit = ()
-  /** What is held of the rows of the last run. */
-  def memoryBytes: Long = 0L
   /** The join clusters whose order is data, innermost first. */
   lazy val clusters: Seq[ClusterOrder] = {
     val found = mutable.ArrayBuffer[ClusterOrder]()
@@ -151,13 +149,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
     }
   }
 
-  private lazy val groupedScans: Seq[GroupedScan] = logical.collect { case IdRelationLeaf(grouped: GroupedScan, _, _, _) => grouped }
-
-  override def release(): Unit = {
-    groupedScans.foreach(_.release())
-    if (kept != null) stages.foreach(_.release())
-  }
-  override def memoryBytes: Long = groupedScans.map(_.memoryBytes).sum + (if (kept == null) 0L else stages.map(_.memoryBytes).sum)
+  override def release(): Unit = if (kept != null) stages.foreach(_.release())
 
   /** The time that a quarter of so many runs stayed below, after as many to warm up. */
   def quickNanosOnDriver(runs: Int): Long = quickNanos(runs)(runOnDriver())

@@ -43,11 +43,8 @@ final class QueryPlans(main: ExecutablePlan) {
   /** Join clusters whose order is data, of all plans. */
   def clusters: Seq[ClusterOrder] = all.flatMap(_.clusters)
 
-  /** Forgets the build sides of the last run: up to a plan cache full of plans waits for its turn. */
+  /** Forgets the build sides of the last run: what serves no more is not held. */
   def release(): Unit = all.foreach(_.release())
-
-  /** The build sides that are held of the last run. */
-  def memoryBytes: Long = all.map(_.memoryBytes).sum
 }
 
 private[cqels] object QueryPlans {

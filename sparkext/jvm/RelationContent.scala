@@ -19,8 +19,6 @@ abstract class RelationContent(val name: String, val arity: Int) extends Seriali
   def rowCount: Long
   /** Rows of one of `slices` equal parts. The row object is re-used. */
   def scan(slice: Int, slices: Int): Iterator[InternalRow]
-  /** In which order scans give rows, as a plan with these names of columns shows it; empty: as they are kept. */
-  def shownOrder(names: Seq[String]): String = ""
   /** What a hash join probes: the rows' `columns`, keyed by positions `keys` among them. */
   def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
   /** Something of the class that `index` gives, for compiling against it; live content is not touched. */

@@ -61,7 +61,7 @@ case class RelationScanExec(
   }
 
   override def simpleString(maxFields: Int): String =
-    s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}${content.shownOrder(output.map(_.name))}"
+    s"RelationScan ${content.name} ${output.mkString("[", ", ", "]")}"
 }
 
 /** A leaf that may send content to executors, which is worth nothing after the run it was bound for. */

@@ -161,8 +161,6 @@ package org.apache.spark.sql.cqels {
     /** Forgets the rows of the last run, and most of the room for them: this plan may not run again for long. */
     def release(): Unit = if (live) builder.release()
 
-    def memoryBytes: Long = builder.memoryBytes
-
     override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a build side is probed")
     override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
     override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
@@ -191,7 +189,6 @@ package org.apache.spark.sql.cqels {
     def end(): Unit
     /** Forgets the rows; how many there were stays known. */
     def release(): Unit
-    def memoryBytes: Long
   }
 
   private object IdStage {
@@ -213,7 +210,6 @@ package org.apache.spark.sql.cqels {
     }
     override def end(): Unit = { rows = table.rowCount; index = StaticIndex.grouped(table, null, columns, keys) }
     override def release(): Unit = { index = none; table.release(IdStage.KeptCells) }
-    override def memoryBytes: Long = table.memoryBytes + index.estimatedSize
   }
 
   private final class RowStage(index: RowIndex, output: Seq[Attribute]) extends StageBuilder {
@@ -226,7 +222,6 @@ package org.apache.spark.sql.cqels {
     }
     override def end(): Unit = ()
     override def release(): Unit = index.clear()
-    override def memoryBytes: Long = index.estimatedSize
   }
 
   private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
@@ -238,6 +233,5 @@ package org.apache.spark.sql.cqels {
     override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
     override def end(): Unit = { rows = held.size; array = held.toArray(new Array[InternalRow](0)) }
     override def release(): Unit = { held.clear(); array = Array.empty }
-    override def memoryBytes: Long = 64L * array.length
   }
 }

@@ -20,7 +20,6 @@ from adaptive import (
 )
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
-from adaptive.scan_grouping import leading_scans
 from sparkext.language.algebra import Path, Variable
 from sparkext.language.expressions import Expression
 from sparkext.r2r.cluster_binds import bind, read_variables
@@ -31,7 +30,6 @@ from sparkext.r2r.leaf_names import bind_name, condition_name, leaf_name
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, WindowLeaf
 from sparkext.r2r.part_keys import join_key
 from sparkext.r2r.path_searches import PathSearches
-from sparkext.r2r.row_orders import RowOrders
 from sparkext.r2r.solutions import Solutions, join
 from sparkext.r2r.written_order import as_written
 
@@ -57,7 +55,7 @@ class ClusterChoice:
     """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given.
 
     `contents` are the names of what its scans and pre-joined parts read, as operators show them; of a derived relation
-    there is none. `row_orders` can tell the scans of windows in which order to read rows.
+    there is none.
     """
 
     label: str
@@ -65,7 +63,6 @@ class ClusterChoice:
     optimized: OptimizedPlan | None
     search: ClusterSearch | None = None
     contents: Mapping[frozenset[str], str] = field(default_factory=dict, compare=False)
-    row_orders: RowOrders = field(default_factory=RowOrders, compare=False)
     order: Any = field(default=None, compare=False)
     """The order of the operator that joins it; None where it is a chain of Spark's joins."""
     joined: tuple[str, ...] = field(default=(), compare=False)
@@ -122,8 +119,6 @@ class ClusterPlanner:
         )
         self._solutions: dict[str, Solutions] = {}
         self._contents: dict[frozenset[str], str] = {}
-        self._leading: set[str] = set()
-        self._row_orders = RowOrders()
         self._applied: set[str] = set()
 
     def _is_loose(self, leaf: Leaf) -> bool:
@@ -170,12 +165,7 @@ class ClusterPlanner:
             for name in derived:
                 self._solutions[name] = self._compiler.leaf(self._leaves[name], name, 1.0)
             plan = self._choose()
-            if self._is_operator(plan):
-                result = self._operator(plan)
-            else:
-                self._leading = leading_scans(plan) if self._compiler.groups_scans else set()
-                result = self._build(plan)
-                self._row_orders.follow(plan)
+            result = self._operator(plan) if self._is_operator(plan) else self._build(plan)
         for late in self._late.values():
             assert result is not None and isinstance(late.node, Path)
             searches = PathSearches(self._compiler)
@@ -218,9 +208,7 @@ class ClusterPlanner:
         else:
             written = as_written(graph, catalogue, compiler.policy)
             plan = self._place(written, graph, catalogue)
-        compiler.choices.append(
-            ClusterChoice(label, plan, chosen, search, self._contents, self._row_orders)
-        )
+        compiler.choices.append(ClusterChoice(label, plan, chosen, search, self._contents))
         return plan if compiler.early_filters else apply_filters_last(plan, graph)
 
     def _place(self, plan: PlanNode, graph: QueryGraph, catalogue: Catalogue) -> PlanNode:
@@ -318,12 +306,7 @@ class ClusterPlanner:
     def _leaf(self, name: str, rows: float) -> Solutions:
         if name in self._solutions:
             return self._solutions[name]
-        solutions = self._compiler.leaf(self._leaves[name], name, rows)
-        if name in self._leading and isinstance(self._leaves[name], WindowLeaf):
-            solutions, group_by = self._compiler.frames.groupable(solutions)
-            if group_by is not None:
-                self._row_orders.add(name, solutions.variables, group_by)
-        return solutions
+        return self._compiler.leaf(self._leaves[name], name, rows)
 
     def _filter(self, solutions: Solutions, names: Iterable[str]) -> Solutions:
         """Filters and BINDs by name, in that order."""

@@ -79,10 +79,8 @@ class PatternCompiler:
     `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
     steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
     that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
-    `early_filters` is heuristic H3, `groups_scans` whether a window's rows with equal keys are read one after
-    the other, `cluster_join` whether one operator joins a cluster, in the order of its plan if it `pins_orders`,
-    `uncertain` where calls of uncertainty functions go, `learned` what is known of a condition in the
-    cluster of a number from before the query was compiled anew.
+    `early_filters` is heuristic H3, `cluster_join` whether one operator joins a cluster, in the order of its plan if it
+    `pins_orders`, `uncertain` where calls of uncertainty functions go.
     """
 
     room: EngineRoom
@@ -95,7 +93,6 @@ class PatternCompiler:
     costs: CostModel = field(default_factory=CostModel)
     orders: Sequence[PlanNode] = ()
     early_filters: bool = True
-    groups_scans: bool = True
     cluster_join: bool = False
     pins_orders: bool = False
     uncertain: UncertainPlacement = field(default_factory=UncertainPlacement)

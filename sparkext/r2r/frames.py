@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
 """Gives the JVM's content of a window's pattern, or of one over windows and static data."""
 
-GroupBy = Callable[[Sequence[int]], None]
-"""Has a scan give rows with equal values in these columns one after the other; as they are kept, if there are none."""
-
 
 class Frames(Protocol):
     """The relations of a query as DataFrames."""
@@ -42,9 +39,6 @@ class Frames(Protocol):
 
     def built(self, solutions: Solutions) -> Solutions:
         """A relation that a join builds, whatever index of it there is."""
-
-    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
-        """A window's pattern whose scans can be told in which order to give rows; None where they cannot."""
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -94,10 +88,6 @@ class PreparedFrames:
 
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
-
-    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
-        frame, group_by = self._room.groupable_frame(solutions.frame)
-        return replace(solutions, frame=frame), group_by
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
@@ -155,9 +145,6 @@ class StockFrames:
 
     def built(self, solutions: Solutions) -> Solutions:
         return solutions
-
-    def groupable(self, solutions: Solutions) -> tuple[Solutions, GroupBy | None]:
-        return solutions, None
 
     def kept(
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]

@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkext.r2r.frames import GroupBy
     from sparkext.r2r.static_relations import CellEdits
 
 # Answers pass through files that are mapped, not read: where memory is a file system, use it.
@@ -106,19 +105,6 @@ class EngineRoom:
     def built_frame(self, frame: DataFrame) -> DataFrame:
         """A relation's DataFrame that joins build, whatever index of it there is; another DataFrame as it is."""
         return DataFrame(self.jvm.built(frame._jdf), self.spark)
-
-    def groupable_frame(self, frame: DataFrame) -> tuple[DataFrame, GroupBy | None]:
-        """A window's DataFrame, and what has rows with equal values in some columns read one after the other.
-
-        Another DataFrame stays as it is, and there is nothing to be said of its order.
-        """
-        made = self.jvm.groupable(frame._jdf)
-        scan = self.jvm.groupedScan(made)
-
-        def group_by(columns: Sequence[int]) -> None:
-            scan.groupBy(list(columns))
-
-        return DataFrame(made, self.spark), None if scan is None else group_by
 
     def stock_frame(self, content: Any, names: Sequence[str]) -> DataFrame:
         """A copy of a relation's rows of now as an ordinary DataFrame."""

@@ -149,7 +149,6 @@ class QueryCompiler:
             costs=engine.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
-            groups_scans=settings.scan_grouping_enabled,
             cluster_join=settings.cluster_join_enabled,
             pins_orders=bool(orders)
             or not (settings.adaptive_enabled and settings.statistics_enabled),

@@ -63,12 +63,6 @@ class LiveRoom:
         """The content as a DataFrame whose plan reads what it holds then."""
         return DataFrame(self.room.frame(content, self.names(*columns), rows), self.spark)
 
-    def grouped(self, frame: DataFrame, *columns: int) -> DataFrame:
-        """The frame of a window's pattern, rows with equal values in these columns one after the other."""
-        made = self.room.groupable(frame._jdf)
-        self.room.groupedScan(made).groupBy(self.names(*columns))
-        return DataFrame(made, self.spark)
-
     def stock(self, rows: Sequence[Sequence[int]], *columns: str) -> DataFrame:
         """An ordinary DataFrame of bigint columns."""
         schema = ", ".join(f"{column} bigint not null" for column in columns)

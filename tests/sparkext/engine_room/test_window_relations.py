@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import pyspark.sql.functions as F
@@ -105,12 +104,6 @@ def test_windows_hold_what_a_set_of_rows_would(live: LiveRoom, seed: int) -> Non
         at: live.prepare(live.frame(content, *[f"c{i}" for i in range(content.arity())]))
         for at, content in held.items()
     }
-    grouped = {
-        at: live.prepare(
-            live.grouped(live.frame(content, *[f"c{i}" for i in range(content.arity())]), 0)
-        )
-        for at, content in held.items()
-    }
     probe = [(ids[a], ids[b], ids[c]) for a in terms[:4] for b in predicates for c in terms]
     probes = live.static("probe", probe, 3)
     look_ups = {
@@ -141,8 +134,7 @@ def test_windows_hold_what_a_set_of_rows_would(live: LiveRoom, seed: int) -> Non
             rows = project(patterns[n], world.quads(now - widths[key], now), ids)
             assert content.rowCount() == len(rows), (step, key, n)
             assert live.on_driver(scans[key, n]) == rows, (step, key, n)
-            assert live.on_driver(grouped[key, n]) == rows, (step, key, n)
-            assert live.as_job(grouped[key, n], 2) == rows, (step, key, n)
+            assert live.as_job(scans[key, n], 2) == rows, (step, key, n)
         inside = project(patterns[0], world.quads(now - widths["long"], now), ids)
         for keys, plan in look_ups.items():
             places = ["abc".index(k) for k in keys]
@@ -158,38 +150,6 @@ def test_windows_hold_what_a_set_of_rows_would(live: LiveRoom, seed: int) -> Non
                 if all(p[place] == row[place] for place in places)
             )
             assert live.on_driver(plan) == found, (step, keys)
-
-
-@pytest.mark.parametrize("columns", [(1,), (0,), (1, 0)])
-def test_grouped_scans_give_equal_keys_one_after_the_other(
-    live: LiveRoom, columns: tuple[int, ...]
-) -> None:
-    stream = live.room.stream(f"http://example.org/grouped/{columns}")
-    window = stream.window("w")
-    content = live.room.windowPattern(window, "all", "0,0,0||0,2||set")
-    plain = live.prepare(live.frame(content, "s", "o"))
-    plan = live.prepare(live.grouped(live.frame(content, "s", "o"), *columns))
-    rng = random.Random(5)
-    pairs = [(a, b) for a in range(8) for b in range(8)]
-
-    def groups(of: Any) -> int:
-        """How often the key changes from row to row."""
-        table = of.runOnDriver()
-        rows = [tuple(table.apply(n, c) for c in columns) for n in range(table.rowCount())]
-        return 1 + sum(before != after for before, after in pairwise(rows))
-
-    for now in (1, 2):
-        triples = [(iri(f"s{a}"), iri("p"), iri(f"o{b}")) for a, b in rng.sample(pairs, 64)]
-        stream.append(block([Element(now, None, triples)]))
-        window.advance(now - 1, now)
-        assert groups(plan) == 8 ** len(columns)
-        assert live.on_driver(plan) == live.on_driver(plain)
-    assert len(columns) > 1 or groups(plain) > 8
-    assert "grouped by " + ", ".join("so"[c] for c in columns) in plan.treeString()
-    assert plan.memoryBytes() >= 64 * 16
-    plan.release()
-    assert plan.memoryBytes() == 0
-    assert groups(plan) == 8 ** len(columns)
 
 
 def test_a_peak_leaves_neither_rows_to_walk_nor_memory(live: LiveRoom) -> None:
