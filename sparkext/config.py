@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,7 +19,6 @@ from sparkext.setting_types import (
     DURATION,
     FACTOR,
     INSTANT,
-    SHARE,
     ValueType,
     choice,
     whole_number,
@@ -27,7 +27,22 @@ from sparkext.setting_types import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+logger = logging.getLogger(__name__)
+
 PREFIX = "spark.cqels."
+# What keys of earlier versions set is no more; whoever still sets them is told so.
+_RETIRED = frozenset(
+    PREFIX + tail
+    for tail in (
+        "planCache.horizon",
+        "planCache.margin",
+        "planCache.trials",
+        "scanGrouping.enabled",
+        "statistics.drift",
+        "statistics.exactValues",
+        "statistics.sampleRows",
+    )
+)
 # Numbers of things that the JVM counts in 32 bits.
 _MOST = (1 << 31) - 1
 T = TypeVar("T")
@@ -105,37 +120,14 @@ class Settings:
         "planCache.size",
         whole_number(1, _MOST),
         16,
-        "How many join orders of a query stay prepared; those that never ran go first, then the least recently"
-        " used one.",
-    )
-    plan_cache_horizon: int = _key(
-        "planCache.horizon",
-        whole_number(1),
-        200,
-        "The most evaluations over which the saving of another join order is counted.",
-    )
-    plan_cache_trials: int = _key(
-        "planCache.trials",
-        whole_number(0),
-        12,
-        "How often another join order that should cost about as much as the cheapest is looked for in each state of the"
-        " streams, to be tried, where evaluations take so long that a faster one would soon pay, besides one for each"
-        " window that is streamed first; 0: none is run only to be tried, though what runs and rehearsals took still"
-        " corrects costs.",
-    )
-    plan_cache_margin: float = _key(
-        "planCache.margin",
-        SHARE,
-        0.05,
-        "A saving of a smaller share of an evaluation's cost is taken for noise; if measured several times, less.",
+        "How many join orders of a prepared Spark SQL query stay prepared; the least recently used one goes first.",
     )
     statistics_enabled: bool = _key(
         "statistics.enabled",
         BOOLEAN,
         True,
-        "Use counts of the static data, and measure windows before each evaluation so that the join"
-        " order can follow them. When false, the order is chosen once, by heuristics H1 and H2, and"
-        " nothing is pre-joined.",
+        "Use counts of the static data and of what windows hold, so that the join order can follow them. When"
+        " false, the order is chosen once, by heuristics H1 and H2, and nothing is pre-joined.",
     )
     heuristics_h1_enabled: bool = _key(
         "heuristics.h1.enabled",
@@ -166,13 +158,6 @@ class Settings:
         False,
         "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
         " H3 and `filterPlacement`.",
-    )
-    scan_grouping_enabled: bool = _key(
-        "scanGrouping.enabled",
-        BOOLEAN,
-        True,
-        "Read the rows of a window that leads to many look-ups grouped by the key of those, so that neighbours find in"
-        " the processor's caches what they need.",
     )
     window_copies_enabled: bool = _key(
         "windowCopies.enabled",
@@ -227,25 +212,6 @@ class Settings:
         0,
         "Nanoseconds that every call of an uncertainty function takes longer; for experiments with dear functions.",
         internal=True,
-    )
-    statistics_sample_rows: int = _key(
-        "statistics.sampleRows",
-        whole_number(1, _MOST),
-        100,
-        "How many rows of a window are looked up in a static relation to estimate their join.",
-    )
-    statistics_exact_values: int = _key(
-        "statistics.exactValues",
-        whole_number(0, 1_000_000),
-        1024,
-        "Up to so many different values of a column, a window counts each exactly; beyond, by"
-        " sketches of fixed size.",
-    )
-    statistics_drift: float = _key(
-        "statistics.drift",
-        FACTOR,
-        1.3,
-        "Measures that have changed by less than this factor are no reason to look at the order again.",
     )
     delta_evaluation_enabled: bool = _key(
         "deltaEvaluation.enabled",
@@ -388,13 +354,17 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, str]) -> Settings:
-        """Settings from configuration entries; those outside ``spark.cqels.`` are ignored.
+        """Settings from configuration entries; those outside ``spark.cqels.`` are ignored, with a warning those
+        that had a meaning once.
 
         Raises ConfigurationError for a key that does not exist and for a value of a wrong type.
         """
         known = {key.name: key for key in keys()}
         read: dict[str, Any] = {}
         for name in sorted(name for name in values if name.startswith(PREFIX)):
+            if name in _RETIRED:
+                logger.warning("%s has no effect any more; see the CHANGELOG", name)
+                continue
             if name not in known:
                 raise ConfigurationError(name, f"there is no such key{_nearest(name, known)}")
             text = str(values[name]).strip()

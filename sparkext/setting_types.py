@@ -46,12 +46,6 @@ def _read_factor(text: str) -> float:
     return float(text)
 
 
-def _read_share(text: str) -> float:
-    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > 1:
-        raise ValueError("must be a number from 0 to 1")
-    return float(text)
-
-
 # As for the times of elements: room is left for the arithmetic of windows.
 _GREATEST_MS = (1 << 53) - 1
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -123,6 +117,5 @@ def read_instant(text: str) -> int:
 
 BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
 FACTOR = ValueType("number above 0", _read_factor, lambda value: f"{value:g}")
-SHARE = ValueType("number from 0 to 1", _read_share, lambda value: f"{value:g}")
 INSTANT = ValueType("instant", read_instant)
 DURATION = ValueType("duration", read_duration, show_duration)
