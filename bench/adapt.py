@@ -1,35 +1,27 @@
-"""The adaptive engine against every fixed join order, on streams whose selectivities change.
+"""The engine from its first evaluation on, beside fixed join orders and DuckDB, on streams that change.
 
-Figure 3 of the CQELS report, scaled up, and its relatives (`bench.drifting`): two and three
-windows, 6 to 10 relations, one evaluation a second over some 17,000 arrivals or more. For each
-batch, over the same window contents and with equal answers asserted: the evaluation by the engine
-itself (as elements are pushed: statistics and decision included, moving windows not), and fixed
-orders, run through the same prepared plans. `hindsight` is the fastest order of each batch.
+Streams whose selectivities flip, drift, oscillate or stay (`bench.drifting`; Figure 3 of the CQELS report, scaled up), one in
+which each row wants another order, and one of two expensive filters of which now the one, now the other lets few rows pass
+(`bench.flipping_filters`). The JVM is warmed up by another query over other data. Then each stream goes through an engine
+of its own: the query is registered, and batches follow one another (`--paced`: one a second), with nothing settled and nothing
+else running. All evaluations count, the first one, too; moving the windows does not.
 
-Fixed orders are the 50 best by estimated cost, in turn of each phase and of all phases together
-(those that are estimated to be equal to another one in all phases come last), and those that the
-engine takes. All are warmed up in each phase of the stream; those that are then 1.25 times as slow
-as the fastest in every phase, and 1.3 times over all phases, are measured no further, and already
-after the first rounds by wider margins, except what the engine keeps prepared. Each order runs once
-in each batch, after the engine's evaluation; those near the fastest, and what the engine ran, run
-several times, in turn; each time twice, and the second run counts, which finds in the processor's
-caches what the first one has left there, and not what another order has. The engine's evaluation,
-less its statistics and decision, is a run of the order that it chose; the median of these counts,
-and statistics and decision are added to it. Of another order the median of its times over those of
-the engine's order in the same turns counts (`stream_race.beside`). `possible_gain` is that of
-hindsight: a stream hardly allows more. adaptive_once_ms is the sum of the single evaluations as
-they were. When the best orders by cost are warm, the engine sees each phase until it has tried
-there what it wants to try, or for a minute of event time; then the orders that it took are warmed
-up, too, and measuring begins. So plans are prepared then, and were compared by the engine when the
-other orders had run. prepare_ms is what one takes, in the background. The JSON file is written anew
-after each stream, and with `--resume` gone on with: the streams take two hours and more together.
+When all streams are through, other engines get the same batches. There fixed orders run, pinned in the operator and as chains
+of Spark's joins: the best by estimated cost, and all that the engine took. They are warmed up in each phase of the stream,
+what is slow everywhere is given up, and of the rest the median of some runs in each batch counts. So does it of DuckDB,
+with all relations as tables of integers, planned anew for each run. Equal answers are asserted of all.
+
+first_ms is the first evaluation, over_duckdb the engine's total over DuckDB's, worst_ratio the worst evaluation over the
+fastest order of its batch, regret the total over that of the fastest order of each batch, best_fixed_ratio over that of the
+single order of least total, share that of statistics and decisions.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,35 +30,49 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from adaptive.plan import describe
-from bench import plan_search, resume
-from bench.drifting import DriftingWorld, streams
+from bench.batch_streams import (
+    NAMES,
+    BatchStream,
+    StaticWorld,
+    batch_streams,
+    warm_up_stream,
+    write_static,
+)
+from bench.first_sight import Seen, at_first_sight, warm_up
+from bench.order_race import Effort, Raced, race
 from bench.report import Report, progress
-from bench.stream_race import Effort, Outcome, StreamRace
 
 NAME = "adapt"
 COLUMNS = (
     "stream",
-    "relations",
-    "windows",
     "batches",
-    "adaptive_ms",
-    "best_fixed_ms",
+    "first_ms",
+    "engine_ms",
+    "duckdb_ms",
     "hindsight_ms",
+    "over_duckdb",
+    "worst_ratio",
     "regret",
-    "gain",
-    "possible_gain",
+    "best_fixed_ratio",
+    "share",
     "switches",
-    "optimizer_share",
-    "orders",
-    "measured",
 )
-SHOWN = ("regret", "gain", "steady", "optimizer_share", "switches", "update_us_at_8")
+SHOWN = ("first_ms", "over_duckdb", "worst_ratio", "regret", "best_fixed_ratio", "share")
 
-FULL = Effort(orders=50, warm_rounds=2, runs=5, settling=60)
-QUICK = Effort(orders=6, warm_rounds=1, runs=1, settling=4)
-# Large enough for evaluations well over 20 ms under the best order, where the machine is not busy.
-FULL_SIZE, QUICK_SIZE = 1.0, 0.05
-QUICK_STREAMS = ("figure 3", "three windows", "steady")
+
+@dataclass(frozen=True)
+class Scope:
+    """Factor of all fan-outs, rounds of the phases, batches of a stream at most, seconds of warm-up, and the race."""
+
+    size: float
+    cycles: int
+    batches: int | None
+    warm_up_seconds: float
+    effort: Effort
+
+
+FULL = Scope(0.3, 3, None, 10.0, Effort(20, 3, 40.0, 6, 3))
+QUICK = Scope(0.02, 1, 4, 2.0, Effort(2, 1, 1.0, 2, 1))
 
 SETTINGS = {
     "spark.master": "local[2]",
@@ -84,134 +90,128 @@ SETTINGS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
-        "--stream",
-        action="append",
-        help=f"only this stream; repeatable (default all; quick {', '.join(QUICK_STREAMS)})",
+        "--stream", action="append", choices=NAMES, help="only this stream; repeatable"
     )
-    parser.add_argument("--cycles", type=int, help="rounds of the phases (default 3; quick 1)")
-    parser.add_argument("--orders", type=int, help="fixed orders tried (default 50; quick 6)")
+    parser.add_argument("--paced", action="store_true", help="a batch a second, not at once")
+    parser.add_argument("--cycles", type=int, help=f"rounds of the phases (default {FULL.cycles})")
+    parser.add_argument(
+        "--orders", type=int, help=f"orders by cost (default {FULL.effort.orders})"
+    )
     parser.add_argument(
         "--size",
         type=float,
-        help=f"factor of all fan-outs (default {FULL_SIZE}; quick {QUICK_SIZE})",
+        help=f"factor of all fan-outs (default {FULL.size}; quick {QUICK.size})",
     )
-    resume.add_argument(parser, "streams")
 
 
-def row(outcome: Outcome) -> dict[str, Any]:
-    """One line of the result; times are sums over the batches."""
-    fixed = np.array(list(outcome.orders.values()))
-    names = list(outcome.orders)
+def row(name: str, seen: Sequence[Seen], raced: Raced) -> dict[str, Any]:
+    """One line of the result; times are milliseconds, sums over the batches."""
+    fixed = np.array(list(raced.orders.values()))
+    engine = np.array([one.ms for one in seen])
+    fastest = fixed.min(axis=0)
     best = int(fixed.sum(axis=1).argmin())
-    # An order that the engine took late has no time for earlier batches: its own batches count.
-    hindsight = np.minimum(fixed.min(axis=0), _without_decision(outcome))
-    adaptive, ideal = sum(outcome.adaptive_ms), float(hindsight.sum())
-    once = sum(batch.ms for batch in outcome.batches)
-    optimizing = sum(batch.optimizer_ms for batch in outcome.batches)
-    best_ms = float(fixed[best].sum())
+    names = list(raced.orders)
+    total, duckdb_ms = float(engine.sum()), sum(raced.duckdb_ms)
+    orders = [one.order for one in seen]
     return {
-        "stream": outcome.stream.name,
-        "relations": outcome.stream.relations,
-        "windows": outcome.stream.windows,
-        "batches": len(outcome.batches),
-        "adaptive_ms": round(adaptive, 2),
-        "best_fixed_ms": round(best_ms, 2),
-        "hindsight_ms": round(ideal, 2),
-        "regret": round(adaptive / ideal, 4),
-        "gain": round(best_ms / adaptive, 4),
-        "possible_gain": round(best_ms / ideal, 4),
-        "switches": outcome.switches,
-        "optimizer_share": round((optimizing + outcome.search_ms) / (once - optimizing), 5),
-        "orders": outcome.candidates,
-        "measured": len(outcome.orders),
-        "drifting": outcome.stream.drifting,
-        "adaptive_once_ms": round(once, 2),
-        "least_batch_ms": round(float(hindsight.min()), 2),
-        "answers": round(float(np.median([batch.answers for batch in outcome.batches]))),
-        "prepare_ms": round(outcome.prepare_ms, 1),
+        "stream": name,
+        "batches": len(seen),
+        "first_ms": round(seen[0].ms, 2),
+        "engine_ms": round(total, 2),
+        "duckdb_ms": round(duckdb_ms, 2),
+        "hindsight_ms": round(float(fastest.sum()), 2),
+        "over_duckdb": round(total / duckdb_ms, 4),
+        "worst_ratio": round(float((engine / fastest).max()), 4),
+        "regret": round(total / float(fastest.sum()), 4),
+        "best_fixed_ratio": round(total / float(fixed[best].sum()), 4),
+        "share": round(sum(one.optimizer_ms for one in seen) / total, 5),
+        "switches": sum(a != b for a, b in zip(orders, orders[1:], strict=False)),
+        "again_ms": round(sum(raced.again_ms), 2),
+        "orders_tried": raced.tried,
         "best_fixed": names[best],
-        "fixed_ms": {name: round(sum(times), 2) for name, times in outcome.orders.items()},
-        "batch_ms": [
+        "fixed_ms": {name: round(sum(times), 2) for name, times in raced.orders.items()},
+        "evaluations": [
             {
-                "phase": batch.phase,
-                "state": batch.state,
-                "trying": batch.trying,
-                "order": describe(batch.order),
-                "adaptive": round(adaptive, 2),
-                "optimizer": round(batch.optimizer_ms, 3),
-                "hindsight": round(float(least), 2),
-                "fixed": [round(float(ms), 2) for ms in times],
+                "phase": one.phase,
+                "ms": round(one.ms, 3),
+                "optimizer_ms": round(one.optimizer_ms, 3),
+                "again_ms": round(raced.again_ms[batch], 3),
+                "duckdb_ms": round(raced.duckdb_ms[batch], 3),
+                "fastest_ms": round(float(fastest[batch]), 3),
+                "fastest": names[int(fixed[:, batch].argmin())],
+                "order": describe(one.order, filters=True),
+                "answers": one.answers,
             }
-            for batch, adaptive, least, times in zip(
-                outcome.batches, outcome.adaptive_ms, hindsight, fixed.T, strict=True
-            )
+            for batch, one in enumerate(seen)
         ],
     }
 
 
-def _without_decision(outcome: Outcome) -> np.ndarray:
-    spent = zip(outcome.adaptive_ms, outcome.batches, strict=True)
-    return np.array([ms - batch.optimizer_ms for ms, batch in spent])
-
-
-def summarise(rows: list[dict[str, Any]], search: list[dict[str, Any]]) -> dict[str, Any]:
-    """The worst over the streams; None where no stream says anything about it."""
-    gains = [r["gain"] for r in rows if r["drifting"]]
-    steady = [r["gain"] for r in rows if not r["drifting"]]
-    at_8 = [r["update_us"] for r in search if r["relations"] == 8]
-    return {
-        "regret": max(r["regret"] for r in rows),
-        "gain": min(gains, default=None),
-        "steady": min(steady, default=None),
-        "optimizer_share": max(r["optimizer_share"] for r in rows),
-        "switches": sum(r["switches"] for r in rows),
-        "update_us_at_8": max(at_8, default=None),
-        "search": search,
+def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The worst of each over the streams, and all switches."""
+    return {key: max(r[key] for r in rows) for key in SHOWN} | {
+        "switches": sum(r["switches"] for r in rows)
     }
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Runs the bench; raises AnswersDifferError when two orders disagree."""
-    effort = QUICK if args.quick else FULL
-    if args.orders:
-        effort = replace(effort, orders=args.orders)
-    cycles = args.cycles or (1 if args.quick else 3)
-    size = args.size or (QUICK_SIZE if args.quick else FULL_SIZE)
-    now = resume.conditions(**asdict(effort), cycles=cycles, size=size)
-    before = {found["stream"]: found for found in resume.measured_before(args, now).rows}
-    chosen = streams(cycles)
-    names = [stream.name for stream in chosen]
-    unknown = sorted(set(args.stream or ()) - set(names))
-    if unknown:
-        raise SystemExit(f"unknown stream {', '.join(unknown)}; there are {', '.join(names)}")
-    progress("measuring the search")
-    search = plan_search.measure_all(args.quick)
-    world = DriftingWorld.of_size(size)
-    wanted = {*(args.stream or (QUICK_STREAMS if args.quick else names))}
-
-    def report() -> Report:
-        rows = [before[name] for name in names if name in before]
-        return Report(NAME, rows, {**summarise(rows, search), "conditions": now})
-
-    if wanted <= set(before):
-        return report()
+    """Runs the bench; raises AnswersDifferError when somebody answers otherwise."""
+    scope = QUICK if args.quick else FULL
+    scope = replace(
+        scope,
+        size=args.size or scope.size,
+        cycles=args.cycles or scope.cycles,
+        effort=replace(scope.effort, orders=args.orders or scope.effort.orders),
+    )
+    streams = [
+        stream
+        for stream in batch_streams(scope.size, scope.cycles, scope.batches)
+        if not args.stream or stream.name in args.stream
+    ]
     builder = sparkext.configure(SparkSession.builder)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    engine = sparkext.Engine(builder.getOrCreate())
-    try:
-        with tempfile.TemporaryDirectory(prefix="bench-adapt-") as folder:
-            progress("making and loading the static data")
-            world.write(Path(folder, "static.nt"))
-            engine.load_static(Path(folder, "static.nt"), progress=False)
-            for stream in chosen:
-                if stream.name in wanted - set(before):
-                    found = row(StreamRace(engine, world, stream, effort).run())
-                    before[stream.name] = found
-                    done = ", ".join(f"{key} {found[key]}" for key in COLUMNS[4:12])
-                    progress(f"  {stream.name}: {done}")
-                    if args.json:  # the next stream takes minutes, and may fail
-                        report().write(args.json)
-    finally:
-        engine.close()
-    return report()
+    spark = builder.getOrCreate()
+    with tempfile.TemporaryDirectory(prefix="bench-adapt-") as folder:
+        static = StaticFolders(spark, Path(folder))
+        other = warm_up_stream(scope.size)
+        warmed = warm_up(spark, other, static.of(other), scope.warm_up_seconds)
+        progress(f"warmed up by {warmed} batches of another stream")
+        seen = {s.name: _seen(spark, s, static.of(s), args.paced) for s in streams}
+        rows: list[dict[str, Any]] = []
+        for stream in streams:
+            raced = race(spark, stream, static.of(stream), seen[stream.name], scope.effort)
+            rows.append(row(stream.name, seen[stream.name], raced))
+            shown = ", ".join(f"{key} {rows[-1][key]}" for key in COLUMNS[2:])
+            progress(f"  {stream.name}: {shown}")
+    return Report(NAME, rows, summarise(rows))
+
+
+def _seen(spark: SparkSession, stream: BatchStream, static: Path, paced: bool) -> list[Seen]:
+    found = at_first_sight(spark, stream, static, paced)
+    progress(f"  {stream.name}: {' '.join(f'{one.ms:.0f}' for one in found)} ms")
+    return found
+
+
+class StaticFolders:
+    """Static data as engines open them, each world encoded once."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._made: dict[StaticWorld, Path] = {}
+
+    def of(self, stream: BatchStream) -> Path:
+        """The folder of a stream's world."""
+        if stream.world not in self._made:
+            progress("making and loading static data")
+            text = self._folder / f"{len(self._made)}.nt"
+            write_static(stream.world, text)
+            engine = sparkext.Engine(self._spark)
+            try:
+                engine.load_static(text, progress=False)
+                engine.save_static(text.with_suffix(""))
+            finally:
+                engine.close()
+            self._made[stream.world] = text.with_suffix("")
+        return self._made[stream.world]
