@@ -30,17 +30,11 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from adaptive.plan import describe
-from bench.batch_streams import (
-    NAMES,
-    BatchStream,
-    StaticWorld,
-    batch_streams,
-    warm_up_stream,
-    write_static,
-)
+from bench.batch_streams import NAMES, BatchStream, batch_streams, warm_up_stream
 from bench.first_sight import Seen, at_first_sight, warm_up
 from bench.order_race import Effort, Raced, race
 from bench.report import Report, progress
+from bench.static_worlds import StaticWorlds
 
 NAME = "adapt"
 COLUMNS = (
@@ -71,8 +65,8 @@ class Scope:
     effort: Effort
 
 
-FULL = Scope(0.3, 3, None, 10.0, Effort(20, 3, 40.0, 6, 3))
-QUICK = Scope(0.02, 1, 4, 2.0, Effort(2, 1, 1.0, 2, 1))
+FULL = Scope(0.3, 2, None, 10.0, Effort(20, 2, 25.0, 5, 3, 10.0))
+QUICK = Scope(0.02, 1, 4, 2.0, Effort(1, 1, 20.0, 2, 1, 1.0))
 
 SETTINGS = {
     "spark.master": "local[2]",
@@ -94,9 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paced", action="store_true", help="a batch a second, not at once")
     parser.add_argument("--cycles", type=int, help=f"rounds of the phases (default {FULL.cycles})")
-    parser.add_argument(
-        "--orders", type=int, help=f"orders by cost (default {FULL.effort.orders})"
-    )
+    parser.add_argument("--orders", type=int, help=f"orders by cost (default {FULL.effort.orders})")
     parser.add_argument(
         "--size",
         type=float,
@@ -127,6 +119,7 @@ def row(name: str, seen: Sequence[Seen], raced: Raced) -> dict[str, Any]:
         "share": round(sum(one.optimizer_ms for one in seen) / total, 5),
         "switches": sum(a != b for a, b in zip(orders, orders[1:], strict=False)),
         "again_ms": round(sum(raced.again_ms), 2),
+        "duckdb_given_up": raced.duckdb_given_up,
         "orders_tried": raced.tried,
         "best_fixed": names[best],
         "fixed_ms": {name: round(sum(times), 2) for name, times in raced.orders.items()},
@@ -173,11 +166,11 @@ def run(args: argparse.Namespace) -> Report:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     with tempfile.TemporaryDirectory(prefix="bench-adapt-") as folder:
-        static = StaticFolders(spark, Path(folder))
+        static = StaticWorlds(spark, Path(folder))
         other = warm_up_stream(scope.size)
-        warmed = warm_up(spark, other, static.of(other), scope.warm_up_seconds)
+        warmed = warm_up(spark, other, static.of(other).folder, scope.warm_up_seconds)
         progress(f"warmed up by {warmed} batches of another stream")
-        seen = {s.name: _seen(spark, s, static.of(s), args.paced) for s in streams}
+        seen = {s.name: _seen(spark, s, static.of(s).folder, args.paced) for s in streams}
         rows: list[dict[str, Any]] = []
         for stream in streams:
             raced = race(spark, stream, static.of(stream), seen[stream.name], scope.effort)
@@ -191,27 +184,3 @@ def _seen(spark: SparkSession, stream: BatchStream, static: Path, paced: bool) -
     found = at_first_sight(spark, stream, static, paced)
     progress(f"  {stream.name}: {' '.join(f'{one.ms:.0f}' for one in found)} ms")
     return found
-
-
-class StaticFolders:
-    """Static data as engines open them, each world encoded once."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._spark = spark
-        self._folder = folder
-        self._made: dict[StaticWorld, Path] = {}
-
-    def of(self, stream: BatchStream) -> Path:
-        """The folder of a stream's world."""
-        if stream.world not in self._made:
-            progress("making and loading static data")
-            text = self._folder / f"{len(self._made)}.nt"
-            write_static(stream.world, text)
-            engine = sparkext.Engine(self._spark)
-            try:
-                engine.load_static(text, progress=False)
-                engine.save_static(text.with_suffix(""))
-            finally:
-                engine.close()
-            self._made[stream.world] = text.with_suffix("")
-        return self._made[stream.world]

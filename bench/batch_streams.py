@@ -41,7 +41,9 @@ class BatchStream:
 
     def told_again(self, second: int) -> tuple[str, ...]:
         """What of `present` is told in this second: all of it in the first, each again in time."""
-        return self.present if second == 1 else self.present[second % RANGE_SECONDS :: RANGE_SECONDS]
+        return (
+            self.present if second == 1 else self.present[second % RANGE_SECONDS :: RANGE_SECONDS]
+        )
 
     @property
     def first_of_phases(self) -> dict[int, int]:
@@ -98,7 +100,13 @@ def _filters(made: FlippingFilters, cycles: int, most: int | None) -> BatchStrea
     )
 
 
-_OTHER_WORDS = {"enters": "boards", "at": "on", "knows": "follows", "name": "title", "label": "word"}
+_OTHER_WORDS = {
+    "enters": "boards",
+    "at": "on",
+    "knows": "follows",
+    "name": "title",
+    "label": "word",
+}
 
 
 @dataclass(frozen=True)

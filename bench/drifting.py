@@ -186,14 +186,15 @@ class DriftingWorld:
     known: tuple[int, ...]
     crowds: tuple[int, ...]
     people: int = PEOPLE
+    elsewhere: int = ELSEWHERE
     seed: int = SEED
 
     @staticmethod
     def of_size(factor: float = 1.0) -> DriftingWorld:
-        """The world whose fan-outs are these, times a factor; one much smaller has fewer people, too.
+        """The world whose fan-outs are these, times a factor; one much smaller has fewer people and sightings, too.
 
-        >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(600, 1293, 2785, 6000), people=400, seed=3)
+        >>> DriftingWorld.of_size(1.0).known, DriftingWorld.of_size(1.0).crowds
+        ((800, 1724, 3713, 8000), (600, 1293, 2785, 6000))
         """
 
         def levels(least: float) -> tuple[int, ...]:
@@ -201,7 +202,8 @@ class DriftingWorld:
             return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
 
         people = round(PEOPLE * min(1.0, 2 * factor))
-        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD), max(10, people))
+        elsewhere = round(ELSEWHERE * min(1.0, 10 * factor))
+        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD), max(10, people), elsewhere)
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
@@ -254,7 +256,7 @@ class DriftingWorld:
             friend = (level * ROOMS + number) % FRIENDS
             lines.append(f"{_NS}m{friend}> {at} {room} .")
             lines.append(f"{_NS}n{friend}> {about} {topic} .")
-        for number in range(ELSEWHERE):
+        for number in range(self.elsewhere):
             lines.append(f"{_NS}k{number % KNOWN}> {at} {_NS}away{number // KNOWN}> .")
             lines.append(f"{_NS}t{number % KNOWN}> {about} {_NS}else{number // KNOWN}> .")
         return [lines[i] for i in rng.permutation(len(lines))]

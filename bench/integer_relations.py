@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from adaptive import Catalogue, ColumnStatistics, QueryGraph, Relation, RelationStatistics
-from bench.batch_streams import BatchStream
+from bench.batch_streams import BatchStream, StaticWorld
 from bench.report import BenchError
 
 Pairs = npt.NDArray[np.int32]
@@ -79,19 +79,27 @@ def table_of(relation: str) -> tuple[str, str]:
     return found["window"] or "", found["predicate"]
 
 
+class StaticIntegers:
+    """A world's static data as integers, and all terms that were numbered since."""
+
+    def __init__(self, world: StaticWorld) -> None:
+        self.terms = Terms()
+        self.pairs = self.terms.pairs(world.static_lines())
+
+
 class IntegerRelations:
     """What the relations of a stream's query hold."""
 
-    def __init__(self, stream: BatchStream) -> None:
+    def __init__(self, stream: BatchStream, static: StaticIntegers) -> None:
         self._stream = stream
-        self.terms = Terms()
-        self.static = self.terms.pairs(stream.world.static_lines())
+        self.terms = static.terms
+        self._static = static.pairs
         self._present = self.terms.pairs(stream.present)
 
     def of(self, graph: QueryGraph, phase: int, batch: int) -> dict[str, Pairs]:
         """The rows of each relation of a query in a batch."""
         arriving = self.terms.pairs(self._stream.arriving(phase, batch))
-        held = {"": self.static, NOW: arriving}
+        held = {"": self._static, NOW: arriving}
         found = {}
         for relation in graph.relations:
             window, predicate = table_of(relation.name)

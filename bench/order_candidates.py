@@ -9,6 +9,9 @@ from itertools import product, zip_longest
 from adaptive import Catalogue, Join, JoinFilter, PlanNode, Prejoined, QueryGraph, Scan
 from bench.plan_enumeration import PlanEnumeration, PricedPlan
 
+# Of so many times as many plans of least cost those are taken that differ in cost.
+MORE = 4
+
 # Join orders in which filters are tried at every place.
 ORDERS_WITH_FILTERS = 200
 
@@ -27,7 +30,7 @@ def best_by_cost(
     plain = QueryGraph(graph.relations, (), graph.output)
     enumeration = PlanEnumeration(plain, phases)
     if not graph.filters:
-        return [found.plan for found in enumeration.candidates(most)]
+        return [found.plan for found in enumeration.candidates(most, k=MORE * most)]
     priced = [
         PricedPlan(
             plan,
@@ -101,5 +104,7 @@ def expected_calls(
 
 def _values(item: JoinFilter, graph: QueryGraph, catalogue: Catalogue) -> float:
     return min(
-        catalogue.distinct(r.name, v) for r in graph.relations for v in item.variables & {*r.variables}
+        catalogue.distinct(r.name, v)
+        for r in graph.relations
+        for v in item.variables & {*r.variables}
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -17,11 +17,12 @@ from bench.digest import digest_table
 from bench.duckdb_relations import DuckDbRelations
 from bench.first_sight import Seen
 from bench.fixed_orders import FixedOrder, hopeful, most_hopeful
-from bench.integer_relations import IntegerRelations, counted
+from bench.integer_relations import IntegerRelations, StaticIntegers, counted
 from bench.operator_order import graph_of
 from bench.order_candidates import best_by_cost
 from bench.replay import OPERATOR, Replay
 from bench.report import BenchError, progress
+from bench.static_worlds import StaticData
 
 # An order is given up when in each phase of the warm-up it took this many times as long as the fastest one there, and
 # over all phases the second factor times as long: after its first runs, which are slow ones, and after later ones.
@@ -30,6 +31,9 @@ HOPELESS = (1.3, 1.4)
 
 # Runs of each order in each phase of a round of the warm-up that follows the first.
 WARM_RUNS = 2
+
+# A run of DuckDB that took longer than this is the only one of its batch, and counts for the later ones of its phase, too.
+DUCKDB_SLOW_MS = 1_000.0
 
 # The first run of an order is given up when it takes longer than this, and so many times as long as the engine.
 TOO_LONG_MS = 1_000.0
@@ -45,7 +49,7 @@ class Effort:
     """How much is run.
 
     Orders by cost at most, each in both ways; rounds of warm-up after the first; seconds after which the warm-up takes in
-    no more orders; orders measured at most; runs of each in a batch.
+    no more orders; orders measured at most; runs of each in a batch; seconds after which DuckDB is interrupted.
     """
 
     orders: int
@@ -53,6 +57,7 @@ class Effort:
     warm_seconds: float
     measured: int
     runs: int
+    duckdb_seconds: float
 
 
 @dataclass
@@ -64,35 +69,41 @@ class Raced:
     again_ms: list[float] = field(default_factory=list)
     tried: int = 0
     """How many fixed orders were run at all."""
+    duckdb_given_up: int = 0
+    """In how many batches DuckDB did not come to an end; the time until then counts there."""
 
 
 class OrderRace:
     """Replays one stream, of which the engine has `seen` all batches."""
 
     def __init__(
-        self, operator: Replay, chains: Replay, stream: BatchStream, seen: Sequence[Seen]
+        self,
+        operator: Replay,
+        chains: Replay,
+        stream: BatchStream,
+        static: StaticIntegers,
+        seen: Sequence[Seen],
+        effort: Effort,
     ) -> None:
         self._operator = operator
         self._chains = chains
         self._stream = stream
         self._seen = seen
+        self._effort = effort
         self._graph = graph_of(operator.query)
-        self._relations = IntegerRelations(stream)
+        self._relations = IntegerRelations(stream, static)
         self._orders: list[FixedOrder] = []
-        self._served = False
 
-    def run(self, effort: Effort) -> Raced:
+    def run(self) -> Raced:
         """Warm up what may be the fastest somewhere, and measure it in each batch."""
-        raced = Raced()
-        self._warm_up(effort)
-        raced.tried = sum(bool(order.warm) for order in self._orders)
+        raced = Raced(tried=self._warm_up())
         self._keep(*HOPELESS)
-        self._keep_most(effort.measured)
+        self._keep_most(self._effort.measured)
         progress(f"  {self._stream.name}: {len(self._orders)} of {raced.tried} orders are measured")
         duckdb = DuckDbRelations(self._graph, self._operator.query.variables, self._relations.terms)
         try:
             for batch, seen in enumerate(self._seen):
-                self._measure(batch, seen, duckdb, effort.runs, raced)
+                self._measure(batch, seen, duckdb, raced)
         finally:
             duckdb.close()
         raced.orders = {order.name: order.times for order in self._orders}
@@ -113,7 +124,7 @@ class OrderRace:
 
     # -- warm-up ---------------------------------------------------------------------------------
 
-    def _candidates(self, most: int) -> list[PlanNode]:
+    def _candidates(self) -> list[PlanNode]:
         """All that the engine took, and the best by cost."""
         stream, phases = self._stream, self._stream.first_of_phases
         catalogues = [
@@ -129,12 +140,12 @@ class OrderRace:
             for phase in phases
         ]
         call_us = flipping_filters.BURDEN / 1e3
-        best = best_by_cost(self._graph, catalogues, shares, call_us, most)
+        best = best_by_cost(self._graph, catalogues, shares, call_us, self._effort.orders)
         return list(dict.fromkeys([*(seen.order for seen in self._seen), *best]))
 
-    def _warm_up(self, effort: Effort) -> None:
-        """Have orders run in each phase, and drop those that are slow everywhere."""
-        candidates = self._candidates(effort.orders)
+    def _warm_up(self) -> int:
+        """Have orders run in each phase, and drop those that are slow everywhere: how many there were."""
+        effort, candidates = self._effort, self._candidates()
         until = time.monotonic() + effort.warm_seconds
         for number, (phase, batch) in enumerate(self._stream.first_of_phases.items()):
             if number == 0:
@@ -144,16 +155,18 @@ class OrderRace:
                 for plan in candidates:
                     if time.monotonic() < until or not self._orders:
                         self._orders += self._both_ways(plan)
-            self._run_all(phase, lambda order, most=longest: order.run_at_most(most), longest)  # type: ignore[misc]
+            self._run_all(phase, partial(FixedOrder.run_at_most, most_ms=longest), longest)
+        tried = len(self._orders)
         self._keep(*HOPELESS_AT_FIRST)
         for number in range(effort.warm_rounds):
             for phase, batch in self._stream.first_of_phases.items():
                 longest = max(TOO_LONG_MS, TOO_LONG_BESIDE * self._show(phase, batch))
                 for _ in range(WARM_RUNS):
-                    self._run_all(phase, lambda order: order.run()[0], longest)
+                    self._run_all(phase, FixedOrder.run_ms, longest)
             if number == 0 and len(self._orders) > effort.measured:
                 self._keep(*HOPELESS)
                 self._keep_most(2 * effort.measured)
+        return tried
 
     def _both_ways(self, plan: PlanNode) -> list[FixedOrder]:
         operator, chains = self._operator.query, self._chains.query
@@ -187,13 +200,11 @@ class OrderRace:
 
     # -- measuring -------------------------------------------------------------------------------
 
-    def _measure(
-        self, batch: int, seen: Seen, duckdb: DuckDbRelations, runs: int, raced: Raced
-    ) -> None:
+    def _measure(self, batch: int, seen: Seen, duckdb: DuckDbRelations, raced: Raced) -> None:
         raced.again_ms.append(self._show(seen.phase, batch))
         # A first run finds what others have left in the processor's caches, and does not count.
         times: dict[int, list[float]] = {place: [] for place in range(len(self._orders))}
-        for turn in range(runs + 1):
+        for turn in range(self._effort.runs + 1):
             for place, order in enumerate(self._orders):
                 ms, table = order.run()
                 if turn == 0:
@@ -202,18 +213,33 @@ class OrderRace:
                     times[place].append(ms)
         for place, order in enumerate(self._orders):
             order.times.append(float(np.median(times[place])))
-        duckdb.hold(self._relations.of(self._graph, seen.phase, batch))
-        _, answers = duckdb.run()
-        self._check("DuckDB", batch, digest_table(self._relations.terms.decode(answers)))
-        raced.duckdb_ms.append(float(np.median([duckdb.run()[0] for _ in range(runs)])))
+        self._measure_duckdb(batch, seen.phase, duckdb, raced)
+
+    def _measure_duckdb(
+        self, batch: int, phase: int, duckdb: DuckDbRelations, raced: Raced
+    ) -> None:
+        first = self._stream.phases.index(phase)
+        if batch > first and raced.duckdb_ms[first] > DUCKDB_SLOW_MS:
+            raced.duckdb_ms.append(raced.duckdb_ms[first])
+            return
+        duckdb.hold(self._relations.of(self._graph, phase, batch))
+        longest = self._effort.duckdb_seconds
+        ms, answers = duckdb.run(longest)
+        if answers is None:
+            raced.duckdb_given_up += 1
+        else:
+            self._check("DuckDB", batch, digest_table(self._relations.terms.decode(answers)))
+        if ms <= DUCKDB_SLOW_MS:
+            ms = float(np.median([duckdb.run(longest)[0] for _ in range(self._effort.runs)]))
+        raced.duckdb_ms.append(ms)
 
 
 def race(
-    spark: SparkSession, stream: BatchStream, static: Path, seen: Sequence[Seen], effort: Effort
+    spark: SparkSession, stream: BatchStream, data: StaticData, seen: Sequence[Seen], effort: Effort
 ) -> Raced:
     """One stream's race, in engines of its own."""
     with (
-        Replay(spark, stream, static, OPERATOR) as operator,
-        Replay(spark, stream, static, fixed_orders.CHAINS) as chains,
+        Replay(spark, stream, data.folder, OPERATOR) as operator,
+        Replay(spark, stream, data.folder, fixed_orders.CHAINS) as chains,
     ):
-        return OrderRace(operator, chains, stream, seen).run(effort)
+        return OrderRace(operator, chains, stream, data.integers, seen, effort).run()
