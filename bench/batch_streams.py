@@ -104,6 +104,7 @@ _OTHER_WORDS = {
     "enters": "boards",
     "at": "on",
     "knows": "follows",
+    "likes": "wants",
     "name": "title",
     "label": "word",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import numpy as np
 import pyarrow as pa
+from duckdb.func import PythonUDFType
 
 from adaptive import QueryGraph
 from bench.flipping_filters import BURDEN, SURE, surely_above
@@ -20,7 +22,7 @@ THREADS = 2
 class DuckDbRelations:
     """A connection that holds static relations once, and those of windows as they are in a batch.
 
-    Functions of filters are Python's, over a vector of values; each different one takes as long as a call of the engine.
+    Functions of filters are Python's, over a vector of values; each different one takes as long as the engine's call.
     """
 
     def __init__(self, graph: QueryGraph, answered: Sequence[str], terms: Terms) -> None:
@@ -33,7 +35,11 @@ class DuckDbRelations:
         self._probabilities = np.zeros(0)
         if graph.filters:
             self._connection.create_function(
-                "surely", self._surely, ["INTEGER"], "DOUBLE", type="arrow"
+                "surely",
+                self._surely,
+                ["INTEGER"],
+                "DOUBLE",
+                type=PythonUDFType.ARROW,
             )
 
     def hold(self, rows: Mapping[str, Pairs]) -> None:
@@ -93,9 +99,7 @@ def select(graph: QueryGraph, answered: Sequence[str]) -> str:
         for variable, column in zip(relation.variables, "so", strict=True):
             columns.setdefault(variable, []).append(f"r{number}.{column}")
     conditions = [
-        f"{one} = {other}"
-        for same in columns.values()
-        for one, other in zip(same, same[1:], strict=False)
+        f"{one} = {other}" for same in columns.values() for one, other in itertools.pairwise(same)
     ]
     for item in graph.filters:
         conditions += [f"surely({columns[variable][0]}) > {SURE}" for variable in item.variables]

@@ -76,8 +76,8 @@ class FixedOrder:
 def hopeful(times: Iterable[list[float]], in_phase: float, in_all: float) -> list[bool]:
     """Which orders are worth measuring, from the milliseconds of each in every phase.
 
-    Those are that take at most `in_phase` times as long as the fastest order of some phase, or `in_all` times as long as
-    the fastest one over all phases.
+    Those are that take at most `in_phase` times as long as the fastest order of some phase, or `in_all` times as long
+    as the fastest one over all phases.
 
     >>> hopeful([[10.0, 90.0], [80.0, 10.0], [40.0, 40.0], [85.0, 75.0]], 2.0, 1.5)
     [True, True, True, False]

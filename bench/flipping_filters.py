@@ -75,7 +75,8 @@ class FlippingFilters:
     def passes(self, few: bool) -> np.ndarray:
         """Which readings pass where few do, or where many do."""
         numbers = np.arange(self.readings)
-        return numbers % FEW == 0 if few else numbers % MANY != MANY - 1
+        passing: np.ndarray = numbers % FEW == 0 if few else numbers % MANY != MANY - 1
+        return passing
 
     def share(self, variable: str, phase: int) -> float:
         """The share of a variable's values that pass in a phase.

@@ -65,7 +65,8 @@ def one_after_the_other(
     """
     columns = {r.name: set(r.variables) for r in graph.relations}
     needs = {item.name: set(item.variables) for item in graph.filters}
-    waiting, plan, bound = list(names), None, set[str]()
+    waiting, bound = list(names), set[str]()
+    plan: PlanNode | None = None
 
     def variables(leaf: Leaf) -> set[str]:
         return set(leaf.variables) if isinstance(leaf, Prejoined) else columns[leaf.relation]

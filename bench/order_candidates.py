@@ -85,7 +85,7 @@ def bound_by(plan: PlanNode, graph: QueryGraph) -> frozenset[str]:
 def expected_calls(
     plan: PlanNode, graph: QueryGraph, catalogue: Catalogue, passing: Mapping[str, float]
 ) -> float:
-    """How often filters are called: once for each different value, as far as other filters have let rows with it pass."""
+    """How often filters are called: once for each different value that the filters before have let pass."""
     calls = 0.0
     filters = {f.name: f for f in graph.filters}
 

@@ -32,7 +32,7 @@ HOPELESS = (1.3, 1.4)
 # Runs of each order in each phase of a round of the warm-up that follows the first.
 WARM_RUNS = 2
 
-# A run of DuckDB that took longer than this is the only one of its batch, and counts for the later ones of its phase, too.
+# A run of DuckDB that took longer is the only one of its batch, and counts for the later ones of its phase, too.
 DUCKDB_SLOW_MS = 1_000.0
 
 # The first run of an order is given up when it takes longer than this, and so many times as long as the engine.
@@ -48,8 +48,8 @@ class AnswersDifferError(BenchError):
 class Effort:
     """How much is run.
 
-    Orders by cost at most, each in both ways; rounds of warm-up after the first; seconds after which the warm-up takes in
-    no more orders; orders measured at most; runs of each in a batch; seconds after which DuckDB is interrupted.
+    Orders by cost at most, each in both ways; rounds of warm-up after the first; seconds after which the warm-up takes
+    in no more orders; orders measured at most; runs of each in a batch; seconds after which DuckDB is interrupted.
     """
 
     orders: int
