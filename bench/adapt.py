@@ -1,20 +1,20 @@
 """The engine from its first evaluation on, beside fixed join orders and DuckDB, on streams that change.
 
-Streams whose selectivities flip, drift, oscillate or stay (`bench.drifting`; Figure 3 of the CQELS report, scaled up),
-one in which each row wants another order, and one of two expensive filters of which now the one, now the other lets few
-rows pass (`bench.flipping_filters`). The JVM is warmed up by another query over other data. Then each stream goes
-through an engine of its own: the query is registered, and batches follow one another (`--paced`: one a second), with
-nothing settled and nothing else running. All evaluations count, the first one, too; moving the windows does not.
+Streams whose selectivities flip, drift, oscillate or stay (`bench.drifting`; Figure 3 of the CQELS report, scaled
+up), one in which each row wants another order, and one of two expensive filters of which now the one, now the other
+lets few rows pass (`bench.flipping_filters`). The JVM is warmed up by another query over other data. Then each stream
+goes through an engine of its own: the query is registered, and batches follow one another (`--paced`: one a second),
+with nothing settled and nothing else running. All evaluations count, the first one, too; moving the windows does not.
 
-When all streams are through, other engines get the same batches. There fixed orders run, pinned in the operator and as
-chains of Spark's joins: the best by estimated cost, and all that the engine took. They are warmed up in each phase of
-the stream, what is slow everywhere is given up, and of the rest the median of some runs in each batch counts. So does it
-of DuckDB, with all relations as tables of integers, planned anew for each run, and without decoding. Equal answers are
-asserted of all.
+When all streams are through, other engines get the same batches. There fixed orders run, pinned in the operator and
+as chains of Spark's joins: the best by estimated cost, and all that the engine took. They are warmed up in each phase
+of the stream, what is slow everywhere is given up, and of the rest the median of some runs in each batch counts. So
+does it of DuckDB, with all relations as tables of integers, planned anew for each run, and without decoding. Equal
+answers are asserted of all.
 
-first_ms is the first evaluation, over_duckdb the engine's total over DuckDB's, worst_ratio the worst evaluation over the
-fastest order of its batch, regret the total over that of the fastest order of each batch, best_fixed_ratio over that
-of the single order of least total, share that of statistics and decisions.
+first_ms is the first evaluation, over_duckdb the engine's total over DuckDB's, worst_ratio the worst evaluation over
+the fastest order of its batch, regret the total over that of the fastest order of each batch, best_fixed_ratio over
+that of the single order of least total, share that of statistics and decisions.
 """
 
 from __future__ import annotations
