@@ -56,12 +56,12 @@ class FlippingFilters:
 
     @staticmethod
     def of_size(factor: float) -> FlippingFilters:
-        """As many readings as a factor says, of which one passes at least.
+        """As many readings as there are, or in a much smaller world fewer, of which one passes at least.
 
-        >>> FlippingFilters.of_size(0.5).readings, FlippingFilters.of_size(0.01).readings
-        (250, 100)
+        >>> FlippingFilters.of_size(0.3).readings, FlippingFilters.of_size(0.01).readings
+        (500, 100)
         """
-        return FlippingFilters(max(FEW, round(READINGS * factor)))
+        return FlippingFilters(max(FEW, round(READINGS * min(1.0, 4 * factor))))
 
     @property
     def rooms(self) -> int:
