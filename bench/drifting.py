@@ -14,7 +14,8 @@ The drift goes from crowded rooms and people who know few to quiet rooms and peo
 the crowd thins out before those arrive, and half of the time is spent at the two ends. With three
 windows people also ask about topics, things are offered about topics, and people like many things
 or few: the same triangle twice. In each of the four phases another one of the fan-outs is small,
-and the three others large.
+and the three others large. In the mixed stream both kinds of people enter rooms of both levels in
+every second, so that each row wants another order.
 """
 
 from __future__ import annotations
@@ -59,12 +60,14 @@ _NS = f"<{EXAMPLE}"
 class Phase:
     """Who enters where: rooms of `room_level`, people of `kind` (an index of `KINDS`).
 
-    With `topic_level`, they also ask for offers about topics of that level.
+    With `topic_level`, they also ask for offers about topics of that level. As many enter as each of
+    the phases `beside` has, too.
     """
 
     room_level: int
     kind: int
     topic_level: int | None = None
+    beside: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
     """
     crowded_unknown, quiet_known = Phase(TOP, KNOWS_FEW), Phase(0, KNOWS_MANY)
     flip = (crowded_unknown, quiet_known)
+    both = Phase(TOP, KNOWS_FEW, None, (Phase(0, KNOWS_FEW), Phase(TOP, KNOWS_MANY), quiet_known))
     drift = (crowded_unknown, Phase(TOP - 1, 0), Phase(1, 1), Phase(0, TOP - 1), quiet_known)
     there, back = [0] * 3 + [1, 2, 3], [4] * 3 + [3, 2, 1]
     three = (
@@ -171,6 +175,7 @@ def streams(cycles: int = 3) -> tuple[DriftingStream, ...]:
             entering=4_000,
         ),
         stream("steady", TWO_WINDOWS, 6, 2, flip[1:], [0] * 8 * cycles, False),
+        stream("mixed", TWO_WINDOWS, 6, 2, (both,), [0] * 8 * cycles, False),
     )
 
 
@@ -181,14 +186,15 @@ class DriftingWorld:
     known: tuple[int, ...]
     crowds: tuple[int, ...]
     people: int = PEOPLE
+    elsewhere: int = ELSEWHERE
     seed: int = SEED
 
     @staticmethod
     def of_size(factor: float = 1.0) -> DriftingWorld:
-        """The world whose fan-outs are these, times a factor; one much smaller has fewer people, too.
+        """The world whose fan-outs are these, times a factor; one much smaller has fewer people and sightings, too.
 
-        >>> DriftingWorld.of_size()
-        DriftingWorld(known=(800, 1724, 3713, 8000), crowds=(600, 1293, 2785, 6000), people=400, seed=3)
+        >>> DriftingWorld.of_size(1.0).known, DriftingWorld.of_size(1.0).crowds
+        ((800, 1724, 3713, 8000), (600, 1293, 2785, 6000))
         """
 
         def levels(least: float) -> tuple[int, ...]:
@@ -196,7 +202,8 @@ class DriftingWorld:
             return tuple(max(2, round(least * factor * step**level)) for level in range(LEVELS))
 
         people = round(PEOPLE * min(1.0, 2 * factor))
-        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD), max(10, people))
+        elsewhere = round(ELSEWHERE * min(1.0, 10 * factor))
+        return DriftingWorld(levels(LEAST_KNOWN), levels(LEAST_CROWD), max(10, people), elsewhere)
 
     def person(self, kind: int, number: int) -> str:
         """The IRI of a person who enters rooms."""
@@ -249,7 +256,7 @@ class DriftingWorld:
             friend = (level * ROOMS + number) % FRIENDS
             lines.append(f"{_NS}m{friend}> {at} {room} .")
             lines.append(f"{_NS}n{friend}> {about} {topic} .")
-        for number in range(ELSEWHERE):
+        for number in range(self.elsewhere):
             lines.append(f"{_NS}k{number % KNOWN}> {at} {_NS}away{number // KNOWN}> .")
             lines.append(f"{_NS}t{number % KNOWN}> {about} {_NS}else{number // KNOWN}> .")
         return [lines[i] for i in rng.permutation(len(lines))]
@@ -262,10 +269,12 @@ class DriftingWorld:
     def entering(self, phase: Phase, second: int, count: int) -> list[str]:
         """Who enters which room in this second: different pairs, drawn anew every second."""
         rng = np.random.default_rng((self.seed, second))
+        kinds = (phase, *phase.beside)
         lines = [
-            f"{self.person(phase.kind, n // ROOMS)} {_NS}enters> "
-            f"{self.room(phase.room_level, n % ROOMS)} ."
-            for n in _drawn(rng, count, self.people * ROOMS)
+            f"{self.person(one.kind, n // ROOMS)} {_NS}enters> "
+            f"{self.room(one.room_level, n % ROOMS)} ."
+            for one in kinds
+            for n in _drawn(rng, count // len(kinds), self.people * ROOMS)
         ]
         if phase.topic_level is not None:
             lines += [

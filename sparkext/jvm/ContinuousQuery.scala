@@ -4,6 +4,7 @@ import java.nio.file.Path
 
 import scala.collection.mutable
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.cqels.join.ClusterOrder
 import org.apache.spark.sql.execution.joins.StaticIndex
 
@@ -75,6 +76,21 @@ final class ContinuousQuery(
     moveWindows(bounds)
     val moved = System.nanoTime()
     told(moved - begun)(stream(arrange(plans.run(slices))))
+  }
+
+  /** Runs the plans over what the windows hold, answering nothing: the nanoseconds that it took, -1 where it was given up after
+   *  so many. For benches, whose orders may take for ever.
+   */
+  def runWithin(slices: Int, most: Long): Long = {
+    val began = System.nanoTime()
+    try {
+      val sc = SparkContext.getActive.get
+      val ended = if (slices == 0) RunLimit.within(sc, most)(plans.run(slices)) else RunLimit.jobsWithin(sc, most)(plans.run(slices))
+      if (ended) System.nanoTime() - began else -1L
+    } finally {
+      sites.foreach(_.discard())
+      if (makesTerms) dictionary.sweepUnreferenced()
+    }
   }
 
   /** Evaluates, writes the answers, and tells of both in JSON. */

@@ -1,268 +1,60 @@
-"""The pure parts of the adapt bench: its streams, the orders it tries, and its arithmetic."""
+"""The parts of the adapt bench that need no engine: orders from reports, integers, DuckDB, and the arithmetic."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import json
+from pathlib import Path
 
-import numpy as np
+import pyarrow as pa
 import pytest
 
-from adaptive import Catalogue, ColumnStatistics, PlanCache, QueryGraph, RelationStatistics
-from adaptive import optimize as search
-from adaptive.plan import Scan, verify
+from adaptive import JoinFilter, QueryGraph, Relation, RelationKind, Scan
+from adaptive.plan import describe, verify
 from bench import adapt
-from bench.drifting import (
-    KINDS,
-    KNOWN,
-    LEVELS,
-    RANGE_SECONDS,
-    ROOMS,
-    TOP,
-    DriftingWorld,
-    Phase,
-    streams,
-)
-from bench.plan_enumeration import PlanEnumeration
-from bench.plan_search import SHAPES, measure, query_graph, statistics
+from bench.batch_streams import batch_streams
+from bench.duckdb_relations import DuckDbRelations
+from bench.first_sight import Seen
+from bench.fixed_orders import hopeful, most_hopeful
+from bench.integer_relations import IntegerRelations, StaticIntegers, Terms, counted
+from bench.operator_order import one_after_the_other, sequence
+from bench.order_race import AnswersDifferError, OrderRace, Raced
 from bench.report import BenchError
-from bench.stream_race import Batch, Outcome, beside, hopeful, in_reach
-from sparkext.language import parse_query
+
+STREAMS = {stream.name: stream for stream in batch_streams(0.01, 1)}
+NOW = Relation("now{?a enters ?room}", ("a", "room"), RelationKind.WINDOW)
+RANGE = Relation("range{?b at ?room}", ("b", "room"), RelationKind.WINDOW)
+KNOWS = Relation("?a knows ?b", ("a", "b"), RelationKind.STATIC)
+TRIANGLE = QueryGraph((KNOWS, NOW, RANGE))
 
 
-@pytest.fixture(scope="module")
-def world() -> DriftingWorld:
-    return DriftingWorld.of_size(0.05)
+# -- orders -----------------------------------------------------------------------------------------
 
 
-# -- streams ----------------------------------------------------------------------------------------
+def reported(driver: int, *steps: str) -> str:
+    return json.dumps(
+        {"driver": driver, "rivals": [], "steps": [[s, 1, 1, 1, 0, 1.0] for s in steps]}
+    )
 
 
-def test_the_same_world_makes_the_same_data(world: DriftingWorld) -> None:
-    again = DriftingWorld.of_size(0.05)
-    assert list(world.static_lines()) == list(again.static_lines())
-    assert world.present() == again.present()
-    phase = Phase(TOP, 0)
-    assert world.entering(phase, 7, 50) == again.entering(phase, 7, 50)
-    assert world.entering(phase, 7, 50) != world.entering(phase, 8, 50)
+def test_a_report_gives_the_order_that_was_taken() -> None:
+    names = [r.name for r in TRIANGLE.relations]
+    met = reported(1, f"v_b from {RANGE.name} and {KNOWS.name}")
+    assert sequence(met, names, []) == [NOW.name, RANGE.name, KNOWS.name]
+    asked = reported(1, f"v_b from {KNOWS.name}", f"in {RANGE.name}", f"v_b from {RANGE.name}")
+    assert sequence(asked, names, []) == [NOW.name, KNOWS.name, RANGE.name]
+    assert sequence(reported(-1), names, ["f"]) == [*names, "f"]
+    with pytest.raises(BenchError, match="unknown"):
+        sequence(reported(0, "x from elsewhere"), names, [])
 
 
-def test_another_seed_makes_other_data(world: DriftingWorld) -> None:
-    other = DriftingWorld(world.known, world.crowds, seed=world.seed + 1)
-    assert world.present() != other.present()
-    assert sorted(world.static_lines()) != sorted(other.static_lines())
-
-
-def test_everything_present_is_told_once_in_a_range(world: DriftingWorld) -> None:
-    present = world.present()
-    told = [line for s in range(RANGE_SECONDS) for line in world.sighted(s, True, present)]
-    assert sorted(told) == sorted(present)
-    without = [line for s in range(RANGE_SECONDS) for line in world.sighted(s, False, present)]
-    assert sorted(without) == sorted(line for line in present if "/at>" in line)
-    assert 0 < len(without) < len(told)
-
-
-@pytest.mark.parametrize("level", range(LEVELS))
-def test_those_who_enter_are_different_and_of_their_phase(world: DriftingWorld, level: int) -> None:
-    lines = world.entering(Phase(level, 2), 3, 100)
-    assert len(set(lines)) == 100
-    assert all("p2-" in line and f"room{level}-" in line for line in lines)
-    assert len(world.entering(Phase(level, 2), 3, 10**6)) == world.people * ROOMS
-
-
-def objects(lines: Iterable[str], predicate: str) -> dict[str, set[str]]:
-    """Subject -> objects of one predicate."""
-    found: dict[str, set[str]] = {}
-    for line in lines:
-        subject, of, object_, _ = line.split(" ", 3)
-        if of.endswith(f"/{predicate}>"):
-            found.setdefault(subject, set()).add(object_)
-    return found
-
-
-def test_people_know_and_like_as_many_as_their_kind_and_one_friend(world: DriftingWorld) -> None:
-    lines = list(world.static_lines())
-    known, liked = objects(lines, "knows"), objects(lines, "likes")
-    assert len({world.person(kind, 0) for kind in range(len(KINDS))}) == len(KINDS)
-    for kind, levels in enumerate(KINDS):
-        for found, level in zip((known, liked), levels, strict=True):
-            counts = {len(found.get(world.person(kind, n), ())) for n in range(world.people)}
-            assert counts == {0 if level is None else 1 + min(KNOWN, world.known[level])}
-
-
-def test_the_kind_of_a_level_knows_as_many() -> None:
-    assert [KINDS[level][0] for level in range(LEVELS)] == list(range(LEVELS))
-
-
-def test_rooms_are_as_crowded_as_their_level_and_hold_one_friend(world: DriftingWorld) -> None:
-    crowds: dict[str, list[str]] = {}
-    for line in world.present():
-        subject, predicate, room, _ = line.split(" ")
-        if predicate.endswith("/at>"):
-            crowds.setdefault(room, []).append(subject)
-    for level in range(LEVELS):
-        for number in range(ROOMS):
-            there = crowds[world.room(level, number)]
-            assert sum("/s" in person for person in there) == world.crowds[level]
-            assert sum("/m" in person for person in there) == 1
-            assert len(there) == world.crowds[level] + 1
-
-
-def test_few_of_those_who_enter_meet_their_friend(world: DriftingWorld) -> None:
-    known = objects(world.static_lines(), "knows")
-    there = objects((" ".join(line.split(" ")) for line in world.present()), "at")
-    at: dict[str, set[str]] = {}
-    for person, rooms in there.items():
-        for room in rooms:
-            at.setdefault(room, set()).add(person)
-    for level in range(LEVELS):
-        for kind in range(len(KINDS)):
-            entering = objects(world.entering(Phase(level, kind), 5, 4_000), "enters")
-            met = [p for p, rooms in entering.items() for r in rooms for _ in known[p] & at[r]]
-            assert 0 < len(met) < 100
-
-
-@pytest.mark.parametrize("stream", streams(2), ids=lambda stream: stream.name)
-def test_streams_are_what_they_say(stream) -> None:  # type: ignore[no-untyped-def]
-    query = parse_query(stream.query)
-    assert {w.stream.value for w in query.windows} == {stream.iri}
-    assert len(query.windows) == stream.windows
-    patterns = [line for part in stream.query.split("{") for line in part.split(" . ")]
-    assert len(patterns) > 1
-    assert set(stream.order) == set(range(len(stream.phases)))
-    assert stream.drifting == (len(stream.phases) > 1)
-    assert len(stream.order) == 2 * len(next(s for s in streams(1) if s.name == stream.name).order)
-
-
-def test_the_alternating_stream_changes_with_every_batch() -> None:
-    (order,) = (stream.order for stream in streams(1) if stream.name == "alternate")
-    assert all(a != b for a, b in itertools.pairwise(order))
-
-
-# -- join orders ------------------------------------------------------------------------------------
-
-
-def phases_of(graph: QueryGraph, seed: int) -> list[Catalogue]:
-    """Two catalogues that differ in their windows, the first two relations."""
-    rng = np.random.default_rng(seed)
-    rows = [float(rng.integers(50, 5_000)) for _ in graph.relations]
-
-    def catalogue(windows: list[float]) -> Catalogue:
-        known = [*windows, *rows[2:]]
-        return Catalogue(
-            {r.name: statistics(r, n) for r, n in zip(graph.relations, known, strict=True)}
-        )
-
-    return [catalogue([20.0, 4_000.0]), catalogue([3_000.0, 10.0])]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_enumerated_plans_are_valid_distinct_and_sorted(shape: str) -> None:
-    graph = query_graph(shape, 5)
-    phases = phases_of(graph, 1)
-    enumeration = PlanEnumeration(graph, phases)
-    for phase, weights in enumerate(([1.0, 0.0], [0.0, 1.0])):
-        found = enumeration.best(40, weights)
-        assert len(found) == 40 == len({plan.plan for plan in found})
-        costs = [plan.costs[phase] for plan in found]
-        assert costs == sorted(costs)
-        assert costs[0] == pytest.approx(search(graph, phases[phase]).cost, rel=1e-9)
-        cache = PlanCache(graph, phases[phase])
-        for plan in found:
-            verify(plan.plan, graph)
-            assert plan.costs[phase] == pytest.approx(cache.cost_of(plan.plan), rel=1e-9)
-
-
-def test_the_k_best_are_the_best_of_all() -> None:
-    graph = query_graph("chain", 4)
-    enumeration = PlanEnumeration(graph, phases_of(graph, 2))
-    everything = enumeration.best(100_000, [1.0, 1.0])
-    # Five ways to bracket a chain of four, and three joins with either side streamed.
-    assert len(everything) == 5 * 2**3 == len({plan.plan for plan in everything})
-    few = enumeration.best(7, [1.0, 1.0])
-    assert [sum(p.costs) for p in few] == pytest.approx([sum(p.costs) for p in everything[:7]])
-
-
-def test_candidates_hold_the_best_of_each_phase_and_twins_last() -> None:
-    graph = query_graph("clique", 5)
-    phases = phases_of(graph, 3)
-    found = PlanEnumeration(graph, phases).candidates(12)
-    assert 2 <= len(found) <= 12
-    for phase, catalogue in enumerate(phases):
-        least = min(plan.costs[phase] for plan in found)
-        assert least == pytest.approx(search(graph, catalogue).cost, rel=1e-9)
-    assert not any(a.resembles(b) for a in found for b in found if a is not b)
-    more = PlanEnumeration(graph, phases).candidates(400, k=60)
-    assert len({candidate.plan for candidate in more}) == len(more) > 60
-    alone = [any(m.resembles(other) for other in more[:n]) for n, m in enumerate(more)]
-    assert alone == sorted(alone) and True in alone
-
-
-def test_unconnected_queries_are_refused() -> None:
-    chain = query_graph("chain", 4)
-    graph = QueryGraph((chain.relations[0], chain.relations[3]))
-    known = {
-        r.name: RelationStatistics(5.0, {v: ColumnStatistics(5.0) for v in r.variables})
-        for r in graph.relations
-    }
-    with pytest.raises(BenchError, match="connected"):
-        PlanEnumeration(graph, [Catalogue(known)])
-
-
-@pytest.mark.parametrize(
-    ("shape", "holding"), [("chain", [5, 8]), ("star", [16, 9]), ("clique", [16, 16])]
-)
-def test_search_is_measured_on_what_it_says(shape: str, holding: list[int]) -> None:
-    row = measure(shape, 5, updates=4, searches=1)
-    assert row["search"] == "exact" and row["exactly"] is True
-    # The updates change the first relation and the second in turn.
-    assert row["touched"] == int(np.median(holding))
-    assert row["update_us"] > 0 and row["from_scratch_us"] > 0
-
-
-# -- arithmetic -------------------------------------------------------------------------------------
-
-
-def outcome(name: str, adaptive: list[float], fixed: dict[str, tuple[float, ...]]) -> Outcome:
-    stream = next(s for s in streams(1) if s.name == name)
-    batches = tuple(Batch(0, ms + 2.0, 1.0, Scan("a"), 5, 0, False) for ms in adaptive)
-    return Outcome(stream, batches, tuple(adaptive), fixed, 9, 3, 200.0, 1.5)
-
-
-def test_a_row_compares_with_the_best_order_and_with_hindsight() -> None:
-    fixed = {"a": (10.0, 80.0, 10.0), "b": (60.0, 20.0, 60.0), "c": (50.0, 50.0, 50.0)}
-    row = adapt.row(outcome("figure 3", [11.0, 21.0, 11.0], fixed))
-    assert row["best_fixed"] == "a" and row["best_fixed_ms"] == 100.0
-    assert row["hindsight_ms"] == 40.0
-    assert row["regret"] == pytest.approx(43 / 40)
-    assert row["gain"] == pytest.approx(100 / 43, abs=1e-4)
-    assert row["possible_gain"] == 100 / 40
-    assert row["optimizer_share"] == pytest.approx((3 + 1.5) / 46, abs=1e-5)
-    assert row["fixed_ms"] == {"a": 100.0, "b": 140.0, "c": 150.0}
-
-
-def test_hindsight_is_never_dearer_than_what_the_engine_ran() -> None:
-    row = adapt.row(outcome("figure 3", [9.0, 21.0], {"a": (10.0, 80.0)}))
-    assert row["hindsight_ms"] == 8.0 + 20.0
-
-
-def test_the_summary_is_the_worst_over_the_streams() -> None:
-    rows = [
-        adapt.row(outcome("figure 3", [10.0, 10.0], {"a": (10.0, 50.0)})),
-        adapt.row(outcome("drift", [20.0, 10.0], {"a": (10.0, 90.0)})),
-        adapt.row(outcome("steady", [10.0, 10.0], {"a": (9.0, 10.0)})),
-    ]
-    search_rows = [
-        {"relations": 8, "update_us": 90.0},
-        {"relations": 8, "update_us": 140.0},
-        {"relations": 12, "update_us": 900.0},
-    ]
-    summary = adapt.summarise(rows, search_rows)
-    assert summary["gain"] == 3.0
-    assert summary["steady"] == 0.95
-    assert summary["regret"] == pytest.approx(30 / 19, abs=1e-4)
-    assert summary["switches"] == 9
-    assert summary["update_us_at_8"] == 140.0
+def test_an_order_is_a_valid_plan_whatever_it_begins_with() -> None:
+    graph = QueryGraph(TRIANGLE.relations, (JoinFilter("f", frozenset({"b", "room"})),))
+    leaves = {r.name: Scan(r.name) for r in graph.relations}
+    for names in itertools.permutations([*leaves, "f"]):
+        verify(one_after_the_other(names, leaves, graph), graph)
+    plan = one_after_the_other([RANGE.name, "f", NOW.name, KNOWS.name], leaves, graph)
+    assert describe(plan, filters=True) == f"(({RANGE.name}[f] {NOW.name}) {KNOWS.name})"
 
 
 def test_orders_are_given_up_only_when_slow_everywhere() -> None:
@@ -270,26 +62,107 @@ def test_orders_are_given_up_only_when_slow_everywhere() -> None:
     between, hopeless = [60.0, 50.0], [250.0, 90.0]
     orders = [best_first, best_second, between, hopeless]
     assert hopeful(orders, 2.0, 1.5) == [True, True, True, False]
-    assert hopeful(orders, 1.1, 1.0) == [True, True, True, False]
     assert hopeful([best_first, [11.5, 150.0], between], 1.1, 1.0) == [True, False, True]
+    assert most_hopeful([hopeless, between, best_second, best_first], 2) == [3, 2]
+    assert most_hopeful([hopeless, between, best_second, best_first], 3) == [3, 2, 1]
 
 
-def test_only_what_may_be_the_fastest_of_a_batch_is_run_again() -> None:
-    assert in_reach([50.0, 40.0, 55.0, 57.0]) == [True, True, True, False]
+# -- integers and DuckDB ----------------------------------------------------------------------------
 
 
-def test_orders_are_compared_turn_by_turn() -> None:
-    # The machine is half as fast in the last two turns, and one run was disturbed.
-    own, other = [50.0, 50.0, 90.0, 100.0, 100.0], [45.0, 45.0, 45.0, 90.0, 90.0]
-    assert beside(75.0, own, other) == pytest.approx(0.9 * 75.0)
-    assert beside(75.0, own, own) == 75.0
-    assert beside(75.0, own, [140.0]) == 140.0
+def test_counts_are_those_of_the_rows() -> None:
+    stream = STREAMS["figure 3"]
+    rows = IntegerRelations(stream, StaticIntegers(stream.world)).of(TRIANGLE, 0, 0)
+    catalogue = counted(TRIANGLE, rows)
+    entered, at = rows[NOW.name].tolist(), rows[RANGE.name].tolist()
+    assert catalogue[NOW.name].rows == len(entered) == len(set(stream.arriving(0, 0)))
+    assert catalogue.distinct(NOW.name, "room") == len({room for _, room in entered})
+    met = sum(room == where for _, room in entered for _, where in at)
+    assert catalogue.match(NOW.name, RANGE.name) == met > 0
 
 
-def test_each_fan_out_is_small_in_one_phase_of_three_windows() -> None:
-    (stream,) = (stream for stream in streams(1) if stream.name == "three windows")
-    fan_outs = [
-        (phase.room_level, *KINDS[phase.kind], phase.topic_level) for phase in stream.phases
+def test_duckdb_answers_what_the_triples_say() -> None:
+    stream = STREAMS["figure 3"]
+    relations = IntegerRelations(stream, StaticIntegers(stream.world))
+    duckdb = DuckDbRelations(TRIANGLE, ["a", "b"], relations.terms)
+    for batch, phase in ((0, 0), (3, 1)):
+        rows = relations.of(TRIANGLE, phase, batch)
+        known = {(a, b) for a, b in rows[KNOWS.name].tolist()}
+        expected = [
+            (a, b)
+            for a, room in rows[NOW.name].tolist()
+            for b, where in rows[RANGE.name].tolist()
+            if room == where and (a, b) in known
+        ]
+        duckdb.hold(rows)
+        ms, answers = duckdb.run(60.0)
+        assert ms > 0 and answers is not None
+        assert sorted(zip(*answers.to_pydict().values(), strict=True)) == sorted(expected) != []
+        texts = relations.terms.decode(answers).to_pydict()
+        assert all(a.startswith("<http://example.org/p") for a in texts["a"])
+    duckdb.close()
+
+
+def test_duckdb_filters_as_the_engine_does() -> None:
+    literals = [f'"U({low}, {low + 0.2})"^^<d>' for low in (0.1, 0.47, 0.49, 0.6)]
+    terms = Terms()
+    rows = terms.pairs(
+        [f"<r{n}> <http://e/heat> {literal} ." for n, literal in enumerate(literals)]
+    )
+    heat = Relation("now{?r heat ?d}", ("r", "d"), RelationKind.WINDOW)
+    graph = QueryGraph((heat,), (JoinFilter("f", frozenset({"d"})),))
+    duckdb = DuckDbRelations(graph, ["r"], terms)
+    duckdb.hold({heat.name: rows["heat"]})
+    _, answers = duckdb.run(60.0)
+    assert answers is not None
+    # Of the second one 0.85 is above the threshold, of the third 0.95.
+    assert sorted(terms.decode(answers)["r"].to_pylist()) == ["<r2>", "<r3>"]
+    duckdb.close()
+
+
+# -- rows -------------------------------------------------------------------------------------------
+
+
+def seen(*ms: float, orders: str = "aaaa") -> list[Seen]:
+    return [
+        Seen(0, one, 0.5, Scan(order), "2-aa", 2) for one, order in zip(ms, orders, strict=False)
     ]
-    assert all(sorted(levels) == [0, TOP, TOP, TOP] for levels in fan_outs)
-    assert sorted(levels.index(0) for levels in fan_outs) == [0, 1, 2, 3]
+
+
+def test_a_row_compares_with_the_best_order_and_with_hindsight() -> None:
+    fixed = {"a": [10.0, 80.0, 10.0], "b": [60.0, 20.0, 60.0], "c": [50.0, 50.0, 50.0]}
+    raced = Raced(fixed, duckdb_ms=[40.0, 40.0, 20.0], again_ms=[9.0, 9.0, 9.0], tried=7)
+    row = adapt.row("figure 3", seen(30.0, 20.0, 10.0, orders="aba"), raced)
+    assert row["first_ms"] == 30.0 and row["engine_ms"] == 60.0
+    assert row["over_duckdb"] == 0.6
+    assert row["worst_ratio"] == 3.0
+    assert row["hindsight_ms"] == 40.0 and row["regret"] == 1.5
+    assert row["best_fixed"] == "a" and row["best_fixed_ratio"] == 0.6
+    assert row["share"] == 1.5 / 60
+    assert row["switches"] == 2
+    assert [one["fastest"] for one in row["evaluations"]] == ["a", "b", "a"]
+
+
+def test_the_summary_is_the_worst_over_the_streams() -> None:
+    rows = [
+        adapt.row("drift", seen(10.0, 10.0), Raced({"a": [10.0, 50.0]}, [5.0, 5.0], [1.0, 1.0])),
+        adapt.row("steady", seen(20.0, 4.0), Raced({"a": [4.0, 4.0]}, [6.0, 6.0], [1.0, 1.0])),
+    ]
+    summary = adapt.summarise(rows)
+    assert summary["first_ms"] == 20.0 and summary["regret"] == 3.0
+    assert summary["worst_ratio"] == 5.0 and summary["over_duckdb"] == 2.0
+    assert summary["switches"] == 0
+
+
+def test_other_answers_are_an_error() -> None:
+    race = OrderRace.__new__(OrderRace)
+    race._stream, race._seen = STREAMS["drift"], seen(1.0, 2.0)
+    race._check("DuckDB", 1, "2-aa")
+    with pytest.raises(AnswersDifferError, match="batch 1: DuckDB"):
+        race._check("DuckDB", 1, "2-ab")
+
+
+def test_the_table_has_what_rows_have(tmp_path: Path) -> None:
+    row = adapt.row("mixed", seen(1.0), Raced({"a": [1.0]}, [1.0], [1.0]))
+    assert set(adapt.COLUMNS) <= set(row) and set(adapt.SHOWN) <= set(adapt.summarise([row]))
+    assert pa.table({"x": [1]}).num_rows == json.loads(json.dumps(row))["batches"]

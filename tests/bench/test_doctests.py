@@ -11,6 +11,7 @@ import pytest
 @pytest.mark.parametrize(
     "name",
     [
+        "bench.batch_streams",
         "bench.data.annotated",
         "bench.data.ehealth",
         "bench.data.linked_events",
@@ -22,12 +23,15 @@ import pytest
         "bench.data.vocabulary",
         "bench.digest",
         "bench.drifting",
+        "bench.duckdb_relations",
+        "bench.fixed_orders",
+        "bench.flipping_filters",
+        "bench.integer_relations",
+        "bench.operator_order",
         "bench.placement",
         "bench.placement_cells",
         "bench.placement_drift",
-        "bench.plan_search",
         "bench.report",
-        "bench.stream_race",
         "bench.uncertain_engine",
     ],
 )
