@@ -57,6 +57,8 @@ case class ClusterJoin(
     order: ClusterOrder, estimatedRows: Long, children: Seq[LogicalPlan])
     extends LogicalPlan with MultiInstanceRelation with SupportsNonDeterministicExpression {
   override def producedAttributes: AttributeSet = AttributeSet(variables ++ output)
+  // All columns of children are read, by their place: else a projection above would have those left out that conditions do not name.
+  @transient override lazy val references: AttributeSet = AttributeSet(children.flatMap(_.output))
   override def allowNonDeterministicExpression: Boolean = true
   override def newInstance(): ClusterJoin = copy(output = output.map(_.newInstance()))
   override def stats: Statistics =
