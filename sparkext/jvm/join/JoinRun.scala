@@ -46,7 +46,7 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     this.limit = limit
     vectors = 0
     revalued = 0
-    waiting.foreach(_.buffer.rows = 0) // what a run that failed has left
+    waiting.foreach { node => node.buffer.rows = 0; node.buffer.weighted = false } // what a run that failed has left
   }
 
   /** Has of each answer only these cells of the output be told. */
