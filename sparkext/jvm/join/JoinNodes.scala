@@ -267,13 +267,16 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   /** Relations that are done with when one is joined: those that it covers, and that cover it. */
   val spent: Array[Long] = Array.range(0, spec.relations.length).map(1L << _)
 
-  def begin(contents: Array[RelationContent], order: JoinOrderData): Unit = {
+  /** Begins an evaluation: whether the nodes are those of the one before. */
+  def begin(contents: Array[RelationContent], order: JoinOrderData): Boolean = {
     evaluation += 1
     knowledge += 1
     this.contents = contents
-    if (this.order != order) { nodes.clear(); nodeCount = 0 }
+    val same = this.order == order
+    if (!same) { nodes.clear(); nodeCount = 0 }
     this.order = order
     nodes.values.foreach(_.values.foreach { node => node.limit = FirstVector; node.chosen = null })
+    same
   }
 
   /** Takes over what the nodes of another thread have found out. */

@@ -41,7 +41,7 @@ private[join] final class JoinRun(val spec: JoinSpec) {
   def warm(): Unit = { predicates; projections }
 
   def begin(contents: Array[RelationContent], order: JoinOrderData, out: LongTable, limit: RunLimit): Unit = {
-    nodes.begin(contents, order)
+    if (!nodes.begin(contents, order)) waiting.clear()
     this.out = out
     this.limit = limit
     vectors = 0
