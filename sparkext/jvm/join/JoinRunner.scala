@@ -21,6 +21,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   private val runs = new Array[JoinRun](math.max(1, threads))
   private var busyNanos = -1L // of the last evaluation, over all threads
   private var driver = -1
+  private var took = 1 // threads of the last evaluation
   /** What beginning with a relation was expected to take, in nanoseconds. */
   val rivals = mutable.ArrayBuffer[(Int, Double)]()
   private var probes = 0L // look-ups of probes of the last evaluation
@@ -74,6 +75,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
       val began = System.nanoTime()
       val wanted = if (leastNanos == 0) runs.length.toLong else expectedNanos(main, n) / leastNanos
       val total = math.max(1L, math.min(runs.length.toLong, math.min(wanted, n / 2L))).toInt
+      took = total
       if (total == 1) {
         main.drive(driver, cells, 0, n)
         main.drain()
@@ -130,6 +132,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
     if (contents.exists(_.rowCount == 0)) { driver = -1; Iterator.empty }
     else {
       val out = new LongTable(math.max(1, select.length), 64)
+      took = 1
       val main = run(0)
       main.begin(contents, order, out, limit)
       main.output(select)
@@ -193,7 +196,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   /** What was done in the last evaluation, in the order in which steps follow each other. */
   def report: Seq[StepReport] = {
     val found = mutable.LinkedHashMap[String, StepReport]()
-    for (run <- runs if run != null && driver >= 0; node <- run.nodes.all.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)));
+    for (run <- runs.take(took) if run != null && driver >= 0; node <- run.nodes.all.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)));
          step <- node.steps ++ node.late if step.ranNow && step.rowsInNow > 0) {
       val before = found.getOrElse(step.name, StepReport(step.name, 0, 0, 0, 0, 0.0))
       found(step.name) = StepReport(step.name, before.rowsIn + step.rowsInNow, before.rowsOut + step.rowsOutNow,
