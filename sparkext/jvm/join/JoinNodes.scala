@@ -279,9 +279,9 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
     same
   }
 
-  /** Takes over what the nodes of another thread have found out. */
-  def learn(other: JoinNodes): Unit = {
-    for (byItems <- other.nodes.values; theirs <- byItems.values if theirs.isExplored) {
+  /** Takes over what these nodes of another thread have found out. */
+  def learn(others: Seq[JoinNode]): Unit = {
+    for (theirs <- others) {
       val ours = node(theirs.remaining, theirs.items)
       ours.steps.zip(theirs.steps).foreach { case (o, t) => o.learn(t) }
       ours.late.zip(theirs.late).foreach { case (o, t) => o.learn(t) }
@@ -290,6 +290,7 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   }
 
   def all: Seq[JoinNode] = nodes.values.flatMap(_.values).toSeq
+  def explored: Seq[JoinNode] = all.filter(_.isExplored)
   def content(relation: Int): RelationContent = contents(relation)
   def rowCount(relation: Int): Long = contents(relation).rowCount
   def keyed(relation: Int, keys: Array[Int]): Array[KeyedRows] = contents(relation).keyed(keys)

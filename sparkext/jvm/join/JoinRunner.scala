@@ -94,6 +94,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
     val next = new AtomicInteger
     val morsel = math.max(16, math.min(JoinNodes.Vector, n / (total * MorselsOfThread)))
     val outs = new Array[LongTable](total)
+    val known = run(0).nodes.explored // listed now: that thread finds more nodes as soon as it runs
     val properties = DriverTask.localProperties()
     def task(thread: Int): Long = DriverTask.run(thread, properties) { context =>
       val began = System.nanoTime()
@@ -103,7 +104,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
           outs(thread) = new LongTable(math.max(1, select.length), 64)
           here.begin(contents, order, outs(thread), RunLimit.of(context))
           here.output(select)
-          here.nodes.learn(run(0).nodes)
+          here.nodes.learn(known)
         } else outs(0) = here.table
         var from = next.getAndAdd(morsel)
         while (from < n) {
