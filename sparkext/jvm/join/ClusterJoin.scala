@@ -223,9 +223,10 @@ private[join] final class ShippedContent(@transient private var held: RelationCo
   override def readExternal(in: java.io.ObjectInput): Unit = {
     val name = in.readObject().asInstanceOf[String]
     val arity = in.readInt()
-    in.readInt()
-    val cells = LongArrayIO.read(in)
-    held = new StaticContent(name, LongTable.of(arity, cells), in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
+    val count = in.readInt()
+    val rows = LongTable.of(arity, LongArrayIO.read(in))
+    while (rows.rowCount < count) rows.appendRow() // of no columns: there are no cells that tell how many
+    held = new StaticContent(name, rows, in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
   }
 }
 
