@@ -77,18 +77,14 @@ def _filled(random: Random, seed: int, plans: bool, scale: float) -> Cluster:
             contents.append(_content(random, random.choice(kinds), arity, extent))
         relations.append(Relation(place, variables, derived))
     items, made = _items(random, joined)
-    variables = joined + made
-    output = (
-        random.sample(range(variables), random.randint(0 if not plans else 1, variables))
-        if variables
-        else []
-    )
+    named = joined + made
+    output = random.sample(range(named), random.randint(int(plans), named)) if named else []
     if random.random() < 0.3:
-        output = list(range(variables))
+        output = list(range(named))
     cluster = Cluster(
         seed,
         random.choice((1, 3)),
-        variables,
+        named,
         contents,
         relations,
         items,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyspark.sql.functions as F
@@ -120,6 +121,6 @@ class PlannedCluster:
             change(self.live, self.tables[move.content], move.rows, move.verb == "in")
 
 
-def change(live: LiveRoom, table: Any, rows: tuple[Row, ...] | list[Row], insert: bool) -> None:
+def change(live: LiveRoom, table: Any, rows: Iterable[Row], insert: bool) -> None:
     """Have rows come into the table of a window, or leave it."""
     live.cqels.join.JoinTrial.change(table, cells(rows), insert)

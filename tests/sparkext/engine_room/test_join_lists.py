@@ -135,3 +135,34 @@ def test_a_list_that_is_asked_again_and_again_follows_its_changes(live: LiveRoom
     assert asked(1, 40, 41) == ["1,1", "2,2", "1,1"]
     change(live, table, [(1, 1), (1, 40)], False)
     assert asked(1, 40, 41) == ["0,0", "1,1", "1,1"]
+
+
+@pytest.mark.parametrize("arity", [0, 1, 3])
+def test_rows_that_travel_to_another_process_are_the_same_there(live: LiveRoom, arity: int) -> None:
+    rows = [tuple(range(n, n + arity)) for n in range(1, 4 if arity else 2)]
+    bag = live.cqels.WindowTable(arity, True)
+    change(live, bag, [rows[-1]] * 2 if arity else [], True)
+    stage = live.stage("stage", arity)
+    stage.replace(live.counted("rows", [(*row, 1) for row in rows], arity).table())
+    for content in (
+        live.counted("once", [(*row, 1) for row in rows], arity),
+        live.counted("counted", [(*row, 3) for row in rows], arity),
+        live.cqels.WindowContent("window", bag),
+        stage,
+    ):
+        utils = live.jvm.org.apache.spark.util.Utils
+        sent = utils.serialize(live.cqels.join.ShippedContent(content))
+        there = utils.deserialize(sent, live.room.getClass().getClassLoader()).content()
+        assert there.rowCount() == content.rowCount()
+        assert live.rows(there.table()) == live.rows(content.snapshot().table())
+        for keys in key_columns(arity):
+            held: Bag = Counter()
+            for row, count in read_all(live, content):
+                held[row] += count
+            check(live, there, arity, held, keys)
+
+
+def read_all(live: LiveRoom, content: Any) -> list[tuple[Row, int]]:
+    """All rows of a content, each with how often it counts."""
+    found, _ = read(live.cqels.join.JoinTrial.find(content, ints(live), "").strip())
+    return list(found.items())
