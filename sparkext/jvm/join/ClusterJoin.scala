@@ -97,7 +97,7 @@ case class ClusterJoin(
     extends LogicalPlan with MultiInstanceRelation with SupportsNonDeterministicExpression {
   override def producedAttributes: AttributeSet = AttributeSet(variables ++ output)
   // All of what children give is read, by its place: Spark would prune what no expression names.
-  override lazy val references: AttributeSet = AttributeSet(children.flatMap(_.output))
+  @transient override lazy val references: AttributeSet = AttributeSet(children.flatMap(_.output))
   override def allowNonDeterministicExpression: Boolean = true
   override def newInstance(): ClusterJoin = copy(output = output.map(_.newInstance()))
   override def stats: Statistics =
@@ -262,9 +262,10 @@ private[join] final class ShippedContent(@transient private var held: RelationCo
   override def readExternal(in: java.io.ObjectInput): Unit = {
     val name = in.readObject().asInstanceOf[String]
     val arity = in.readInt()
-    in.readInt()
-    val cells = LongArrayIO.read(in)
-    held = new StaticContent(name, LongTable.of(arity, cells), in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
+    val count = in.readInt()
+    val rows = LongTable.of(arity, LongArrayIO.read(in))
+    while (rows.rowCount < count) rows.appendRow() // of no columns: there are no cells that tell how many
+    held = new StaticContent(name, rows, in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
   }
 }
 

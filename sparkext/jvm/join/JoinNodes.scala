@@ -267,18 +267,21 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   /** Relations that are done with when one is joined: those that it covers, and that cover it. */
   val spent: Array[Long] = Array.range(0, spec.relations.length).map(1L << _)
 
-  def begin(contents: Array[RelationContent], order: JoinOrderData): Unit = {
+  /** Begins an evaluation: whether the nodes are those of the one before. */
+  def begin(contents: Array[RelationContent], order: JoinOrderData): Boolean = {
     evaluation += 1
     knowledge += 1
     this.contents = contents
-    if (this.order != order) { nodes.clear(); nodeCount = 0 }
+    val same = this.order == order
+    if (!same) { nodes.clear(); nodeCount = 0 }
     this.order = order
     nodes.values.foreach(_.values.foreach { node => node.limit = FirstVector; node.chosen = null })
+    same
   }
 
-  /** Takes over what the nodes of another thread have found out. */
-  def learn(other: JoinNodes): Unit = {
-    for (byItems <- other.nodes.values; theirs <- byItems.values if theirs.isExplored) {
+  /** Takes over what these nodes of another thread have found out. */
+  def learn(others: Seq[JoinNode]): Unit = {
+    for (theirs <- others) {
       val ours = node(theirs.remaining, theirs.items)
       ours.steps.zip(theirs.steps).foreach { case (o, t) => o.learn(t) }
       ours.late.zip(theirs.late).foreach { case (o, t) => o.learn(t) }
@@ -287,6 +290,7 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   }
 
   def all: Seq[JoinNode] = nodes.values.flatMap(_.values).toSeq
+  def explored: Seq[JoinNode] = all.filter(_.isExplored)
   def content(relation: Int): RelationContent = contents(relation)
   def rowCount(relation: Int): Long = contents(relation).rowCount
   def keyed(relation: Int, keys: Array[Int]): Array[KeyedRows] = contents(relation).keyed(keys)

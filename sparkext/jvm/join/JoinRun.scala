@@ -41,12 +41,12 @@ private[join] final class JoinRun(val spec: JoinSpec) {
   def warm(): Unit = { predicates; projections }
 
   def begin(contents: Array[RelationContent], order: JoinOrderData, out: LongTable, limit: RunLimit): Unit = {
-    nodes.begin(contents, order)
+    if (!nodes.begin(contents, order)) waiting.clear()
     this.out = out
     this.limit = limit
     vectors = 0
     revalued = 0
-    waiting.foreach(_.buffer.rows = 0) // what a run that failed has left
+    waiting.foreach { node => node.buffer.rows = 0; node.buffer.weighted = false } // what a run that failed has left
   }
 
   /** Has of each answer only these cells of the output be told. */

@@ -22,6 +22,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   private var busyNanos = -1L // of the last evaluation, over all threads
   def busy: Long = busyNanos
   private var driver = -1
+  private var took = 1 // threads of the last evaluation
   /** What beginning with a relation was expected to take, in nanoseconds. */
   val rivals = mutable.ArrayBuffer[(Int, Double)]()
   val history = new JoinHistory
@@ -81,6 +82,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
       val began = System.nanoTime()
       val wanted = if (leastNanos == 0) runs.length.toLong else expectedNanos(main, n) / leastNanos
       val total = math.max(1L, math.min(runs.length.toLong, math.min(wanted, n / 2L))).toInt
+      took = total
       val rows =
         if (total == 1) {
           main.drive(driver, cells, 0, n)
@@ -102,6 +104,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
     val next = new AtomicInteger
     val morsel = math.max(16, math.min(JoinNodes.Vector, n / (total * MorselsOfThread)))
     val outs = new Array[LongTable](total)
+    val known = run(0).nodes.explored // listed now: that thread finds more nodes as soon as it runs
     val properties = DriverTask.localProperties()
     def task(thread: Int): Long = DriverTask.run(thread, properties) { context =>
       val began = System.nanoTime()
@@ -111,7 +114,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
           outs(thread) = new LongTable(math.max(1, select.length), 64)
           here.begin(contents, order, outs(thread), RunLimit.of(context))
           here.output(select)
-          here.nodes.learn(run(0).nodes)
+          here.nodes.learn(known)
         } else outs(0) = here.table
         var from = next.getAndAdd(morsel)
         while (from < n) {
@@ -140,6 +143,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
     if (contents.exists(_.rowCount == 0)) { driver = -1; Iterator.empty }
     else {
       val out = new LongTable(math.max(1, select.length), 64)
+      took = 1
       val main = run(0)
       main.begin(contents, order, out, limit)
       main.output(select)
@@ -206,7 +210,7 @@ private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNano
   /** What was done in the last evaluation, in the order in which steps follow each other. */
   def report: Seq[StepReport] = {
     val found = mutable.LinkedHashMap[String, StepReport]()
-    for (run <- runs if run != null && driver >= 0; node <- run.nodes.all.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)));
+    for (run <- runs.take(took) if run != null && driver >= 0; node <- run.nodes.all.sortBy(n => -(java.lang.Long.bitCount(n.remaining) + java.lang.Long.bitCount(n.items)));
          step <- node.steps ++ node.late if step.ranNow && step.rowsInNow > 0) {
       val before = found.getOrElse(step.name, StepReport(step.name, 0, 0, 0, 0, 0.0))
       found(step.name) = StepReport(step.name, before.rowsIn + step.rowsInNow, before.rowsOut + step.rowsOutNow,
