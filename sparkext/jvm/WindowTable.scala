@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import org.apache.spark.sql.cqels.join.{KeyedRows, WindowLists}
+import org.apache.spark.sql.cqels.join.{KeyedRows, ListedRows, WindowLists}
 import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
 
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
  *  the last sighting; with `bag`, whoever reads the table is given it as often. Indexes that plans ask for follow each
  *  arrival and expiry; they are not rebuilt per evaluation.
  */
-final class WindowTable(val arity: Int, val bag: Boolean = false) {
+final class WindowTable(val arity: Int, val bag: Boolean = false) extends ListedRows {
   import WindowTable.LeastCapacity
 
   private var cells = new Array[Long](LeastCapacity * math.max(1, arity))

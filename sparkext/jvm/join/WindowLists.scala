@@ -1,13 +1,26 @@
 package org.apache.spark.sql.cqels
 package join
 
+/** A table of longs whose rows come and go under their numbers, as lists of its rows read it. */
+private[cqels] trait ListedRows {
+  def arity: Int
+  /** Whether rows may count several times. */
+  def bag: Boolean
+  def rowCount: Int
+  /** One past the highest row number in use; rows below it may be free. */
+  def capacityUsed: Int
+  def isPresent(row: Int): Boolean
+  def cell(row: Int, column: Int): Long
+  def times(row: Int): Int
+}
+
 /** Keeps the rows of a window by the values of some columns, as rows come and go.
  *
  *  The other columns of a key's rows lie side by side, in a segment whose size is a power of two; a row that leaves gives its
  *  place to the last one of its key. What nobody reads rests after as many changes as making it anew would take, and is
  *  made anew when it is asked for.
  */
-final class WindowLists(table: WindowTable, val keys: Array[Int]) {
+final class WindowLists(table: ListedRows, val keys: Array[Int]) {
   import WindowLists._
 
   private val others = Array.range(0, table.arity).filterNot(keys.contains(_))
