@@ -89,7 +89,7 @@ class Settings:
     cluster_join_enabled: bool = _key(
         "clusterJoin.enabled",
         BOOLEAN,
-        False,
+        True,
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
         " false, they are joined by a chain of Spark's joins for each order.",
     )

@@ -434,7 +434,9 @@ class Engine:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
             policy = OrderPolicy(self.costs, self.switch_policy, settings.plan_cache_size, adaptive)
-            self._sql = SqlRoom(self.spark, self.room.scratch, settings, self.lock, policy)
+            self._sql = SqlRoom(
+                self.spark, self.room.scratch, settings, self.lock, policy, self.threads
+            )
         self._sql.check_open()
         return self._sql
 
