@@ -422,7 +422,9 @@ class Engine:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
             policy = OrderPolicy(self.costs, adaptive)
-            self._sql = SqlRoom(self.spark, self.room.scratch, settings, self.lock, policy)
+            self._sql = SqlRoom(
+                self.spark, self.room.scratch, settings, self.lock, policy, self.threads
+            )
         self._sql.check_open()
         return self._sql
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.cqels.join.ClusterJoinStrategy
+import org.apache.spark.sql.cqels.rows.RowJoinStrategy
 
 /** What a session gets from us; with nothing registered, every plan and answer is Spark's own.
  *
@@ -15,6 +16,7 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => RowRelationStrategy)
     // Join clusters, whose order is data.
     extensions.injectPlannerStrategy(_ => ClusterJoinStrategy)
+    extensions.injectPlannerStrategy(_ => RowJoinStrategy)
     // Searches along property paths and slices of sub-selects, which Spark has no operators for.
     extensions.injectPlannerStrategy(_ => PatternOperatorStrategy)
     // After Spark has pushed down filters and projections, and once: the rule asks Python.

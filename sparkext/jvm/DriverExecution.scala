@@ -56,6 +56,7 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.sql.catalyst.plans._
   import org.apache.spark.sql.catalyst.plans.physical.{RangePartitioning, SinglePartition}
   import org.apache.spark.sql.cqels.join.ClusterJoinExec
+  import org.apache.spark.sql.cqels.rows.RowJoinExec
   import org.apache.spark.sql.execution._
   import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
   import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ENSURE_REQUIREMENTS, ShuffleExchangeExec}
@@ -83,7 +84,7 @@ package org.apache.spark.sql.cqels {
     }
 
     private[cqels] def allowed(node: SparkPlan): Boolean = node match {
-      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec | _: RowLeafExec | _: ClusterJoinExec => true
+      case _: RelationScanExec | _: IndexedRelationExec | _: StageBuildExec | _: SlicedExec | _: RowLeafExec | _: ClusterJoinExec | _: RowJoinExec => true
       case _: ProjectExec | _: FilterExec | _: UnionExec | _: ExpandExec | _: GenerateExec | _: LocalTableScanExec => true
       case _: HashAggregateExec | _: ObjectHashAggregateExec | _: SortAggregateExec => true
       case _: BroadcastHashJoinExec => true

@@ -48,6 +48,13 @@ final class JoinCluster(val top: LogicalPlan, val leaves: IndexedSeq[LogicalPlan
 
   private def find(t: Int): Int = if (parent(t) == t) t else { parent(t) = find(parent(t)); parent(t) }
 
+  /** What conditions say is equal, each term with its input: one list for each class. */
+  def equalTerms: Seq[Seq[(Int, Expression)]] =
+    termOf.indices.map(find).distinct.map(c => termOf.indices.filter(find(_) == c).map(termOf(_)))
+
+  /** The other conditions, with the inputs that they read. */
+  def residual: Seq[(Expression, Set[Int])] = conditions.filterNot(_.equal).map(c => c.expression -> c.needs)
+
   /** The cluster as a query graph in JSON, with the statistics of now. */
   def describe(): String = {
     val relations = leaves.indices.map { i =>

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.cqels.rows.{LiveRelation, LiveRelations, RowKeys, RowNumbers}
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, RowIndex}
 import org.apache.spark.sql.types.StructType
 
@@ -24,6 +25,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
   private val asked = new java.util.HashMap[Seq[Expression], Long]() // the version when an index was last asked for
   private val counted = new java.util.HashMap[Expression, (Long, Double)]()
   private var version = 0L
+  private var joined: LiveRelations = _ // what clusters of joins read; null: none has asked
 
   override def live: Boolean = true
   override def rowCount: Long = synchronized(present)
@@ -40,6 +42,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     present = 0
     places.clear()
     indexes.clear()
+    if (joined != null) joined.cleared()
   }
 
   /** Adds rows; those that an advance has passed already are left out. */
@@ -47,6 +50,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     version += 1
     // Another join order may no longer probe an index, which costs something to keep.
     indexes.keySet.removeIf(key => asked.get(key) < version - LiveRows.IdleChanges)
+    if (joined != null) joined.forget(version - LiveRows.IdleChanges)
     var i = 0
     while (i < batch.length) {
       val row = batch(i)
@@ -68,6 +72,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     used += 1
     present += 1
     indexes.values.forEach(_.addKept(row))
+    if (joined != null) joined.came(used - 1, row)
   }
 
   /** Rows with a time of `time - width` or earlier leave; time only goes forwards. */
@@ -90,6 +95,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     rows(place) = null
     present -= 1
     indexes.values.forEach(_.remove(row))
+    if (joined != null) joined.left(place)
   }
 
   private def compact(): Unit = {
@@ -102,6 +108,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
       i += 1
     }
     places.values.forEach(_.mapInPlace(moved(_)))
+    if (joined != null) joined.moved(rows, moved)
     rows = kept
     used = to
   }
@@ -123,6 +130,18 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
       made
     })
   }
+
+  private def relations: LiveRelations = {
+    if (joined == null) {
+      joined = new LiveRelations(name)
+      var i = 0
+      while (i < used) { if (rows(i) != null) joined.came(i, rows(i)); i += 1 }
+    }
+    joined
+  }
+
+  override def relation(keys: RowKeys): LiveRelation = synchronized(relations.relation(keys, version))
+  override def numbers: RowNumbers = synchronized(relations.numbers)
 
   override def distinct(value: Expression): Double = synchronized {
     val known = RowContent.normalised(Seq(value))

@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.rows.RowJoinExec
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
@@ -92,6 +93,7 @@ private[cqels] object OperatorCounts {
     case s: RelationScanExec => s.content.name
     case i: IndexedRelationExec => i.content.name
     case r: RowLeafExec => r.content.name
+    case j: RowJoinExec => j.shape.relations.map(_.name).mkString(", ")
     case j: BroadcastHashJoinExec => s"${j.joinType} ${j.leftKeys.mkString(", ")}"
     case j: BroadcastNestedLoopJoinExec => j.joinType.toString
     case f: FilterExec => f.condition.toString

@@ -1,10 +1,13 @@
 package org.apache.spark.sql.cqels
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.rows.RowJoinExec
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{HashedRelationBroadcastMode, SortMergeJoinExec}
@@ -26,15 +29,21 @@ trait RowPlan {
 
 /** The physical plan of an optimised query for one join order, made once; see [[PreparedPlan]], its twin over ids.
  *
+ *  `elsewhere` is what runs where executors are other processes, which hold no rows of ours.
  *  Not thread-safe but for `warm`: one run at a time.
  */
-final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extends RowPlan {
+final class OrderedRowPlan(
+    session: SparkSession, optimized: LogicalPlan, elsewhere: LogicalPlan, threads: Int, sliceNanos: Long) extends RowPlan {
   private lazy val driverPlan: SparkPlan = session.withActive {
-    val here = physical().transformUp { case s: RowScanExec => s.copy(forTasks = false) }
+    val here = physical(optimized).transformUp {
+      case s: RowScanExec => s.copy(forTasks = false)
+      case j: RowJoinExec => j.copy(forTasks = false, threads = threads, leastNanos = sliceNanos)
+    }
     DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedRowSides(here))))
   }
   private lazy val builds: Seq[StageBuildExec] = PlanNodes.bottomUp(driverPlan).collect { case s: StageBuildExec => s }
   private lazy val scans: Seq[RowScanExec] = driverPlan.collect { case s: RowScanExec => s }
+  private lazy val joins: Seq[RowJoinExec] = driverPlan.collect { case j: RowJoinExec => j }
   private lazy val kept: RDD[InternalRow] = SQLExecution.withSQLConfPropagated(session)(driverPlan.execute())
   private var jobTemplate: SparkPlan = _
   private var jobSlices = 0
@@ -46,12 +55,20 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
 
   override lazy val refusal: String = OrderedRowPlan.refusal(driverPlan).orNull
 
-  private def physical(): SparkPlan =
-    session.withActive(QueryExecution.createSparkPlan(session.sessionState.planner, optimized.clone()))
+  private def physical(logical: LogicalPlan): SparkPlan =
+    session.withActive(QueryExecution.createSparkPlan(session.sessionState.planner, logical.clone()))
 
-  override def warm(): Unit = synchronized(session.withActive(if (refusal == null) kept.partitions))
+  private def forJobs: LogicalPlan = if (session.sparkContext.isLocal) optimized else elsewhere
 
-  override def rowsRead: Long = scans.map(_.content.rowCount).sum
+  private var isWarm = false
+  override def warm(): Unit = synchronized(session.withActive(if (refusal == null && !isWarm) {
+    kept.partitions
+    // What fails on a row of now is told by the run that meets it.
+    joins.foreach(j => try j.warm() catch { case NonFatal(_) => })
+    isWarm = true
+  }))
+
+  override def rowsRead: Long = scans.map(_.content.rowCount).sum + joins.map(_.rowsRead).sum
 
   override def runOnDriver(consume: InternalRow => Unit): Unit = session.withActive {
     SQLExecution.withSQLConfPropagated(session) {
@@ -75,7 +92,10 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
   private def bind(slices: Int): SparkPlan = {
     if (jobTemplate == null || jobSlices != slices || jobTemplate.exists(PlanNodes.holdsSubquery)) {
       // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
-      val sliced = physical().transformUp { case s: RowScanExec => s.copy(slices = slices) }
+      val sliced = physical(forJobs).transformUp {
+        case s: RowScanExec => s.copy(slices = slices)
+        case j: RowJoinExec => j.copy(slices = slices)
+      }
       // Indexes stay in this process; on a cluster Spark broadcasts the rows, static ones once for this template.
       val sided = if (session.sparkContext.isLocal) IndexedRowSides(sliced) else sliced
       jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(sided))
@@ -86,6 +106,7 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
       case s: RowScanExec if s.content.live => s.copy(version = binds)
       case i: IndexedRowsExec if i.content.live => i.copy(version = binds)
       case s: RelationScanExec if s.content.live => s.copy(version = binds)
+      case j: RowJoinExec => j.copy(version = binds) // its order may have changed, too
       // A broadcast keeps its rows, which a value of now may have chosen or be in the key of.
       case b @ BroadcastExchangeExec(HashedRelationBroadcastMode(keys, nullAware), _) if keys.exists(LiveValue.isIn) =>
         b.copy(mode = HashedRelationBroadcastMode(keys.map(LiveValue.bound(_, binds)), nullAware))
@@ -103,7 +124,7 @@ final class OrderedRowPlan(session: SparkSession, optimized: LogicalPlan) extend
 
   override def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read(nanos)
 
-  override def treeString: String = (if (lastPlan != null) lastPlan else if (refusal == null) driverPlan else physical()).treeString
+  override def treeString: String = (if (lastPlan != null) lastPlan else if (refusal == null) driverPlan else physical(forJobs)).treeString
 }
 
 private object OrderedRowPlan {

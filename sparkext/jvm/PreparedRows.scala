@@ -12,12 +12,18 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.cqels.join.ClusterOrder
+import org.apache.spark.sql.cqels.rows.RowClusters
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.planmerging.MergeSubplans
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-/** A Spark SQL query over live views: optimised once, with a physical plan for each join order that was wanted.
+/** Whether clusters of inner joins of prepared queries are one operator each, and on how many threads of the driver it may work. */
+final case class RowJoining(enabled: Boolean, threads: Int)
+
+/** A Spark SQL query over live views: optimised once, with one physical plan whose joins choose their order in each run; or, where
+ *  joins are Spark's, with a physical plan for each join order that was wanted.
  *
  *  Its scalar subqueries over live data are plans of their own, which run first (see [[LiveSubqueries]]), and what it reads of
  *  the clock is that of the run ([[LiveClock]]).
@@ -28,7 +34,7 @@ import org.apache.spark.sql.types.StructType
  */
 final class PreparedRows(
     session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
-    parallelism: Int, capacity: Int) {
+    parallelism: Int, capacity: Int, joining: RowJoining) {
   val schema: StructType = analyzed.schema
   // Zoned times in UTC, as `toArrow` gives them.
   private val answers = new ArrowAnswers(schema, "UTC")
@@ -68,12 +74,45 @@ final class PreparedRows(
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
   def graphs(): String = clusters.flatten.map(_.describe()).mkString("[", ",", "]")
 
-  def knows(order: String): Boolean = orders.synchronized(orders.containsKey(order))
+  // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.
+  private val told = new Array[ClusterOrder](clusters.map(_.size).sum)
+  private var toldOrder = "[]"
+  private lazy val prepared: OrderedQuery = {
+    val before = clusters.scanLeft(0)(_ + _.size)
+    val plans = trees.zip(before).map { case (tree, first) => joinedBy(tree, first) }
+    val made = OrderedQuery(plans.head, subqueries.all.zip(plans.tail))
+    made.warm()
+    made
+  }
+
+  private def joinedBy(tree: LogicalPlan, first: Int): RowPlan = {
+    val joined = LiveClusters.replace(tree) { (number, cluster, inputs) =>
+      RowClusters.of(cluster, inputs).map { join => told(first + number) = join.order; join }
+    }
+    val finished = session.withActive(PreparedRows.finish(RowClusters.simplify(joined)))
+    new OrderedRowPlan(session, finished, session.withActive(PreparedRows.finish(tree)), joining.threads, SlicedExecution.LeastNanos)
+  }
+
+  /** Has the operators of clusters join in these orders, in their own where it is null or none is told. */
+  private def tell(order: String): Unit = if (order != toldOrder) {
+    val wanted = JoinOrders.readAll(order)
+    told.indices.foreach { n =>
+      if (told(n) != null) told(n).pin(wanted.lift(n).flatten.fold("")(_.places.mkString(",")))
+    }
+    toldOrder = order
+  }
+
+  /** By cluster, what its operator did in the last run (see [[ClusterOrder.report]]); null where it is a chain of Spark's joins. */
+  def joins(): String = told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]")
+
+  def knows(order: String): Boolean = byOperators || orders.synchronized(orders.containsKey(order))
+
+  private def byOperators: Boolean = joining.enabled && enabled
 
   /** Makes and compiles the plan of an order; may run beside `run`. */
   def prepare(order: String): Unit = planOf(order)
 
-  private def planOf(order: String): OrderedQuery = {
+  private def planOf(order: String): OrderedQuery = if (byOperators) prepared else {
     val known = orders.synchronized(orders.get(order))
     if (known != null) known
     else {
@@ -110,7 +149,8 @@ final class PreparedRows(
         o
       }
     }
-    new OrderedRowPlan(session, session.withActive(PreparedRows.finish(ordered)))
+    val finished = session.withActive(PreparedRows.finish(ordered))
+    new OrderedRowPlan(session, finished, finished, 1, 0L)
   }
 
   /** Runs the plan of an order and leaves the answers in a file: {"path", "rows", "ns", "place"}. */
@@ -137,6 +177,7 @@ final class PreparedRows(
     orders.synchronized { inUse = order }
     val query = planOf(order)
     used = query
+    if (byOperators) tell(order)
     val jobs = query.plans.map(jobFor)
     place = jobs.zipWithIndex.collect {
       case (job, 0) => job.getOrElse("driver")

@@ -87,15 +87,19 @@ private[cqels] object LiveClusters {
   }
 
   /** Rebuilds each cluster for which `choose` (its number in `of`, the cluster) has an order; else the same object. */
-  def rewrite(plan: LogicalPlan, build: LogicalPlan => Boolean)(choose: (Int, JoinCluster) => Option[JoinOrder]): LogicalPlan = {
+  def rewrite(plan: LogicalPlan, build: LogicalPlan => Boolean)(choose: (Int, JoinCluster) => Option[JoinOrder]): LogicalPlan =
+    replace(plan)((number, cluster, inputs) => choose(number, cluster).map(cluster.rebuild(_, inputs, build)))
+
+  /** Puts in place of each cluster what `made` makes of it (its number in `of`, the cluster, its inputs), if anything. */
+  def replace(plan: LogicalPlan)(made: (Int, JoinCluster, IndexedSeq[LogicalPlan]) => Option[LogicalPlan]): LogicalPlan = {
     var count = 0
     def go(node: LogicalPlan): LogicalPlan = JoinCluster.at(node).filter(c => RowRelationLeaf.isLive(c.top)) match {
       case Some(cluster) =>
         val number = count
         count += 1
         val inputs = cluster.leaves.map(go)
-        choose(number, cluster) match {
-          case Some(order) => cluster.rebuild(order, inputs, build)
+        made(number, cluster, inputs) match {
+          case Some(other) => other
           case None =>
             val replaced = cluster.leaves.zip(inputs).filterNot { case (a, b) => a eq b }
             if (replaced.isEmpty) node

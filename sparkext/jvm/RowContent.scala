@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.cqels.rows.{RowKeys, RowNumbers}
 import org.apache.spark.sql.execution.joins.LongHashedRelation
 import org.apache.spark.sql.types.StructType
 
@@ -18,6 +19,10 @@ abstract class RowContent(val name: String, val schema: StructType) extends Seri
   def distinct(value: Expression): Double
   /** The rows as they are now, to be sent elsewhere. */
   def copies(): Array[UnsafeRow]
+  /** What a join cluster reads: codes of keys, and the numbers of rows; asked for in each run. */
+  def relation(keys: RowKeys): RelationContent
+  /** Where rows are found by their numbers. */
+  def numbers: RowNumbers
 
   // Operators that ship their whole plan with a task never look at its leaves there: rows travel by other ways.
   protected def writeReplace(): AnyRef = new DetachedRows(name, schema)
@@ -39,6 +44,8 @@ private final class DetachedRows(name: String, schema: StructType) extends Seria
     override def index(key: Seq[Expression]): LongHashedRelation = absent
     override def distinct(value: Expression): Double = absent
     override def copies(): Array[UnsafeRow] = absent
+    override def relation(keys: RowKeys): RelationContent = absent
+    override def numbers: RowNumbers = absent
   }
 }
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** The one object that Python calls for Spark SQL over live views; calls must not overlap but for `PreparedRows.prepare`. */
 final class SqlRoom(
     session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
-    planCacheSize: Int) {
+    planCacheSize: Int, joining: RowJoining) {
   private val advice = new JoinOrderAdvice(planTimeoutMs)
   private val statics = new StaticParts(session, maxStaticRows)
 
@@ -29,14 +29,14 @@ final class SqlRoom(
 
   def prepare(data: Dataset[Row]): PreparedRows =
     new PreparedRows(session, data.queryExecution.analyzed, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
-      math.max(1, session.sparkContext.defaultParallelism), planCacheSize)
+      math.max(1, session.sparkContext.defaultParallelism), planCacheSize, joining)
 }
 
 object SqlRoom {
   def apply(
       session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
-      planCacheSize: Int): SqlRoom =
-    new SqlRoom(session, scratchFolder, enabled, maxStaticRows, planTimeoutMs, maxDriverRows, planCacheSize)
+      planCacheSize: Int, clusterJoin: Boolean, threads: Int): SqlRoom =
+    new SqlRoom(session, scratchFolder, enabled, maxStaticRows, planTimeoutMs, maxDriverRows, planCacheSize, RowJoining(clusterJoin, threads))
 }
 
 /** A live view as Python fills it; data come with the view's own columns and types. */

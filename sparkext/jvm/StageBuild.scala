@@ -103,6 +103,7 @@ package org.apache.spark.sql.cqels {
   import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, UnsafeProjection, UnsafeRow}
   import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, IdentityBroadcastMode, Partitioning}
   import org.apache.spark.sql.cqels.join.ClusterJoinExec
+  import org.apache.spark.sql.cqels.rows.RowJoinExec
   import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
   import org.apache.spark.sql.execution.joins._
   import org.apache.spark.sql.types.LongType
@@ -130,6 +131,7 @@ package org.apache.spark.sql.cqels {
       case s: RelationScanExec => s.content.live
       case i: IndexedRelationExec => i.content.live
       case r: RowLeafExec => r.content.live
+      case j: RowJoinExec => j.readsLive || j.expressions.exists(LiveValue.isIn)
       case c: ClusterJoinExec => c.readsLive || c.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
       case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
     }

@@ -4,12 +4,15 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.cqels.rows.{FixedRelations, PageNumbers, RowKeys}
 import org.apache.spark.sql.execution.joins.{LongHashedRelation, StaticRowIndex}
 import org.apache.spark.sql.types.StructType
 
 /** The rows of a static part of a query, computed once, with an index a join key. */
 final class StaticRows(name: String, schema: StructType, rows: RowPages) extends RowContent(name, schema) {
   private val indexes = new ConcurrentHashMap[Seq[Expression], StaticRowIndex]()
+  private val relations = new ConcurrentHashMap[RowKeys, StaticContent]()
+  override val numbers: PageNumbers = new PageNumbers(rows)
   private val counted = new ConcurrentHashMap[Expression, java.lang.Double]()
 
   override def live: Boolean = false
@@ -38,6 +41,9 @@ final class StaticRows(name: String, schema: StructType, rows: RowPages) extends
     else counted.computeIfAbsent(known.head, v => DistinctValues.estimate(scan(0, 1), rowCount, v))
   }
 
+  override def relation(keys: RowKeys): StaticContent =
+    relations.computeIfAbsent(keys, FixedRelations.of(this, name, rows, numbers, _))
+
   def indexCount: Int = indexes.size
-  def memoryBytes: Long = { var sum = rows.memoryBytes; indexes.values.forEach(i => sum += i.estimatedSize); sum }
+  def memoryBytes: Long = { var sum = rows.memoryBytes; indexes.values.forEach(i => sum += i.estimatedSize); relations.values.forEach(r => sum += r.memoryBytes); sum }
 }

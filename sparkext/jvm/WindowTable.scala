@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import org.apache.spark.sql.cqels.join.{KeyedRows, WindowLists}
+import org.apache.spark.sql.cqels.join.{KeyedRows, ListedRows, WindowLists}
 import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
 
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.joins.{WindowChains, WindowIndex}
  *  the last sighting; with `bag`, whoever reads the table is given it as often. Indexes that plans ask for follow each
  *  arrival and expiry; they are not rebuilt per evaluation.
  */
-final class WindowTable(val arity: Int, val bag: Boolean = false) {
+final class WindowTable(val arity: Int, val bag: Boolean = false) extends ListedRows {
   import WindowTable.LeastCapacity
 
   private var cells = new Array[Long](LeastCapacity * math.max(1, arity))
@@ -41,7 +41,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) {
   def isPresent(row: Int): Boolean = sightings(row) > 0
   @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
   /** A cell, or in the column after the last, where times are kept, the time as [[TimedContent]] writes it. */
-  @inline def value(row: Int, column: Int): Long = if (column < arity) cell(row, column) else TimedContent.write(lastSeen(row))
+  @inline override def value(row: Int, column: Int): Long = if (column < arity) cell(row, column) else TimedContent.write(lastSeen(row))
 
   /** Has the time of each row's last sighting be kept; whether it was not before. Those of the rows of now are set by `sight`. */
   def keepTimes(): Boolean = {

@@ -28,7 +28,8 @@ from sparkext.runtime.executed_operators import (
     scanned,
 )
 from sparkext.runtime.explanation import Explanation
-from sparkext.sql.join_orders import label_of
+from sparkext.sql.join_orders import label_of, names_of, places, written_order
+from sparkext.sql.joined_rows import answers_of, explained
 from sparkext.sql.order_choice import Choice, OrderChoice, OrderSwitch
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class PreparedSql:
         self.schema = query.schema
         self._room = room
         self._closed = False
+        self._joined = room.settings.enabled and room.settings.cluster_join_enabled
         self._background: threading.Thread | None = None
         # The choice whose plan has been prepared, or could not be.
         self._ready: tuple[Choice, bool] | None = None
@@ -63,12 +65,19 @@ class PreparedSql:
                 # Buffers outside the heap: they must not wait for the JVM's collector.
                 self._release = weakref.finalize(self, self._jvm.close)
                 self._release.atexit = False
-                self._choice = OrderChoice(
-                    json.loads(self._jvm.viewRows()),
-                    json.loads(self._jvm.graphs()),
-                    room.order_policy,
+                graphs = json.loads(self._jvm.graphs())
+                self._choice = (
+                    None
+                    if self._joined
+                    else OrderChoice(json.loads(self._jvm.viewRows()), graphs, room.order_policy)
                 )
-                self._jvm.prepare(self._choice.current.key)
+                # Operators choose their orders themselves, in each run, unless they are to join as written.
+                self._told = json.dumps(
+                    []
+                    if room.order_policy.adaptive
+                    else [places(written_order(graph), names_of(graph)) for graph in graphs]
+                )
+                self._jvm.prepare(self._key)
         except Py4JJavaError as error:
             raise PreparationError(f"the query cannot be prepared: {_message(error)}") from error
 
@@ -92,10 +101,15 @@ class PreparedSql:
             self._follow()
             return DataFrame(self._call(self._jvm.frame), self._room.spark)
 
+    @property
+    def _key(self) -> str:
+        """How the JVM knows the orders of now."""
+        return self._told if self._choice is None else self._choice.current.key
+
     def _call(self, run: Callable[[str], Any]) -> Any:
-        choice, self._ran = self._choice.current, None
+        choice, self._ran = self._choice.current if self._choice is not None else None, None
         try:
-            result = run(choice.key)
+            result = run(self._key)
         except Py4JJavaError as error:
             raise RunError(_message(error)) from error
         except PySparkException as error:
@@ -105,37 +119,37 @@ class PreparedSql:
 
     def _follow(self) -> None:
         """Reconsider the order; the one that runs gives the answers, whatever fails there."""
+        if self._choice is None:
+            return
         try:
-            self._reconsider()
+            self._reconsider(self._choice)
         except Exception:
             logger.exception("the join order could not be reconsidered")
 
-    def _reconsider(self) -> None:
+    def _reconsider(self, following: OrderChoice) -> None:
         """Change to an order that has been prepared; look for a better one when views have changed much."""
         if self._ready is not None:
             (choice, prepared), self._ready = self._ready, None
             if prepared:
-                self._choice.switch(choice)
+                following.switch(choice)
             else:
-                self._choice.failed(choice)
+                following.failed(choice)
         rows = json.loads(self._jvm.viewRows())
-        if self._background is not None or not self._choice.due(rows):
+        if self._background is not None or not following.due(rows):
             return
-        self._choice.counted(self._counts())
-        wanted = self._choice.compare(rows, json.loads(self._jvm.graphs()), self._jvm.knows)
+        following.counted(self._counts(following.current))
+        wanted = following.compare(rows, json.loads(self._jvm.graphs()), self._jvm.knows)
         if wanted is not None:
             self._background = threading.Thread(
                 target=self._prepare, args=(wanted,), name="cqels-prepare", daemon=True
             )
             self._background.start()
 
-    def _counts(self) -> dict[int, list[OperatorCounts]]:
+    def _counts(self, choice: Choice) -> dict[int, list[OperatorCounts]]:
         """What the last run counted for the joins of each cluster, if it ran in the current order."""
         found: dict[int, list[OperatorCounts]] = {}
-        laid = self._laid(self._operators())
-        for place, (plan, operators) in enumerate(
-            zip(self._choice.current.plans, laid, strict=True)
-        ):
+        laid = self._laid(choice, self._operators())
+        for place, (plan, operators) in enumerate(zip(choice.plans, laid, strict=True)):
             counted = counted_rows(operators)
             for node in walk(plan):
                 rows = counted.get(node_id(node.relations), {}).get("actual_rows")
@@ -149,9 +163,8 @@ class PreparedSql:
         listings = json.loads(self._jvm.operators())
         return [operator_tree(listing) for listing in listings if listing]
 
-    def _laid(self, roots: Sequence[Operator]) -> list[Laid]:
+    def _laid(self, choice: Choice, roots: Sequence[Operator]) -> list[Laid]:
         """The orders of now over the operators of the last run; over none where that was in another order."""
-        choice = self._choice.current
         read = scanned(roots)
         plans = []
         for plan in choice.plans:
@@ -182,23 +195,7 @@ class PreparedSql:
         with self._room.lock:
             self._check_open()
             roots = self._operators()
-            laid = self._laid(roots)
-            choice = self._choice.current
-            shown = []
-            for plan, found, operators in zip(
-                choice.plans, self._choice.explained, laid, strict=True
-            ):
-                counted = counted_rows(operators)
-                if found is None:
-                    shown.append(
-                        {
-                            "plan": explain(plan, counted),
-                            "notes": ["in the order written"],
-                            "considered": [],
-                        }
-                    )
-                else:
-                    shown.append(explain_choice(found, counted))
+            shown = self._shown(roots)
             return Explanation(
                 {
                     "query": "prepared SQL",
@@ -215,9 +212,29 @@ class PreparedSql:
                 }
             )
 
+    def _shown(self, roots: Sequence[Operator]) -> list[dict[str, Any]]:
+        """Of each cluster, the order of now with what the last run counted."""
+        if self._choice is None:
+            clusters = [names_of(graph) for graph in json.loads(self._jvm.graphs())]
+            reports = json.loads(self._jvm.joins())
+            rows = answers_of(clusters, roots)
+            return [explained(*told) for told in zip(clusters, reports, rows, strict=True)]
+        choice = self._choice.current
+        shown = []
+        for plan, found, operators in zip(
+            choice.plans, self._choice.explained, self._laid(choice, roots), strict=True
+        ):
+            counted = counted_rows(operators)
+            if found is None:
+                notes = ["in the order written"]
+                shown.append({"plan": explain(plan, counted), "notes": notes, "considered": []})
+            else:
+                shown.append(explain_choice(found, counted))
+        return shown
+
     def history(self) -> tuple[OrderSwitch, ...]:
-        """Every change of join order so far."""
-        return self._choice.history
+        """Every change of join order so far; none where operators choose their order in each run."""
+        return () if self._choice is None else self._choice.history
 
     def close(self) -> None:
         """Give back what the query holds."""

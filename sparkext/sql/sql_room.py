@@ -29,6 +29,7 @@ class SqlRoom:
         settings: Settings,
         lock: EngineLock,
         order_policy: OrderPolicy,
+        threads: int = 1,
     ) -> None:
         self.order_policy = order_policy
         self.spark = spark
@@ -48,6 +49,8 @@ class SqlRoom:
             settings.sql_plan_timeout,
             settings.driver_execution_max_rows if on_driver else -1,
             settings.plan_cache_size,
+            settings.cluster_join_enabled,
+            threads,
         )
         if settings.enabled and order_policy.adaptive:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]

@@ -14,8 +14,8 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /** The order of a cluster, which may be another one in each evaluation, and what the last evaluation did. */
 final class ClusterOrder(spec: JoinShape) {
-  @volatile private[join] var data: JoinOrderData = JoinOrderData.free(spec.items.length)
-  @volatile private[join] var runner: JoinRunner = _
+  @volatile private[cqels] var data: JoinOrderData = JoinOrderData.free(spec.items.length)
+  @volatile private[cqels] var runner: JoinRunner = _
 
   /** Joins relations one after the other, as they are numbered ("2,0,1"); "" leaves the order to the join itself. */
   def pin(sequence: String): Unit = {
@@ -198,12 +198,13 @@ case class ClusterJoinExec(
   override def simpleString(maxFields: Int): String = s"ClusterJoin ${shape.relations.map(_.name).mkString(", ")}"
 }
 
-private final class HereRDD(sc: SparkContext, rows: () => Iterator[InternalRow]) extends RDD[InternalRow](sc, Nil) {
+/** One partition of rows that are made where the driver asks for them. */
+private[cqels] final class HereRDD(sc: SparkContext, rows: () => Iterator[InternalRow]) extends RDD[InternalRow](sc, Nil) {
   override protected def getPartitions: Array[Partition] = Array(JoinSlice(0))
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = rows()
 }
 
-private final case class JoinSlice(index: Int) extends Partition
+private[cqels] final case class JoinSlice(index: Int) extends Partition
 
 /** The join in the tasks of a job, each with its part of the driving relation. */
 private final class JoinRDD(

@@ -241,12 +241,18 @@ private[join] final class Check(from: JoinNode, val relation: Int) extends JoinS
 /** Applies a filter, or computes a BIND. */
 private[join] final class Apply(from: JoinNode, item: Int) extends JoinStep(from, 0L, item) {
   val what: JoinItem = from.graph.spec.items(item)
-  private var timed, timedRows = 0.0
-  def took(nanos: Long, rows: Int): Unit = { timed = timed / 2 + nanos; timedRows = timedRows / 2 + rows }
+  private val time = from.graph.times(item)
+  def took(nanos: Long, rows: Int): Unit = time.took(nanos, rows)
   override def name: String = what.name
   override def fanOut: Double = if (what.binds >= 0) 1.0 else if (rowsIn > 0) rowsOut / rowsIn else 0.5
   override def ownCost: Double =
-    if (timedRows > 0) timed / timedRows else if (what.expensive) JoinNodes.ExpensiveNanos else JoinNodes.FilterNanos
+    if (time.rows > 0) time.nanos / time.rows else if (what.expensive) JoinNodes.ExpensiveNanos else JoinNodes.FilterNanos
+}
+
+/** What a filter or BIND has taken lately, wherever it stood: code that was cold in one place is warm in all. */
+private[join] final class ItemTime {
+  var nanos, rows = 0.0
+  def took(nanos: Long, rows: Int): Unit = { this.nanos = this.nanos / 2 + nanos; this.rows = this.rows / 2 + rows }
 }
 
 /** The nodes of a join as one thread meets them, and what relations hold in the evaluation of now. */
@@ -260,6 +266,8 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   var evaluation = 0L
   /** Increases whenever what was counted may change what is cheapest. */
   var knowledge = 0L
+
+  val times: Array[ItemTime] = Array.fill(spec.items.length)(new ItemTime)
 
   private val passings = mutable.Map[(Long, Int), Passing]()
   def passing(relations: Long, variable: Int): Passing = passings.getOrElseUpdate((relations, variable), new Passing)

@@ -17,14 +17,14 @@ private[join] final class JoinRun(val spec: JoinSpec) {
 
   val nodes = new JoinNodes(spec)
   val probe = new JoinProbe(this)
-  private val row = new VectorRow(spec.variables)
+  private val row = spec.expressionRow()
   private lazy val predicates: Array[BasePredicate] = spec.items.map(i => if (i.binds >= 0) null else {
-    val made = Predicate.create(i.expression, spec.shape.toSeq)
+    val made = Predicate.create(i.expression, spec.expressionShape)
     made.initialize(0)
     made
   })
   private lazy val projections: Array[UnsafeProjection] = spec.items.map(i => if (i.binds < 0) null else {
-    val made = UnsafeProjection.create(Seq(i.expression), spec.shape.toSeq)
+    val made = UnsafeProjection.create(Seq(i.expression), spec.expressionShape)
     made.initialize(0)
     made
   })

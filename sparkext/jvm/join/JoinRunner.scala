@@ -15,7 +15,7 @@ final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Lo
  *  Threads take the rows of the driving relation piece by piece (morsels: Leis and others, SIGMOD 2014) and share the indexes,
  *  which nobody changes meanwhile. Not for two evaluations at once.
  */
-private[join] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNanos: Long) {
+private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNanos: Long) {
   import JoinRunner._
 
   private val runs = new Array[JoinRun](math.max(1, threads))

@@ -6,15 +6,19 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 /** What a join cluster joins: relations over numbered variables, filters and BINDs over them, and what is read of the result.
  *
  *  Sets of relations, variables and items are bits of a long: there are 62 of each at most. `shape` has an attribute for each
- *  variable, whose name is among `names`, to which the expressions of items refer.
+ *  variable, whose name is among `names`, to which the expressions of items refer, unless `expressionShape` and `expressionRow` show
+ *  them something else.
  */
-final class JoinSpec(
+class JoinSpec(
     val names: Array[String], val relations: Array[JoinedRelation], val items: Array[JoinItem], val shape: Array[Attribute], val output: Array[Int])
     extends Serializable {
   require(relations.nonEmpty && relations.length <= JoinSpec.Most, s"${relations.length} relations in one join")
   require(variables <= JoinSpec.Most && items.length <= JoinSpec.Most, s"$variables variables and ${items.length} filters in one join")
 
   def variables: Int = shape.length
+  /** What expressions of items refer to, and how they see a row of a vector: one such row for each thread. */
+  def expressionShape: Seq[Attribute] = shape.toSeq
+  def expressionRow(): VectorRow = new VectorRow(variables)
   val allRelations: Long = JoinSpec.bits(relations.indices)
   val allItems: Long = JoinSpec.bits(items.indices)
   val outputBits: Long = JoinSpec.bits(output)

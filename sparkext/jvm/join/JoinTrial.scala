@@ -61,7 +61,7 @@ final class JoinTrial(session: SparkSession) {
     case "filter" => item(words(2), -1, words(1) == "1")
     case "bind" => item(words(3), words(1).toInt, words(2) == "1")
     case "output" =>
-      spec = new JoinSpec(relations.toArray, items.toArray, shape.toArray, Numbers.list(words(1)).map(_.toInt))
+      spec = new JoinSpec(shape.map(_.name).toArray, relations.toArray, items.toArray, shape.toArray, Numbers.list(words(1)).map(_.toInt))
       runner = new JoinRunner(spec, threads, 0L)
       order = JoinOrderData.free(items.length)
     case "rows" =>
@@ -72,7 +72,7 @@ final class JoinTrial(session: SparkSession) {
     case "clear" => table(words(1)).clear()
     case "order" =>
       val sequence = Numbers.list(words(1)).map(_.toInt)
-      order = JoinOrderData(words(2).toInt, if (sequence.isEmpty) null else sequence, Numbers.list(words(3)))
+      order = JoinOrderData(words(2).toInt, if (sequence.isEmpty) null else sequence, null, Numbers.list(words(3)))
     case "warm" => runner.warm(sources.map(contents(_)).toArray, order)
     case "run" => answer(here())
     case "slices" => answer(sliced(words(1).toInt))

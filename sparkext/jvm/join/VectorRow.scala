@@ -3,8 +3,8 @@ package join
 
 import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, GenericInternalRow}
 
-/** One row of a vector as expressions read it: variables by number, 0 being unbound. */
-final class VectorRow(variables: Int) extends BaseGenericInternalRow {
+/** One row of a vector as expressions read it: variables by number, 0 being unbound; other views of it are derived from it. */
+class VectorRow(variables: Int) extends BaseGenericInternalRow {
   var columns: Array[Array[Long]] = _
   var at = 0
 

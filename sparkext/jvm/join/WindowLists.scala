@@ -1,13 +1,28 @@
 package org.apache.spark.sql.cqels
 package join
 
+/** A table of longs whose rows come and go under their numbers, as lists of its rows read it. */
+private[cqels] trait ListedRows {
+  def arity: Int
+  /** Whether rows may count several times. */
+  def bag: Boolean
+  def rowCount: Int
+  /** One past the highest row number in use; rows below it may be free. */
+  def capacityUsed: Int
+  def isPresent(row: Int): Boolean
+  def cell(row: Int, column: Int): Long
+  /** A cell, or in the column behind the last, where times are kept, the time of a row. */
+  def value(row: Int, column: Int): Long = cell(row, column)
+  def times(row: Int): Int
+}
+
 /** Keeps the rows of a window by the values of some columns, as rows come and go.
  *
  *  The other columns of a key's rows lie side by side, in a segment whose size is a power of two; a row that leaves gives its
- *  place to the last one of its key. With `timed`, the time at which a row was sighted last stands behind its columns. What nobody reads rests after as many changes as making it anew would take, and is
- *  made anew when it is asked for.
+ *  place to the last one of its key. With `timed`, the time at which a row was sighted last stands behind its columns. What
+ *  nobody reads rests after as many changes as making it anew would take, and is made anew when it is asked for.
  */
-final class WindowLists(table: WindowTable, val keys: Array[Int], val timed: Boolean) {
+final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Boolean = false) {
   import WindowLists._
 
   // The table knows of a column behind its own: when a row was sighted last.

@@ -28,6 +28,13 @@ STATIC = {
     "rooms": "s STRING, title STRING, area DOUBLE",
     "days": "day DATE, a INT, ts TIMESTAMP, b DECIMAL(10, 2)",
 }
+# Interpreted, stock Spark answers these small queries three times as fast.
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
 NAN = float("nan")
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 

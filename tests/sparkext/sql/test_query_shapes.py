@@ -12,19 +12,11 @@ import pyarrow as pa
 import pytest
 
 from tests.sparkext.sql.query_shapes import ON_DRIVER, ORDERED, SHAPES
-from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
+from tests.sparkext.sql.tables import CONTENTS, QUICK, Tables, bag, rows_of, settings
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from sparkext.sql import PreparedSql
-
-# Interpreted, stock Spark answers these small queries three times as fast.
-QUICK = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-}
 
 
 @pytest.fixture(scope="module")
