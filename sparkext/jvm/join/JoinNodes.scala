@@ -82,6 +82,7 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     rowsInNow += in
     rowsOutNow += out
     readsNow += read
+    if (rowsOutNow > from.graph.largest) from.graph.largest = rowsOutNow
   }
 
   def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double = 0.0, kept: Double = 0.0): Unit = {
@@ -143,7 +144,10 @@ private[join] final class Extend(from: JoinNode, val binds: Array[Int], val part
   lazy val lengths: Array[Array[Int]] = Array.fill(parts.length)(new Array[Int](JoinNodes.Vector))
   val sets = new Array[IdSet](2 * parts.length)
 
-  override def name: String =
+  /** Whether all indexes that it reads are there. */
+  def isReady: Boolean = { var k = 0; while (k < parts.length) { if (parts(k).makingNanos > 0) return false; k += 1 }; true }
+
+  override lazy val name: String =
     s"${binds.map("?" + from.graph.spec.names(_)).mkString(", ")} from ${parts.map(p => from.graph.spec.relations(p.relation).name).mkString(" and ")}"
 
   /** What these relations let pass of each other's values wherever they met. */
@@ -206,7 +210,11 @@ private[join] final class ExtendPart(graph: JoinNodes, val relation: Int, bound:
     if (keys > 0) count / keys else math.sqrt(count)
   }
   /** What it would cost a row to make the index first: that is put off as long as there is another way. */
-  def makingNanos: Double = if (graph.isReady(relation, keys)) 0.0 else graph.rowCount(relation) * JoinNodes.MakingShare
+  def makingNanos: Double = {
+    if (!ready) ready = graph.isReady(relation, keys)
+    if (ready) 0.0 else graph.rowCount(relation) * JoinNodes.MakingShare
+  }
+  private var ready = false
   def findNanos: Double = if (graph.rowCount(relation) > JoinNodes.CachedRows) 2 * JoinNodes.FindNanos else JoinNodes.FindNanos
 }
 
@@ -233,7 +241,7 @@ private[join] final class Check(from: JoinNode, val relation: Int) extends JoinS
     }
     known
   }
-  override def name: String = s"there is ${graph.spec.relations(relation).name}"
+  override lazy val name: String = s"there is ${graph.spec.relations(relation).name}"
   override def fanOut: Double = if (rowsIn > 0) rowsOut / rowsIn else 0.5
   override def ownCost: Double = JoinNodes.FindNanos + JoinNodes.AskNanos
 }
@@ -244,14 +252,38 @@ private[join] final class Apply(from: JoinNode, item: Int) extends JoinStep(from
   private val time = from.graph.times(item)
   def took(nanos: Long, rows: Int): Unit = time.took(nanos, rows)
   override def name: String = what.name
-  override def fanOut: Double = if (what.binds >= 0) 1.0 else if (rowsIn > 0) rowsOut / rowsIn else 0.5
+  // What it lets pass here, if it was asked here in this evaluation; else what it lets pass wherever it stood.
+  override def fanOut: Double =
+    if (what.binds >= 0) 1.0
+    else if (rowsInNow >= JoinNodes.FirstVector && ranNow) rowsOutNow.toDouble / rowsInNow
+    else time.share
+  override def note(in: Long, out: Long, read: Long, ask: Long): Unit = { super.note(in, out, read, ask); time.add(in, out, from.graph.evaluation) }
+  override def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double, kept: Double): Unit = {
+    super.noteSample(in, out, read, ask, seen, kept)
+    time.add(in, out, from.graph.evaluation)
+  }
   override def ownCost: Double =
     if (time.rows > 0) time.nanos / time.rows else if (what.expensive) JoinNodes.ExpensiveNanos else JoinNodes.FilterNanos
 }
 
-/** What a filter or BIND has taken lately, wherever it stood: code that was cold in one place is warm in all. */
+/** What a filter or BIND has taken and let pass lately, wherever it stood: code that was cold in one place is warm in all, and
+ *  one that comes late, behind another, still tells what it would do first.
+ */
 private[join] final class ItemTime {
   var nanos, rows = 0.0
+  private var asked, passed = 0.0
+  private var evaluation = 0L
+  def add(in: Double, out: Double, evaluation: Long): Unit = {
+    if (this.evaluation != evaluation && asked > 0) {
+      val share = math.min(0.5, JoinNodes.Remembered / asked)
+      asked *= share
+      passed *= share
+    }
+    this.evaluation = evaluation
+    asked += in
+    passed += out
+  }
+  def share: Double = (passed + 0.5) / (asked + 1.0)
   def took(nanos: Long, rows: Int): Unit = { this.nanos = this.nanos / 2 + nanos; this.rows = this.rows / 2 + rows }
 }
 
@@ -266,6 +298,8 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   var evaluation = 0L
   /** Increases whenever what was counted may change what is cheapest. */
   var knowledge = 0L
+  /** Rows that the largest step of the evaluation has given. */
+  var largest = 0L
 
   val times: Array[ItemTime] = Array.fill(spec.items.length)(new ItemTime)
 
@@ -279,6 +313,7 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   def begin(contents: Array[RelationContent], order: JoinOrderData): Boolean = {
     evaluation += 1
     knowledge += 1
+    largest = 0
     this.contents = contents
     val same = this.order == order
     if (!same) { nodes.clear(); nodeCount = 0 }
@@ -301,7 +336,19 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   def explored: Seq[JoinNode] = all.filter(_.isExplored)
   def content(relation: Int): RelationContent = contents(relation)
   def rowCount(relation: Int): Long = contents(relation).rowCount
-  def keyed(relation: Int, keys: Array[Int]): Array[KeyedRows] = contents(relation).keyed(keys)
+  private final class Keyed(val keys: Array[Int]) { var rows: Array[KeyedRows] = _; var at = -1L }
+  private val keyedOf = Array.fill(spec.relations.length)(mutable.ArrayBuffer[Keyed]())
+
+  /** The rows of a relation by some of its columns; asked for once an evaluation. */
+  def keyed(relation: Int, keys: Array[Int]): Array[KeyedRows] = {
+    val all = keyedOf(relation)
+    var i = 0
+    while (i < all.length && !java.util.Arrays.equals(all(i).keys, keys)) i += 1
+    if (i == all.length) all += new Keyed(keys)
+    val found = all(i)
+    if (found.at != evaluation) { found.rows = contents(relation).keyed(keys); found.at = evaluation }
+    found.rows
+  }
   /** Whether rows can be looked up by these columns at once. */
   def isReady(relation: Int, keys: Array[Int]): Boolean = contents(relation) match {
     case s: StaticContent => s.rowCount < SmallRelation || s.isKeyed(keys)
@@ -375,23 +422,34 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
       node.cost = 0.0
       if (node.isEnd) node.cost = OutNanos
       else {
-        var best = Double.MaxValue
-        def consider(step: JoinStep): Unit = {
-          val own = step.ownCost
-          if (own < best) {
-            val all = own + step.fanOut * (if (nodeCount > MostNodes) UnknownNanos else value(step.next))
-            if (all < best) { best = all; node.chosen = step }
-          }
+        node.cost = Double.MaxValue
+        var i = 0
+        while (i < node.steps.length) { consider(node, node.steps(i)); i += 1 }
+        if (i == 0) {
+          node.chosen = leastFanOut(node.late)
+          node.cost = node.chosen.ownCost + node.chosen.fanOut * value(node.chosen.next)
+        } else {
+          i = 0
+          while (i < node.late.length) { if (node.late(i).fanOut < Selective) consider(node, node.late(i)); i += 1 }
         }
-        node.steps.foreach(consider)
-        if (node.steps.isEmpty) {
-          node.chosen = node.late.minBy(_.fanOut)
-          best = node.chosen.ownCost + node.chosen.fanOut * value(node.chosen.next)
-        } else node.late.foreach(step => if (step.fanOut < Selective) consider(step))
-        node.cost = best
       }
     }
     node.cost
+  }
+
+  private def consider(node: JoinNode, step: JoinStep): Unit = {
+    val own = step.ownCost
+    if (own < node.cost) {
+      val all = own + step.fanOut * (if (nodeCount > MostNodes) UnknownNanos else value(step.next))
+      if (all < node.cost) { node.cost = all; node.chosen = step }
+    }
+  }
+
+  private def leastFanOut(steps: Array[JoinStep]): JoinStep = {
+    var least = steps(0)
+    var i = 1
+    while (i < steps.length) { if (steps(i).fanOut < least.fanOut) least = steps(i); i += 1 }
+    least
   }
 
   def choose(node: JoinNode): JoinStep =
