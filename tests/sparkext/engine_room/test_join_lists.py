@@ -156,7 +156,8 @@ def test_rows_that_travel_to_another_process_are_the_same_there(live: LiveRoom, 
         live.cqels.WindowContent("window", bag),
         stage,
     ):
-        utils = live.jvm.org.apache.spark.util.Utils
+        jvm: Any = live.jvm
+        utils = jvm.org.apache.spark.util.Utils
         sent = utils.serialize(live.cqels.join.ShippedContent(content))
         there = utils.deserialize(sent, live.room.getClass().getClassLoader()).content()
         assert there.rowCount() == content.rowCount()
