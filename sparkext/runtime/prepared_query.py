@@ -170,8 +170,6 @@ class PreparedQuery:
         self._set_delta(self._jvm, plans)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
-        if self._engine.settings.enabled:
-            self._jvm.clearStatistics()
 
     # -- evaluation ---------------------------------------------------------------------------------
 

@@ -231,6 +231,20 @@ def test_static_data_that_change_are_asked_anew(spark: SparkSession) -> None:
         ]
 
 
+def test_a_pattern_without_variables_is_waited_for_like_others(spark: SparkSession) -> None:
+    with engine_with(spark, semantics="cqels") as engine:
+        query, collected = registered(engine, text_of("WINDOW :w { :gate :at :hall . ?a :at ?b }"))
+        assert query.delta is not None
+        at(engine, "s", 10, ("ann", "hall"))
+        at(engine, "s", 12, ("gate", "hall"))
+        at(engine, "s", 14, ("eve", "cave"))
+        at(engine, "s", 41, ("bob", "cave"))
+        at(engine, "s", 43, ("joe", "cave"))  # the gate was there at 12: no longer
+        engine.advance_to(43)
+        told = {a.time: names(a) for a in collected if a.rows()}
+    assert told == {12: ["ann hall", "gate hall"], 14: ["eve cave"], 41: ["bob cave"]}
+
+
 def test_registered_over_a_window_that_holds_something(spark: SparkSession) -> None:
     with engine_with(spark, semantics="cqels") as engine:
         whole, _ = registered(engine, text_of("WINDOW :w { ?a :at ?b }", windows=WINDOWS))

@@ -29,8 +29,10 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
 
   /** A relation whose columns are named as variables are; others are not read. */
   def relation(name: String, data: Dataset[Row]): Unit = {
-    val plan = data.queryExecution.analyzed
-    val places = plan.output.map(a => columns(a.name)).toArray
+    val made = data.queryExecution.analyzed
+    val (read, others) = made.output.partition(a => columns.contains(a.name))
+    val plan = if (others.isEmpty) made else Project(read, made)
+    val places = read.map(a => columns(a.name)).toArray
     plan match {
       case leaf: IdRelationLeaf => sources += new ClusterSource(leaf.content, -1)
       case other =>
