@@ -59,7 +59,7 @@ private[join] final class JoinProbe(run: JoinRun) {
   private def begin(start: JoinNode, relation: Int, cells: Array[Long], n: Int): Unit = {
     val columns = spec.relations(relation).variables
     val sample = fresh(start)
-    sample.size = math.min(n, JoinSample.Most)
+    sample.size = math.min(n, math.max(Fewest.toLong, math.min(JoinSample.Most.toLong, allowance / LookUpsARow)).toInt)
     var r = 0
     while (r < sample.size) {
       var c = 0
@@ -242,4 +242,7 @@ private[join] final class JoinProbe(run: JoinRun) {
 private object JoinProbe {
   /** Values of a list that are looked at. */
   final val Picked = 8
+  /** Rows are walked with as many look-ups as each may take, but so many of them at least. */
+  final val LookUpsARow = 40L
+  final val Fewest = 8
 }

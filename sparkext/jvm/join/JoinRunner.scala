@@ -250,14 +250,14 @@ private[join] object JoinRunner {
   final val SmallOnes = 2
   /** What a row of the driving relation takes by itself. */
   final val RowNanos = 20.0
-  // Samples take this share of an evaluation, or about 50 microseconds where evaluations are short.
+  // Samples take this share of an evaluation, or some tens of microseconds where evaluations are short.
   final val ProbeShare = 0.01
   /** What was expected to cost so much more than the cheapest is asked again later; unless that one has moved by so much. */
   final val Far = 2.0
   final val Moved = 1.3
   final val LongestWait = 16
   final val NanosALookUp = 15.0
-  final val LeastLookUps = 4000L
+  final val LeastLookUps = 1200L
 
   /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
   def rowsOf(content: RelationContent): (Array[Long], Int) = content match {

@@ -36,6 +36,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   private var used = 0 // places given out so far
   private val free = Array.fill(31)(new IntStack) // segments by size
   private var resting = true
+  private var keysBefore = 0 // when it went to rest: about as many are to be expected
   private var upkeep = 0L // changes since it was asked for
   private[cqels] var lastAsked = 0L
   forget()
@@ -54,18 +55,22 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
     rows
   }
 
-  private[cqels] def rest(): Unit = { resting = true; forget() }
+  private[cqels] def rest(): Unit = { resting = true; keysBefore = rows.lists; forget() }
 
-  private def forget(): Unit = {
-    rows.slots = if (keys.isEmpty) 1 else LeastSlots
+  private def forget(): Unit = forget(0)
+
+  /** Has no rows, and room for so many. */
+  private def forget(rowCount: Int): Unit = {
+    rows.slots = if (keys.isEmpty) 1 else math.max(LeastSlots, KeyedRows.slotsFor(math.min(rowCount, keysBefore + keysBefore / 4), rows.stride))
     rows.table = new Array[Long](rows.slots * rows.stride)
     rows.lists = 0
-    rows.rest = new Array[Long](LeastSlots * width)
-    rows.counts = if (table.bag) new Array[Int](LeastSlots) else null
+    val places = math.max(LeastSlots, rowCount + rowCount / 2)
+    rows.rest = new Array[Long](places * width)
+    rows.counts = if (table.bag) new Array[Int](places) else null
     rows.forgetSets()
     sizes = new Array[Byte](rows.slots)
-    rowAt = new Array[Int](LeastSlots)
-    placeOf = new Array[Int](LeastSlots)
+    rowAt = new Array[Int](places)
+    placeOf = new Array[Int](math.max(LeastSlots, rowCount))
     used = 0
     free.foreach(_.clear())
   }
@@ -86,11 +91,11 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   private[cqels] def resight(row: Int): Unit = if (!resting && timed) rows.rest((placeOf(row) + 1) * width - 1) = table.value(row, table.arity)
 
   /** Called by the table when all its rows are gone. */
-  private[cqels] def clear(): Unit = if (!resting) { if (upkeep > 0) rest() else { upkeep += 1; forget() } }
+  private[cqels] def clear(): Unit = if (!resting) { if (upkeep > 0) rest() else { upkeep += 1; keysBefore = rows.lists; forget() } }
 
   /** Called by the table after it has given its rows other numbers. */
   private[cqels] def relink(): Unit = if (!resting) {
-    forget()
+    forget(table.rowCount)
     var row = 0
     while (row < table.capacityUsed) { if (table.isPresent(row)) add(row); row += 1 }
   }
