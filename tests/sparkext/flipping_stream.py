@@ -65,7 +65,7 @@ def few_in(second: int) -> bool:
 
 
 def contents(second: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Who is `in` and who is `at` which room at a second: few rooms and loners, later many rooms and people who know many."""
+    """Who is `in` and `at` which room: loners in few rooms, in other seconds people who know many in many rooms."""
     rng = random.Random(second)
     few = few_in(second)
     low, rooms = (0, 3) if few else (200, 100)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
     from sparkext.runtime.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 

@@ -15,6 +15,7 @@ from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from sparkext import Engine
     from sparkext.runtime.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery

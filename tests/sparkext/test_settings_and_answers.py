@@ -156,7 +156,9 @@ def test_answers_do_not_depend_on_the_limits_of_pre_joins(
 
 
 @pytest.mark.parametrize(
-    ("settings", "switches"), FOLLOWED, ids=[shown(settings) or "as it is" for settings, _ in FOLLOWED]
+    ("settings", "switches"),
+    FOLLOWED,
+    ids=[shown(settings) or "as it is" for settings, _ in FOLLOWED],
 )
 def test_answers_of_orders_that_follow_do_not_depend_on(
     spark: SparkSession,
