@@ -34,6 +34,7 @@ PREFIX = "spark.cqels."
 _RETIRED = frozenset(
     PREFIX + tail
     for tail in (
+        "calibration.enabled",
         "planCache.horizon",
         "planCache.margin",
         "planCache.trials",
@@ -107,14 +108,6 @@ class Settings:
         True,
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
         " false, they are joined by a chain of Spark's joins for each order.",
-    )
-    calibration_enabled: bool = _key(
-        "calibration.enabled",
-        BOOLEAN,
-        True,
-        "Measure on this machine what scans, look-ups and joins cost, when the first query is"
-        " registered, selected or prepared; the result is kept in the user's cache. When false, built-in"
-        " constants are used.",
     )
     plan_cache_size: int = _key(
         "planCache.size",

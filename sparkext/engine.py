@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
-from sparkext.calibration import calibrated_costs
 from sparkext.config import Settings
 from sparkext.errors import (
     CqelsError,
@@ -127,7 +126,7 @@ class Engine:
             max_rows=float(self.settings.prejoin_max_rows),
             max_growth=self.settings.prejoin_max_growth,
         )
-        self._costs: CostModel | None = None
+        self.costs = CostModel()
         self._queries: dict[str, RegisteredQuery] = {}
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
@@ -139,15 +138,6 @@ class Engine:
             self._queries, self.streams, self.derived, self.graph_versions
         )
         self.store.listen(self._static_data_changed)
-
-    @property
-    def costs(self) -> CostModel:
-        """What steps of a plan cost on this machine; measured when first asked for, once a machine."""
-        if self._costs is None:
-            settings = self.settings
-            wanted = settings.enabled and settings.adaptive_enabled and settings.calibration_enabled
-            self._costs = calibrated_costs(self.room) if wanted else CostModel()
-        return self._costs
 
     # -- static data ------------------------------------------------------------------------------------
 

@@ -41,7 +41,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse))
         # What a busy machine measures must not decide the plans that tests look at.
-        .config("spark.cqels.calibration.enabled", "false")
     )
     session = sparkext.configure(builder).getOrCreate()
     yield session

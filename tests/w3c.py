@@ -43,7 +43,6 @@ def session() -> SparkSession:
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.cqels.calibration.enabled", "false")
     )
     return sparkext.configure(builder).getOrCreate()
 

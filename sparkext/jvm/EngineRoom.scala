@@ -211,21 +211,6 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   def stock(data: Dataset[Row], label: String): StockPlan = new StockPlan(data, label)
 
-  /** Rows (i * factor + offset modulo `modulus`, i) for i below `rows`. */
-  def numbered(name: String, rows: Int, factor: Long, offset: Long, modulus: Long): StageContent = {
-    val table = new LongTable(2, rows)
-    var i = 0
-    while (i < rows) {
-      val at = table.appendRow()
-      table.set(at, (i * factor + offset) % modulus)
-      table.set(at + 1, i)
-      i += 1
-    }
-    val content = stageContent(name, 2)
-    content.replace(table)
-    content
-  }
-
   def plans(main: ExecutablePlan): QueryPlans = new QueryPlans(main)
 
   def deltaPlans(): DeltaPlans = new DeltaPlans

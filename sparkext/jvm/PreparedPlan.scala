@@ -151,16 +151,6 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
 
   override def release(): Unit = if (kept != null) stages.foreach(_.release())
 
-  /** The time that a quarter of so many runs stayed below, after as many to warm up. */
-  def quickNanosOnDriver(runs: Int): Long = quickNanos(runs)(runOnDriver())
-  def quickNanosAsJob(runs: Int, slices: Int): Long = quickNanos(runs)(runAsJob(slices))
-
-  private def quickNanos(runs: Int)(run: => LongTable): Long = {
-    val times = Array.fill(2 * runs) { val began = System.nanoTime(); run; System.nanoTime() - began }
-    java.util.Arrays.sort(times, runs, 2 * runs)
-    times(runs + runs / 4)
-  }
-
   /** All answers now, as a Spark job of `slices` tasks at its leaves. */
   def runAsJob(slices: Int): LongTable = session.withActive {
     SQLExecution.withSQLConfPropagated(session) {

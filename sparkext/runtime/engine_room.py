@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -170,17 +169,6 @@ class EngineRoom:
     def stock(self, frame: DataFrame, label: str) -> Any:
         """A plan that stock Spark makes anew at each run."""
         return self.jvm.stock(frame._jdf, label)
-
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """Plans that are prepared in this block stay on one thread of the driver."""
-        before = self.jvm.sliceNanos()
-        set_nanos = getattr(self.jvm, "sliceNanos_$eq")
-        set_nanos(2**62)
-        try:
-            yield
-        finally:
-            set_nanos(before)
 
     def delta_plans(self) -> Any:
         """No plans of delta evaluation yet; see DeltaEvaluation.scala."""

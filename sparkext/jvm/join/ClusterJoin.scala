@@ -49,7 +49,7 @@ final class ClusterOrder(spec: JoinShape) {
   /** Rows of the largest step of the last evaluation, -1 before there was one; of a job, those of the result. */
   private[cqels] def largestStep: Long = {
     val ran = runner
-    if (jobRows >= 0) jobRows else if (ran == null) -1L else (0L +: ran.report.map(_.rowsOut)).max
+    if (jobRows >= 0) jobRows else if (ran == null) -1L else ran.largest
   }
 
   // Of the last evaluation, if it was a job.

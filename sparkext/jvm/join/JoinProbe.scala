@@ -1,47 +1,71 @@
 package org.apache.spark.sql.cqels
 package join
 
-import scala.collection.mutable
-
 /** Walks a few rows of the driving relation through the ways that a join may take, and notes what each step meets.
  *
  *  The sample of a node is the sample of the node before it, walked one step on (index-based join sampling: Leis and others,
- *  Cardinality estimation done right, CIDR 2017). Lists are not read but for a few of their values.
+ *  Cardinality estimation done right, CIDR 2017). Lists are not read but for a few of their values. All of it is loops over arrays:
+ *  it runs before each evaluation.
  */
 private[join] final class JoinProbe(run: JoinRun) {
   import JoinProbe._
 
   private val nodes = run.nodes
   private val spec = run.spec
-  private var random = new java.util.SplittableRandom(1)
+  private val random = new java.util.Random(1)
   private var spent = 0L
   private var allowance = 0L
   private val totals = new Array[Double](JoinSample.Most)
   // Of each row of a sample, some of the values that a step gives it.
   private val picked = Array.ofDim[Long](JoinSample.Most, Picked)
   private val pickedCount = new Array[Int](JoinSample.Most)
+  private val places = new Array[Int](2 * JoinSpec.Most)
+  private val keys = new Array[Array[Long]](JoinSpec.Most)
+  private var queue = new Array[JoinNode](64)
 
   /** Explores from a relation, of which `n` rows are given, for about so many look-ups; the look-ups made. */
   def explore(relation: Int, cells: Array[Long], n: Int, budget: Long): Long = {
     spent = 0
     allowance = budget
-    random = new java.util.SplittableRandom(nodes.evaluation)
+    random.setSeed(nodes.evaluation)
     val start = nodes.start(relation)
-    val columns = spec.relations(relation).variables
-    val sample = fresh(start)
-    sample.size = math.min(n, JoinSample.Most)
-    for (r <- 0 until sample.size; c <- columns.indices) sample.columns(columns(c))(r) = cells(r * columns.length + c)
-    val queue = mutable.Queue(start)
-    while (queue.nonEmpty && spent < budget) {
-      val node = queue.dequeue()
-      if (node.sample.size > 0) for (step <- node.steps ++ node.late if spent < budget) {
-        val isNew = step.next.sampledAt != nodes.evaluation
-        walk(step, node.sample)
-        if (isNew && !step.next.isEnd) queue += step.next
+    begin(start, relation, cells, n)
+    queue(0) = start
+    var next = 0
+    var known = 1
+    while (next < known && spent < budget) {
+      val node = queue(next)
+      next += 1
+      if (node.sample.size > 0) {
+        var s = 0
+        val ways = node.steps.length + node.late.length
+        while (s < ways && spent < budget) {
+          val step = if (s < node.steps.length) node.steps(s) else node.late(s - node.steps.length)
+          val isNew = step.next.sampledAt != nodes.evaluation
+          walk(step, node.sample, if (isNew) fresh(step.next) else null)
+          if (isNew && !step.next.isEnd) {
+            if (known == queue.length) queue = java.util.Arrays.copyOf(queue, known * 2)
+            queue(known) = step.next
+            known += 1
+          }
+          s += 1
+        }
       }
     }
     nodes.knowledge += 1
     spent
+  }
+
+  private def begin(start: JoinNode, relation: Int, cells: Array[Long], n: Int): Unit = {
+    val columns = spec.relations(relation).variables
+    val sample = fresh(start)
+    sample.size = math.min(n, JoinSample.Most)
+    var r = 0
+    while (r < sample.size) {
+      var c = 0
+      while (c < columns.length) { sample.columns(columns(c))(r) = cells(r * columns.length + c); c += 1 }
+      r += 1
+    }
   }
 
   private def fresh(node: JoinNode): JoinSample = {
@@ -51,33 +75,48 @@ private[join] final class JoinProbe(run: JoinRun) {
     node.sample
   }
 
-  private def walk(step: JoinStep, sample: JoinSample): Unit = {
-    val target = if (step.next.sampledAt == nodes.evaluation) null else fresh(step.next)
-    step match {
-      case apply: Apply =>
-        var passed = 0
-        for (r <- 0 until sample.size) if (apply.what.expensive || apply.what.binds >= 0 || run.passes(apply.item, sample.columns, r)) {
-          passed += 1
-          if (target != null) keep(sample, r, target)
-        }
-        spent += sample.size
-        if (!apply.what.expensive && apply.what.binds < 0) apply.noteSample(sample.size, passed, 0, 0)
-      case check: Check =>
-        val parts = check.rows
-        val keys = check.keyVariables.map(sample.columns(_))
-        var passed = 0
-        for (r <- 0 until sample.size) {
-          val found = parts.exists { rows =>
-            val at = rows.find(keys, r)
-            at >= 0 && rows.length(at) > 0 && (check.last < 0 || has(rows, at, sample.columns(check.last)(r)))
-          }
-          if (found) { passed += 1; if (target != null) keep(sample, r, target) }
-        }
-        spent += 2 * sample.size
-        check.noteSample(sample.size, passed, 0, sample.size)
-      case extend: Extend if extend.parts.forall(_.makingNanos == 0.0) => walkExtend(extend, sample, target)
-      case _ =>
+  private def walk(step: JoinStep, sample: JoinSample, target: JoinSample): Unit = step match {
+    case apply: Apply => walkApply(apply, sample, target)
+    case check: Check => walkCheck(check, sample, target)
+    case extend: Extend => if (extend.isReady) walkExtend(extend, sample, target)
+  }
+
+  private def walkApply(step: Apply, sample: JoinSample, target: JoinSample): Unit = {
+    val asks = !step.what.expensive && step.what.binds < 0
+    var passed = 0
+    var r = 0
+    while (r < sample.size) {
+      if (!asks || run.passes(step.item, sample.columns, r)) { passed += 1; if (target != null) keep(sample, r, target) }
+      r += 1
     }
+    spent += sample.size
+    if (asks) step.noteSample(sample.size, passed, 0, 0)
+  }
+
+  private def keysOf(variables: Array[Int], sample: JoinSample): Array[Array[Long]] = {
+    var k = 0
+    while (k < variables.length) { keys(k) = sample.columns(variables(k)); k += 1 }
+    keys
+  }
+
+  private def walkCheck(step: Check, sample: JoinSample, target: JoinSample): Unit = {
+    val parts = step.rows
+    val key = keysOf(step.keyVariables, sample)
+    var passed = 0
+    var r = 0
+    while (r < sample.size) {
+      var found = false
+      var p = 0
+      while (!found && p < parts.length) {
+        val at = parts(p).find(key, r)
+        found = at >= 0 && parts(p).length(at) > 0 && (step.last < 0 || has(parts(p), at, sample.columns(step.last)(r)))
+        p += 1
+      }
+      if (found) { passed += 1; if (target != null) keep(sample, r, target) }
+      r += 1
+    }
+    spent += 2 * sample.size
+    step.noteSample(sample.size, passed, 0, sample.size)
   }
 
   private def has(rows: KeyedRows, at: Int, value: Long): Boolean = {
@@ -93,49 +132,50 @@ private[join] final class JoinProbe(run: JoinRun) {
 
   private def walkExtend(step: Extend, sample: JoinSample, target: JoinSample): Unit = {
     val parts = step.parts
-    val rowsOf = parts.map(_.rows)
-    val keysOf = parts.map(_.keyVariables.map(sample.columns(_)))
     val width = step.binds.length
-    var (reads, asks, total) = (0.0, 0.0, 0.0)
+    var reads, asks, total = 0.0
     var tried, passes = 0
     // Values that pass seldom are met only where many are looked at, which is cheap where lists lie in one piece.
     val most = if (parts.length > 1) math.max(Picked.toLong, (allowance - spent) / (8L * math.max(1, sample.size))) else Picked.toLong
-    for (r <- 0 until sample.size) {
-      val places = rowsOf.indices.map(k => rowsOf(k).map(_.find(keysOf(k), r)))
-      val lengths = rowsOf.indices.map(k => rowsOf(k).indices.map(p => rowsOf(k)(p).length(places(k)(p)).toLong).sum)
+    var r = 0
+    while (r < sample.size) {
+      var shortest = 0
+      var least = Int.MaxValue
+      var k = 0
+      while (k < parts.length) {
+        val length = look(parts(k), k, sample, r)
+        if (length < least) { least = length; shortest = k }
+        k += 1
+      }
       spent += parts.length
-      val shortest = lengths.indices.minBy(lengths(_))
-      val least = lengths(shortest)
       pickedCount(r) = 0
       totals(r) = 0
       if (least > 0) {
-        val tries = math.min(least, most).toInt
-        var (passed, asked) = (0, 0)
-        for (t <- 0 until tries) {
+        val tries = math.min(least.toLong, most).toInt
+        var passed, asked = 0
+        var t = 0
+        while (t < tries) {
           // At equal steps what every tenth row has would be found everywhere or nowhere.
-          var at = least * t / tries + random.nextLong(math.max(1L, least * (t + 1) / tries - least * t / tries))
+          val from = (least.toLong * t / tries).toInt
+          val until = (least.toLong * (t + 1) / tries).toInt
+          var at = from + (if (until - from > 1) random.nextInt(until - from) else 0)
+          val given = parts(shortest).rows
           var p = 0
-          while (at >= rowsOf(shortest)(p).length(places(shortest)(p))) { at -= rowsOf(shortest)(p).length(places(shortest)(p)); p += 1 }
-          val rows = rowsOf(shortest)(p)
-          val cell = rows.first(places(shortest)(p)) + at.toInt * width
-          val value = rows.cells(cell)
+          while (at >= given(p).length(places(2 * shortest + p))) { at -= given(p).length(places(2 * shortest + p)); p += 1 }
+          val cell = given(p).first(places(2 * shortest + p)) + at * width
+          val value = given(p).cells(cell)
           var ok = true
-          var k = 0
+          k = 0
           while (ok && k < parts.length) {
-            if (k != shortest) {
-              asked += 1
-              ok = rowsOf(k).indices.exists(q => places(k)(q) >= 0 && has(rowsOf(k)(q), places(k)(q), value))
-            }
+            if (k != shortest) { asked += 1; ok = hasAny(parts(k).rows, k, value) }
             k += 1
           }
           if (ok) {
             passed += 1
-            if (width == 1 && pickedCount(r) < Picked) { picked(r)(pickedCount(r)) = value; pickedCount(r) += 1 }
-            else if (width > 1 && target != null && !target.isFull && t == 0) {
-              keep(sample, r, target)
-              for (c <- 0 until width) target.columns(parts(0).others(c))(target.size - 1) = rows.cells(cell + c)
-            }
+            if (width == 1) { if (pickedCount(r) < Picked) { picked(r)(pickedCount(r)) = value; pickedCount(r) += 1 } }
+            else if (target != null && !target.isFull && t == 0) keepRow(sample, r, target, parts(0).others, given(p).cells, cell)
           }
+          t += 1
         }
         spent += tries
         tried += tries
@@ -145,21 +185,56 @@ private[join] final class JoinProbe(run: JoinRun) {
         totals(r) = least.toDouble * passed / tries
         total += totals(r)
       }
+      r += 1
     }
     step.noteSample(sample.size, total, reads, asks, tried, passes)
-    // Rows of the join, each as likely as any other.
-    if (target != null && width == 1 && total > 0) {
-      val variable = step.binds(0)
-      var r = 0
-      var before = 0.0
-      for (n <- 0 until JoinSample.Most) {
-        val wanted = total * (n + random.nextDouble()) / JoinSample.Most
-        while (r < sample.size - 1 && before + totals(r) <= wanted) { before += totals(r); r += 1 }
-        if (pickedCount(r) > 0 && !target.isFull) {
-          keep(sample, r, target)
-          target.columns(variable)(target.size - 1) = picked(r)(random.nextInt(pickedCount(r)))
-        }
+    if (target != null && width == 1 && total > 0) resample(sample, target, step.binds(0), total)
+  }
+
+  /** Finds where the rows of a part are for a row of the sample; how many they are. */
+  private def look(part: ExtendPart, k: Int, sample: JoinSample, r: Int): Int = {
+    val rows = part.rows
+    val key = keysOf(part.keyVariables, sample)
+    var length = 0
+    var p = 0
+    while (p < rows.length) {
+      val at = rows(p).find(key, r)
+      places(2 * k + p) = at
+      length += rows(p).length(at)
+      p += 1
+    }
+    length
+  }
+
+  private def hasAny(rows: Array[KeyedRows], k: Int, value: Long): Boolean = {
+    var p = 0
+    while (p < rows.length) {
+      val at = places(2 * k + p)
+      if (at >= 0 && has(rows(p), at, value)) return true
+      p += 1
+    }
+    false
+  }
+
+  private def keepRow(sample: JoinSample, r: Int, target: JoinSample, others: Array[Int], cells: Array[Long], cell: Int): Unit = {
+    keep(sample, r, target)
+    var c = 0
+    while (c < others.length) { target.columns(others(c))(target.size - 1) = cells(cell + c); c += 1 }
+  }
+
+  /** Takes rows of the join, each as likely as any other. */
+  private def resample(sample: JoinSample, target: JoinSample, variable: Int, total: Double): Unit = {
+    var r = 0
+    var before = 0.0
+    var n = 0
+    while (n < JoinSample.Most) {
+      val wanted = total * (n + random.nextDouble()) / JoinSample.Most
+      while (r < sample.size - 1 && before + totals(r) <= wanted) { before += totals(r); r += 1 }
+      if (pickedCount(r) > 0 && !target.isFull) {
+        keep(sample, r, target)
+        target.columns(variable)(target.size - 1) = picked(r)(random.nextInt(pickedCount(r)))
       }
+      n += 1
     }
   }
 }

@@ -21,6 +21,8 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   private val runs = new Array[JoinRun](math.max(1, threads))
   private var busyNanos = -1L // of the last evaluation, over all threads
   def busy: Long = busyNanos
+  /** Rows out of the largest step of the last evaluation, as one thread saw it, times the threads. */
+  def largest: Long = if (driver < 0) 0L else run(0).nodes.largest * took
   private var driver = -1
   private var took = 1 // threads of the last evaluation
   /** What beginning with a relation was expected to take, in nanoseconds. */
@@ -28,7 +30,11 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   val history = new JoinHistory
   /** What finding out where to begin took in the last evaluation. */
   var decisionNanos = 0L
-  private var probes = 0L // look-ups of probes of the last evaluation
+  private var driverBefore = -1
+  private var costBefore = 0.0
+  private var evaluations = 0
+  // Of each relation, how many evaluations pass before it is asked again what beginning with it would take: powers of two.
+  private val waits = new Array[Int](spec.relations.length)
   private val pieces = Array.fill(runs.length)(new mutable.ArrayBuffer[(Int, Int)]())
 
   private def run(thread: Int): JoinRun = {
@@ -192,17 +198,30 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
       if (candidates.length == 1 && spec.relations.length <= 2) candidates.head
       else {
         val budget = math.max(LeastLookUps, (busyNanos * ProbeShare / NanosALookUp).toLong) / candidates.length
-        probes = 0
-        var best = candidates.head
         rivals.clear()
-        var least = Double.MaxValue
-        for (r <- candidates) {
+        def ask(r: Int): Double = {
           val (cells, n) = sampleOf(contents(r))
-          probes += main.probe.explore(r, cells, n, budget)
+          main.probe.explore(r, cells, n, budget)
           val cost = contents(r).rowCount * (main.nodes.value(main.nodes.start(r)) + RowNanos)
           rivals += r -> cost
-          if (cost < least) { least = cost; best = r }
+          cost
         }
+        // The one of before first: where it costs what it did, those that were far from it wait for longer and longer.
+        val current = if (candidates.contains(driverBefore)) driverBefore else candidates.head
+        var best = current
+        var least = ask(current)
+        if (current != driverBefore || least > Moved * costBefore || costBefore > Moved * least) java.util.Arrays.fill(waits, 0)
+        for (r <- candidates if r != current) {
+          if (waits(r) > 0 && (evaluations & (waits(r) - 1)) != 0) ()
+          else {
+            val cost = ask(r)
+            waits(r) = if (cost > Far * least) math.min(LongestWait, math.max(2, 2 * waits(r))) else 0
+            if (cost < least) { least = cost; best = r }
+          }
+        }
+        evaluations += 1
+        driverBefore = best
+        costBefore = least
         best
       }
     }
@@ -233,6 +252,10 @@ private[join] object JoinRunner {
   final val RowNanos = 20.0
   // Samples take this share of an evaluation, or about 50 microseconds where evaluations are short.
   final val ProbeShare = 0.01
+  /** What was expected to cost so much more than the cheapest is asked again later; unless that one has moved by so much. */
+  final val Far = 2.0
+  final val Moved = 1.3
+  final val LongestWait = 16
   final val NanosALookUp = 15.0
   final val LeastLookUps = 4000L
 

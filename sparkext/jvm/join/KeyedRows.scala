@@ -17,7 +17,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
   private[join] var slots = 0
   private[join] var rest: Array[Long] = _
   private[join] var counts: Array[Int] = _ // by row; null: each row counts once
-  private var sets: Array[IdSet] = _ // by slot, of lists that were worth it
+  @volatile private var sets: Array[IdSet] = _ // by slot, of lists that were worth it
   private var asked: Array[Int] = _ // by slot: values read to look for others, in units of the list's length
   private[join] var lists = 0 // keys with rows, and keys that had some
 

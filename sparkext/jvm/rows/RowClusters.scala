@@ -16,11 +16,23 @@ import org.apache.spark.sql.cqels.join._
 private[cqels] object RowClusters {
   /** The join of a cluster over inputs in place of its leaves; None where it stays a chain of Spark's joins. */
   def of(cluster: JoinCluster, inputs: IndexedSeq[LogicalPlan]): Option[RowJoin] = {
-    val classes = cluster.equalTerms.filter(_.map(_._1).distinct.size > 1)
+    val (nullSafe, residual) = cluster.residual.partitionMap { case (condition, needs) => nullSafeTerms(cluster, condition).toLeft((condition, needs)) }
+    val classes = cluster.equalTerms.filter(_.map(_._1).distinct.size > 1) ++ nullSafe
     val same = classes.forall(c => c.forall(t => RowKeys.sameKind(t._2.dataType, c.head._2.dataType)))
-    val small = classes.size + cluster.leaves.size <= JoinSpec.Most && cluster.residual.size <= JoinSpec.Most
+    val small = classes.size + cluster.leaves.size <= JoinSpec.Most && residual.size <= JoinSpec.Most
     if (!same || !small || !cluster.leaves.forall(PreparedRows.mayBuild)) None
-    else Some(new RowClusters(cluster, inputs, classes).join)
+    else Some(new RowClusters(cluster, inputs, classes, residual).join)
+  }
+
+  /** What a null-safe equality of two inputs compares, as terms that are never null: within a struct, a null equals another. */
+  private def nullSafeTerms(cluster: JoinCluster, condition: Expression): Option[Seq[(Int, Expression)]] = condition match {
+    case EqualNullSafe(a, b) =>
+      val terms = Seq(a, b).flatMap { term =>
+        val inputs = cluster.leaves.indices.filter(i => term.references.exists(cluster.leaves(i).outputSet.contains))
+        Option.when(inputs.size == 1)((inputs.head, CreateNamedStruct(Seq(Literal("value"), term)): Expression))
+      }
+      Option.when(terms.map(_._1).distinct.size == 2)(terms)
+    case _ => None
   }
 
   /** Puts what is computed of a join's columns into the join, and takes out of it what nobody reads. */
@@ -43,7 +55,8 @@ private[cqels] object RowClusters {
     e.transform { case a: AttributeReference => values.getOrElse(a.exprId, a) }
 }
 
-private final class RowClusters(cluster: JoinCluster, inputs: IndexedSeq[LogicalPlan], classes: Seq[Seq[(Int, Expression)]]) {
+private final class RowClusters(
+    cluster: JoinCluster, inputs: IndexedSeq[LogicalPlan], classes: Seq[Seq[(Int, Expression)]], residual: Seq[(Expression, Set[Int])]) {
   import RowClusters.{computable, substituted}
 
   /** Rows under filters and projections: what each column is computed from, and the conditions, over the columns of the rows. */
@@ -82,7 +95,7 @@ private final class RowClusters(cluster: JoinCluster, inputs: IndexedSeq[Logical
   private def read(e: Expression): Expression = substituted(e, values)
 
   def join: RowJoin = {
-    val alone = cluster.residual.filter(_._2.size == 1)
+    val alone = residual.filter(_._2.size == 1)
     val variables = classes.map(c => JoinVariables.named(c.head._2.sql)) ++ inputs.indices.map(i => JoinVariables.named(s"rows of ${cluster.name(i)}"))
     val items = mutable.ArrayBuffer[Expression]()
     val joined = inputs.indices.map { i =>
@@ -94,7 +107,7 @@ private final class RowClusters(cluster: JoinCluster, inputs: IndexedSeq[Logical
       (new RowInput(own(i).map(_.rows.content).orNull, childOf(i), keys),
         new JoinedRelation(cluster.name(i), (mine.map(_._1) :+ (classes.size + i)).toArray))
     }
-    items ++= cluster.residual.filter(_._2.size != 1).map(c => read(c._1))
+    items ++= residual.filter(_._2.size != 1).map(c => read(c._1))
     val shapes = items.map(e => ItemShape(e.sql, rowsRead(e), -1, expensive = false)).toArray
     val shape = new RowJoinShape(joined.map(_._1).toArray, joined.map(_._2).toArray, shapes, variables.toArray, fields)
     val rows = cluster.leaves.map(LeafFacts.of(_).rows).max

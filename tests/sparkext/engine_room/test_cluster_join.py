@@ -113,7 +113,9 @@ def test_50_000_random_clusters(live: LiveRoom, part: int) -> None:
 class Chain:
     """r0(v0, v1), r1(v1, v2) and so on, over stages or other contents, prepared as one plan."""
 
-    def __init__(self, live: LiveRoom, contents: Sequence[Any], condition: str = "") -> None:
+    def __init__(
+        self, live: LiveRoom, contents: Sequence[Any], condition: str = "", *shown: str
+    ) -> None:
         self.live = live
         names = [f"v{n}" for n in range(len(contents) + 1)]
         builder = live.room.cluster(live.names(*names))
@@ -122,9 +124,9 @@ class Chain:
         if condition:
             shape = DataFrame(builder.shape(), live.spark)
             builder.filter("filter", shape.filter(condition)._jdf, False)
-        frame = builder.frame(live.names(*names), 1000)
+        frame = DataFrame(builder.frame(live.names(*names), 1000), live.spark)
         self.order = builder.clusterOrder()
-        self.plan = live.prepare(DataFrame(frame, live.spark))
+        self.plan = live.prepare(frame.select(*shown) if shown else frame)
 
     def answers(self) -> list[Row]:
         return self.live.on_driver(self.plan)
@@ -170,6 +172,13 @@ def test_what_the_last_evaluation_did_is_not_that_of_one_before_on_more_threads(
         live.put(stage, [(n, n) for n in range(1, rows + 1)])
         assert len(chain.answers()) == rows
         assert [step[1:3] for step in chain.report()["steps"]] == [[rows, rows]]
+
+
+def test_all_threads_give_the_columns_that_are_asked_for(live: LiveRoom) -> None:
+    # So many rows that no thread has taken all of them when the others wake.
+    rows = [(n, n + 1) for n in range(1, 30_001)]
+    chain = Chain(live, [live.static("r0", rows), live.static("r1", rows)], "", "v2", "v0")
+    assert chain.answers() == [(n + 2, n) for n in range(1, 30_000)]
 
 
 def test_an_evaluation_that_fails_leaves_nothing_behind(live: LiveRoom) -> None:

@@ -86,6 +86,10 @@ def joins() -> dict[str, str]:
     found["of both"] = (
         "SELECT l.s, r.s FROM {one} l JOIN {two} r ON l.s COLLATE UTF8_LCASE = r.c AND l.i + r.i > -1"
     )
+    for name in "dcsqw":
+        found[f"null-safe {name}"] = (
+            f"SELECT l.i, r.{name} FROM {{one}} l JOIN {{two}} r ON l.{name} <=> r.{name} AND l.i = r.i"
+        )
     found["triangle"] = (
         "SELECT l.p, z.w FROM {one} l JOIN {two} r ON l.s = r.s JOIN {static} z"
         " ON z.i = l.i AND z.d = r.d"
