@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from sparkext.runtime.adaptation import Adaptation
 
     from sparkext import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
@@ -45,11 +43,6 @@ def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
     finally:
         for key in keys:
             spark.conf.unset(key)
-    # Contents this small never pay for another plan: here, preparing and switching are free.
-    policy = replace(engine.switch_policy, prepare_cost=0.0, switch_cost=0.0)
-    for name in {"margin", "trials"} - {key.removeprefix("planCache.") for key in settings}:
-        policy = replace(policy, **{name: 0})
-    engine.switch_policy = policy
     file = folder / "knows.nt"
     file.write_text(
         "".join(
@@ -63,14 +56,22 @@ def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
     return engine
 
 
+FEW, MANY = 60, 300
+
+
+def few_in(second: int) -> bool:
+    """Whether it is `in` that few people are at a second; else few are `at`."""
+    return second % 20 < 10
+
+
 def contents(second: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Who is in which room at a second: few rooms and loners first, later many rooms and people who know many."""
+    """Who is `in` and `at` which room: loners in few rooms, in other seconds people who know many in many rooms."""
     rng = random.Random(second)
-    low, rooms = (0, 3) if second % 20 < 10 else (200, 300)
-    first = {(low + rng.randrange(200), rng.randrange(rooms)) for _ in range(300)}
-    return sorted(first), sorted(
-        {(rng.randrange(PEOPLE), rng.randrange(rooms)) for _ in range(300)}
-    )
+    few = few_in(second)
+    low, rooms = (0, 3) if few else (200, 100)
+    first = {(low + rng.randrange(200), rng.randrange(rooms)) for _ in range(FEW if few else MANY)}
+    other = {(rng.randrange(PEOPLE), rng.randrange(rooms)) for _ in range(MANY if few else FEW)}
+    return sorted(first), sorted(other)
 
 
 def sighted(second: int) -> list[tuple[str, str, str]]:
@@ -97,21 +98,12 @@ def expected(second: int) -> Counter[tuple[str, str]]:
     )
 
 
-def by_cost(query: RegisteredQuery) -> RegisteredQuery:
-    """The query with its plans chosen by what they should cost: what so little content takes is a matter of chance."""
-    adaptation = query._adaptation
-    assert adaptation is not None
-    adaptation.orders._rehearse = lambda plans: None
-    return query
-
-
-def adapted_by_cost(engine: Engine, name: str) -> tuple[RegisteredQuery, Adaptation]:
-    """The query of these tests, its plans chosen by what they should cost, and what has them follow the stream."""
-    query = by_cost(engine.register_query(QUERY.format(name=name)))
-    assert query._adaptation is not None
-    return query, query._adaptation
-
-
 def answers(query: RegisteredQuery) -> Counter[tuple[str | None, ...]]:
     assert query.last_answers is not None
     return Counter(query.last_answers.rows())
+
+
+def order_of(query: RegisteredQuery, cluster: int = 0) -> dict[str, Any]:
+    """How a cluster was joined in the last evaluation, as `explain()` tells it."""
+    order: dict[str, Any] = query.explain().data["choices"][cluster]["order"]
+    return order

@@ -2,155 +2,176 @@
 
 from __future__ import annotations
 
-import json
-import random
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.adaptive.random_trees import RandomTrees
+from sparkext.errors import CqelsError
 from tests.sparkext.flipping_stream import (
     QUERY,
-    STREAM,
-    adapted_by_cost,
     answers,
-    by_cost,
     contents,
     evaluate,
     expected,
+    few_in,
     iri,
-    sighted,
+    order_of,
     started,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from sparkext.runtime.join_orders import CompiledPlans
+
+IN, AT = "wa{?a in ?loc}", "wb{?b at ?loc}"
 
 
 def test_the_order_follows_the_stream_and_answers_stay_right(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     engine = started(spark, tmp_path)
-    query = by_cost(engine.register_query(QUERY.format(name="follows")))
+    query = engine.register_query(QUERY.format(name="follows"))
+    begun: dict[int, str] = {}
     for second in range(1, 50):
         evaluate(engine, second)
         assert answers(query) == expected(second), second
+        begun[second] = query.orders[0].partition(" > ")[0]
+    assert begun == {second: IN if few_in(second) else AT for second in range(1, 50)}
     history = query.history()
-    assert history
-    orders = {switch.new for switch in history}
-    assert len(orders) > 1, "one order for few rooms, another for many"
+    assert [switch.time for switch in history] == [10_000, 20_000, 30_000, 40_000]
     for before, after in pairwise(history):
-        assert before.time <= after.time
         assert before.new == after.old
-    # The change of rooms at second 10, or back at second 20, is the cause of some switch.
-    assert any("wb" in switch.cause or "wa" in switch.cause for switch in history)
+    assert query.orders == (" > ".join(history[-1].new),)
+    # What has moved is one side or the other, and the new order is the cheaper one by what is known then.
+    assert all(IN in switch.cause or AT in switch.cause for switch in history)
+    assert all(" -> " in switch.cause for switch in history)
+    assert all(0 < switch.cost_after < switch.cost_before for switch in history)
     shown = query.explain()
     assert [s["time"] for s in shown.data["switches"]] == [s.time for s in history]
-    assert "switched at 1970-01-01T00:00" in str(shown)
-    counted = {(s["relation"], s["variable"]): s for s in shown.data["statistics"]}
-    first, _ = contents(49)
-    rooms = Counter(room for _, room in first)
-    of_rooms = counted["wa{?a in ?loc}", "loc"]
-    assert (of_rooms["card"], of_rooms["distinct"]) == (len(first), len(rooms))
-    assert of_rooms["top"][0]["card"] == max(rooms.values())
-    assert of_rooms["top"][0]["selectivity"] == max(rooms.values()) / len(first)
-    assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
-    assert "seconds" in shown.data["choices"][0]["plan"]
-    prepared = shown.data["prepared"]
-    assert {tuple(plans["orders"]) for plans in prepared} >= {query.plans.shown}
-    assert sum(plans["runs"] for plans in prepared) == 49, "each evaluation ran one of them"
-    assert f"{len(prepared)} plans are prepared" in str(shown)
+    assert [s["cause"] for s in shown.data["switches"]] == [s.cause for s in history]
+    assert f"switched at 1970-01-01T00:00:40.000Z: {history[-1].cause}" in str(shown)
     assert query.progress.optimizer_seconds > 0
     engine.close()
 
 
-def test_the_best_plan_is_found_though_nothing_is_new_any_more(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_explain_tells_what_windows_hold(spark: SparkSession, tmp_path: Path) -> None:
     engine = started(spark, tmp_path)
-    query, adaptation = adapted_by_cost(engine, "improves")
-    (cluster,) = adaptation.clusters
-    triples = sighted(1)
-    for second in range(1, 40):  # the same content again and again: news at the first only
-        engine.stream(STREAM).push(triples, time=second * 1000)
-        engine.advance_to(second * 1000)
-        assert answers(query) == expected(1)
-    assert not cluster.follower.improvable
-    engine.close()
-
-
-def test_what_is_not_new_is_looked_at_again_when_that_can_be_afforded(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    engine = started(spark, tmp_path)
-    query, adaptation = adapted_by_cost(engine, "afforded")
-    decisions: list[bool] = []
-    decide = adaptation._decide
-    adaptation._decide = lambda news, instant: (  # type: ignore[method-assign]
-        decisions.append(news is not None),
-        decide(news, instant),
-    )[1]
-    triples = sighted(1)
-
-    def decided(second: int) -> list[bool]:
-        decisions.clear()
-        adaptation._reconsider = True
-        engine.stream(STREAM).push(triples, time=second * 1000)
-        engine.advance_to(second * 1000)
-        assert answers(query) == expected(1)
-        return decisions
-
-    for second in range(1, 10):
-        decided(second)
-    adaptation._budget.spend(1.0)
-    assert decided(10) == []
-    adaptation._budget.earn(20.0)
-    assert decided(11) == [False]
-    adaptation._budget.spend(1.0)
-    decisions.clear()
-    evaluate(engine, 12)  # other rooms: that is news, and cannot wait
-    assert decisions == [True]
-    engine.close()
-
-
-def test_other_plans_run_once_and_the_query_keeps_its_own(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    engine = started(spark, tmp_path)
-    query = engine.register_query(QUERY.format(name="once"))
-    evaluate(engine, 1)
-    search = query.plans.choices[0].search
-    assert search is not None
-    trees = RandomTrees(search.graph, search.catalogue, engine.prejoin_policy)
-    drawn = (trees.draw(random.Random(seed)) for seed in range(100))
-    other = query.compile((next(plan for plan in drawn if plan != query.plans.orders[0]),))
-
-    def counted(plans: CompiledPlans) -> list[int]:
-        return [rows for plan in json.loads(plans.jvm.rowCounts()) for rows in plan]
-
-    for second in range(2, 30, 11):
+    query = engine.register_query(QUERY.format(name="counted"))
+    for second in (1, 11):
         evaluate(engine, second)
-        found = query.run_with(other)[0].num_rows
-        assert found == sum(expected(second).values())
-        assert found in counted(other)
-        rows = counted(other)
-        evaluate(engine, second + 10)
-        assert sum(expected(second + 10).values()) in counted(query.plans)
-        assert counted(other) == rows
+        counted = {(s["relation"], s["variable"]): s for s in query.explain().data["statistics"]}
+        first, _ = contents(second)
+        rooms = Counter(room for _, room in first)
+        of_rooms = counted[IN, "loc"]
+        assert (of_rooms["card"], of_rooms["distinct"]) == (len(first), len(rooms))
+        assert of_rooms["top"][0]["card"] == max(rooms.values())
+        assert of_rooms["top"][0]["selectivity"] == max(rooms.values()) / len(first)
+        assert of_rooms["top"][0]["value"].startswith("<http://example.org/r")
+    assert query.statistics() == query.explain().data["statistics"]
+    engine.close()
+
+
+def test_steps_are_counted_beside_what_was_expected(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="steps"))
+    assert order_of(query) == {
+        "begins_with": None,
+        "order": [],
+        "steps": [],
+        "rivals": [],
+        "decision_us": 0.0,
+    }
+    assert "not evaluated yet" in str(query.explain())
+    for second in range(1, 9):
+        evaluate(engine, second)
+    order = order_of(query)
+    first, _ = contents(8)
+    assert order["begins_with"] == IN
+    (step,) = order["steps"]
+    assert order["order"] == [IN, step["step"]]
+    assert "?b from" in step["step"] and AT in step["step"] and "?a knows ?b" in step["step"]
+    assert (step["rows_in"], step["rows_out"]) == (len(first), sum(expected(8).values()))
+    # Every loner knows one other: the shorter list is read.
+    assert step["read"] == len(first)
+    assert step["expected_out"] == pytest.approx(step["rows_out"], rel=0.5, abs=3)
+    assert order["rivals"][0]["begins_with"] == IN
+    assert {rival["begins_with"] for rival in order["rivals"]} >= {IN, AT}
+    costs = [rival["us"] for rival in order["rivals"]]
+    assert costs == sorted(costs) and costs[0] > 0
+    text = str(query.explain())
+    assert f"begins with {IN}" in text
+    assert f"{len(first)} rows in, {step['rows_out']} out (expected" in text
+    assert f"beginning with {AT}" in text
+    engine.close()
+
+
+def test_what_a_filter_lets_through_is_learned(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    condition = 'STRENDS(STR(?a), "/p7")'
+    text = QUERY.format(name="filtered").replace("?a :in ?loc", f"?a :in ?loc FILTER({condition})")
+    query = engine.register_query(text)
+    for second in range(1, 10):
+        evaluate(engine, second)
+        wanted = {row: n for row, n in expected(second).items() if row[0] == f"<{iri('p7')}>"}
+        assert answers(query) == wanted, second
+        (step,) = [s for s in order_of(query)["steps"] if s["step"] == condition]
+        if step["rows_in"] == len(contents(second)[0]):  # else it came after the join
+            there = [a for a, _ in contents(second)[0] if a == 7]
+            assert step["rows_out"] == len(there)
+    # A half is what is guessed of a filter that has not run.
+    assert step["rows_in"] > 0 and step["expected_out"] < 0.2 * step["rows_in"]
+    engine.close()
+
+
+def test_an_order_of_the_history_can_be_pinned(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="pinned"))
+    for second in range(8, 13):
+        evaluate(engine, second)
+    (switch,) = query.history()
+    for order, seconds in ((switch.old, range(13, 16)), (switch.new, range(21, 24))):
+        query.pin_order(order)
+        for second in seconds:
+            evaluate(engine, second)
+            assert answers(query) == expected(second), second
+            assert query.orders == (" > ".join(order),)
+            assert tuple(order_of(query)["order"]) == order
+    query.pin_order(order_of(query)["order"])
+    evaluate(engine, 24)
+    assert tuple(order_of(query)["order"]) == switch.new
+    query.pin_order(None)
+    evaluate(engine, 25)
+    assert query.orders[0].startswith(IN), "free again, it begins where few are"
+    engine.close()
+
+
+def test_what_is_no_order_cannot_be_pinned(spark: SparkSession, tmp_path: Path) -> None:
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.format(name="wrong"))
+    evaluate(engine, 1)
+    with pytest.raises(Exception, match="no relation of this join is called nothing"):
+        query.pin_order(("nothing", "?b from nowhere"))
+    evaluate(engine, 2)
+    assert answers(query) == expected(2)
+    scan = engine.select("SELECT * { ?a <http://example.org/knows> ?b }")
+    with pytest.raises(CqelsError, match="joins nothing whose order is data"):
+        scan.pin_order(("x",))
+    engine.close()
 
 
 @pytest.mark.parametrize("key", ["adaptive.enabled", "statistics.enabled"])
 def test_switched_off_the_order_stays(spark: SparkSession, tmp_path: Path, key: str) -> None:
     engine = started(spark, tmp_path, **{key: "false"})
     query = engine.register_query(QUERY.format(name="stays"))
+    orders = set()
     for second in (1, 9, 11, 12, 21):
         evaluate(engine, second)
         assert answers(query) == expected(second)
+        orders.add(query.orders)
     assert query.history() == ()
+    assert len(orders) == 1 and orders != {()}
     engine.close()
 
 
@@ -159,15 +180,15 @@ def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -
     query = engine.register_query(QUERY.format(name="reloads"))
     for second in range(1, 13):
         evaluate(engine, second)
-    switches = len(query.history())
+    switches = query.history()
     more = tmp_path / "more.nt"
     more.write_text(f"<{iri('p0')}> <{iri('knows')}> <{iri('nobody')}> .\n")
     engine.load_static(more, progress=False)
-    assert len(query.history()) == switches, "what was is not forgotten"
+    assert query.history() == switches, "what was is not forgotten"
     for second in range(13, 33):
         evaluate(engine, second)
         assert answers(query) == expected(second)
-    assert len(query.history()) > switches
+    assert [switch.time for switch in query.history()] == [10_000, 20_000, 30_000]
     for before, after in pairwise(query.history()):
         assert before.new == after.old
     engine.close()
@@ -180,6 +201,7 @@ def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
     query = engine.register_query(QUERY.format(name="drawn"))
     for second in range(1, 24):
         evaluate(engine, second)
+    assert query.history()
     query.plot_history(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     query.plot_history(tmp_path / "plot.svg")
@@ -190,29 +212,3 @@ def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PlotError, match="cannot be written"):
         query.plot_history(tmp_path / "no" / "plot.png")
     engine.close()
-
-
-def test_what_a_filter_of_a_scan_lets_through_is_learned(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    engine = started(spark, tmp_path)
-    text = QUERY.format(name="filtered").replace(
-        "?a :in ?loc", '?a :in ?loc FILTER(STRENDS(STR(?a), "/p7"))'
-    )
-    query = engine.register_query(text)
-
-    def scan() -> dict[str, Any]:
-        plan: dict[str, Any] = query.explain().data["choices"][0]["plan"]
-        while plan["children"]:
-            plan = plan["children"][0]
-        return plan
-
-    guessed = scan()["estimated_rows"]
-    for second in range(1, 13):
-        evaluate(engine, second)
-        wanted = {row: n for row, n in expected(second).items() if row[0] == f"<{iri('p7')}>"}
-        assert answers(query) == wanted, second
-    counted = scan()
-    assert counted["filters"] and counted["actual_rows"] < 10
-    # 300 rows are in the window, and one in 200 is let through.
-    assert counted["estimated_rows"] < 20 < guessed

@@ -1,4 +1,4 @@
-"""A hash join over a filtered relation builds what the filter leaves, as its plan says and costs say."""
+"""Chains of joins: a hash join over a filtered relation builds what the filter leaves, as its plan says."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-    from sparkext.runtime.join_orders import CompiledPlans
 
+    from sparkext.runtime.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 TEXT = """PREFIX : <http://example.org/>
@@ -48,7 +48,8 @@ def sides(query: RegisteredQuery, filter_: str) -> tuple[str, str]:
 
 def run(query: RegisteredQuery, plans: CompiledPlans) -> tuple[list[Any], list[Any]]:
     """The answers over the content of now, and the operators' listing."""
-    table, _ = query.run_with(plans)
+    query._running.replace(plans)
+    table, _ = query.run("")
     (listed,) = json.loads(plans.jvm.operators())
     return sorted(tuple(row.values()) for row in table.to_pylist()), listed["operators"]
 
@@ -58,7 +59,9 @@ def run(query: RegisteredQuery, plans: CompiledPlans) -> tuple[list[Any], list[A
 def test_the_executed_join_is_the_one_that_was_chosen(
     spark: SparkSession, tmp_path: Path, driver: str, filter_: str
 ) -> None:
-    engine = started(spark, tmp_path, **{"driverExecution.enabled": driver})
+    engine = started(
+        spark, tmp_path, **{"driverExecution.enabled": driver, "clusterJoin.enabled": "false"}
+    )
     query = engine.register_query(TEXT.format(name="sides", filter=filter_))
     left, right = sides(query, filter_)
     search = query.plans.choices[0].search

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkext.runtime.order_report import explain_order
 from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from sparkext.runtime.join_orders import CompiledPlans
 
     from sparkext import Engine
+    from sparkext.runtime.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 STREAM = "http://example.org/s"
@@ -24,18 +26,26 @@ SHAPES = ("chain", "star", "cycle", "clique", "random")
 TREES = 6
 
 
-@pytest.fixture(scope="module")
-def engine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+@pytest.fixture(scope="module", params=["true", "false"], ids=["operator", "chains"])
+def engine(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
+    """An engine with random triples, whose clusters are one operator, or chains of Spark's joins."""
     from sparkext import Engine
 
     folder: Path = tmp_path_factory.mktemp("orders")
-    engine = Engine(spark)
+    spark.conf.set("spark.cqels.clusterJoin.enabled", request.param)
+    try:
+        engine = Engine(spark)
+    finally:
+        spark.conf.unset("spark.cqels.clusterJoin.enabled")
     random = Random(11)
     file = folder / "graph.nt"
     file.write_text("".join(f"{triple(random, 'static')} .\n" for _ in range(90)))
     engine.load_static(file, progress=False)
     engine.register_stream(STREAM)
-    return engine
+    yield engine
+    engine.close()
 
 
 def node(number: int) -> str:
@@ -109,39 +119,36 @@ def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str)
     query = engine.register_query(query_text(shape, random))
     stream = engine.stream(STREAM)
     place, compiled = other_orders(engine, query, random)
-    start = stream.watermark.complete_up_to
-    time = max(0, start) + 1000
-    sizes = []
+    own = query.plans
+    time = max(0, stream.watermark.complete_up_to) + 1000
+    sizes, sequences = [], set()
     for _ in range(5):
         stream.push(sorted({live(random) for _ in range(40)}), time=time)
         engine.advance_to(time)
         expected = answered(query)
         sizes.append(sum(expected.values()))
         for plans in compiled:
-            table, _ = query.run_with(plans)
+            query._running.replace(plans)
+            table, _ = query.run("", time)
             assert Counter(rows(table)) == expected, plans.orders[place]
+            if engine.settings.cluster_join_enabled and sizes[-1]:
+                sequences.add(joined_in(plans, place))
+        query._running.replace(own)
         time += 1000
     assert max(sizes) > 0, "a query that never answers tells nothing"
+    if engine.settings.cluster_join_enabled:
+        assert len(sequences) > 1, "one order tells nothing"
     query.stop()
 
 
-def test_plans_that_wait_for_their_turn_hold_no_build_sides(engine: Engine) -> None:
-    random = Random("build sides")
-    query = engine.register_query(query_text("chain", random))
-    stream = engine.stream(STREAM)
-    _, compiled = other_orders(engine, query, random)
-    time = max(0, stream.watermark.complete_up_to) + 1000
-    stream.push(sorted({live(random) for _ in range(200)}), time=time)
-    engine.advance_to(time)
-    held = []
-    for plans in compiled:
-        query.run_with(plans)
-        held.append(plans.jvm.memoryBytes())
-    query.run_with(compiled[0])
-    left = [plans.jvm.memoryBytes() for plans in compiled]
-    assert max(held[1:]) > 0, "no order has a build side of its own"
-    assert all(now < before for now, before in zip(left[1:], held[1:], strict=True) if before > 0)
-    query.stop()
+def joined_in(plans: CompiledPlans, place: int) -> tuple[str, ...]:
+    """The relations of a pinned cluster in the order in which they were joined: that of the leaves of its plan."""
+    choice = plans.choices[place]
+    taken = explain_order(choice)["order"]
+    steps = [step for step in taken[1:] if " from " in step or step.startswith("there is ")]
+    found = [taken[0], *(step.partition(" from ")[2] or step[len("there is ") :] for step in steps)]
+    assert tuple(found) == choice.joined
+    return choice.joined
 
 
 def live(random: Random) -> tuple[str, str, str]:

@@ -58,7 +58,7 @@ class Query:
 
     def at(self, time: int, slices: int = 0) -> Answers:
         """The answers at an instant, in their order."""
-        outcome = json.loads(self.jvm.evaluate(f"{time - self.width},{time}", slices, False))
+        outcome = json.loads(self.jvm.evaluate(f"{time - self.width},{time}", slices))
         self.stream.dropExpired(time)
         table = answers_file.take(outcome, self.names)
         assert table.num_rows == outcome["answers"]
@@ -221,7 +221,7 @@ def test_a_query_without_visible_columns_tells_how_often_it_holds(live: LiveRoom
     query = Query(live, "ask", "RSTREAM", lambda f: f.select())
     query.push(1, (A, X), (B, X))
     counts = [
-        json.loads(query.jvm.evaluate(f"{t - 1},{t}", slices, False))["answers"]
+        json.loads(query.jvm.evaluate(f"{t - 1},{t}", slices))["answers"]
         for t, slices in ((1, 0), (1, 1), (2, 0), (2, 1))
     ]
     assert counts == [2, 2, 0, 0]
@@ -268,7 +268,7 @@ def test_many_terms_are_decoded_whether_they_were_lately_or_not(live: LiveRoom) 
     plans = live.room.plans(live.prepare(live.frame(content, "person", "note")))
     query = live.room.query("many", plans, live.names("person", "note"), 2, "RSTREAM")
     for _ in range(2):
-        table = answers_file.take(json.loads(query.evaluate("", 0, False)), ("person", "note"))
+        table = answers_file.take(json.loads(query.evaluate("", 0)), ("person", "note"))
         assert Counter(
             zip(*(column.to_pylist() for column in table.columns), strict=True)
         ) == Counter(zip(people, notes, strict=True))

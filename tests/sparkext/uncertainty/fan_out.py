@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adaptive import SwitchPolicy
 from tests.sparkext.uncertainty.readings import PREFIXES, E, local, oxygen, temperature
 
 if TYPE_CHECKING:
@@ -69,16 +68,28 @@ def rows_looked_at(query: RegisteredQuery) -> list[int]:
     return [int(site["last"]["rows_in"]) for site in query.explain().data["calls"]]
 
 
-def placed(query: RegisteredQuery) -> dict[str, Any]:
-    """What `explain()` says of the placement."""
+def order_of(query: RegisteredQuery) -> list[str]:
+    """Where the join began in the last evaluation, and its steps."""
     (choice,) = query.explain().data["choices"]
-    found: dict[str, Any] = choice["placement"]
-    return found
+    return list(choice["order"]["order"])
+
+
+def step_of(query: RegisteredQuery, part: str) -> dict[str, Any]:
+    """What the last evaluation counted at the step in whose name this stands."""
+    (choice,) = query.explain().data["choices"]
+    (found,) = [step for step in choice["order"]["steps"] if part in step["step"]]
+    return dict(found)
+
+
+def is_early(query: RegisteredQuery, part: str) -> bool:
+    """Whether the step in whose name this stands came before the temperatures were joined."""
+    order = order_of(query)
+    (item,) = [place for place, step in enumerate(order) if part in step]
+    return item < min(place for place, step in enumerate(order) if "?t at" in step)
 
 
 def started(engine: Engine, query: str) -> RegisteredQuery:
-    """The query registered; contents this small never pay for another plan, so preparing and switching are free."""
-    engine.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, margin=0.0)
+    """The query registered, with the streams that it reads."""
     for stream in ("oxygen", "heat"):
         engine.register_stream(E + stream)
     return engine.register_query(query)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -102,39 +101,6 @@ def test_old_values_make_room_for_new_ones(spark: SparkSession) -> None:
         # Some of what is still wanted may have made room, too.
         assert 2 * number <= made.progress.calls <= 2.5 * number
         assert engine.room.jvm.uncertainCalls().resultCount() <= 8
-
-
-def test_rehearsals_neither_find_results_nor_leave_any(spark: SparkSession) -> None:
-    """Else the second run of any plan would find every call made."""
-    settings = {"functionCache__calls": "all", "functionCache__acrossEvaluations": "true"}
-    asked: list[float] = []
-
-    def note(level: float) -> float:
-        asked.append(level)
-        return level
-
-    with engine_with(spark, driverExecution__threads="1", **settings) as engine:
-        engine.register_function(f"{E}note", note, returns="double")
-        for stream in ("oxygen", "heat"):
-            engine.register_stream(E + stream)
-        pattern = f"WINDOW :w1 {{ {ANNOTATED} FILTER(:note(?level) > 0) }}"
-        made = engine.register_query(PREFIXES + query("?o", pattern))
-
-        def known() -> tuple[int, list[object]]:
-            calls = engine.room.jvm.uncertainCalls()
-            shares = [price[4:] for price in json.loads(calls.pricesJson())]
-            return int(calls.resultCount()), shares
-
-        engine.stream(f"{E}oxygen").push_elements(OXYGEN)
-        engine.advance_to(20_000)
-        before = known()
-        assert (len(asked), before[0]) == (3, 3)
-        for run in range(1, 4):
-            plans = made.plans
-            assert made._jvm.rehearse(plans.jvm, plans.slices, 60_000_000_000) > 0
-            assert (len(asked), known()) == (3 + 3 * run, before)
-        engine.advance_to(30_000)
-        assert len(asked) == 3 + 3 * 3, "the next evaluation finds what the one before it has left"
 
 
 def test_large_values_count_for_several(spark: SparkSession) -> None:

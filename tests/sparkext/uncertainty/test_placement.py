@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adaptive import FilterCounts
-from sparkext.language import parse_query
-from sparkext.language.algebra import Filter
-from sparkext.runtime.call_counts import CallCounts
 from tests.sparkext.uncertainty.fan_out import (
     MULTIPLIED,
     READINGS,
     TRIMMED,
     answers,
+    is_early,
     is_low,
-    placed,
+    order_of,
     push,
     rows_looked_at,
     started,
+    step_of,
     text,
 )
 from tests.sparkext.uncertainty.readings import engine_with
@@ -49,10 +47,20 @@ def test_heuristics_have_their_place(spark: SparkSession, placement: str) -> Non
             steps(engine, query, step, 2, fans_out)
             joined = MULTIPLIED if fans_out else TRIMMED
             assert rows_looked_at(query) == [READINGS if placement == "early" else joined]
-        report = placed(query)
-        assert report["placement"] == placement
-        assert [f["place"] for f in report["filters"]] == [placement]
-        assert f"filters placed {placement}" in str(query.explain())
+            assert is_early(query, "lessThan") == (placement == "early")
+            step = step_of(query, "lessThan")
+            assert [step["rows_in"], step["rows_out"]] == [
+                READINGS if placement == "early" else joined,
+                last_passed(query),
+            ]
+        if placement == "late":
+            assert "lessThan" in order_of(query)[-1]
+
+
+def last_passed(query: RegisteredQuery) -> int:
+    """The rows that passed the filter in the last evaluation."""
+    (site,) = query.explain().data["calls"]
+    return int(site["last"]["rows_passed"])
 
 
 def test_cost_follows_the_stream(spark: SparkSession) -> None:
@@ -61,39 +69,22 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         query = started(engine, QUERY)
         steps(engine, query, 0, 5, fans_out=False)
         assert rows_looked_at(query) == [TRIMMED]
-        late = placed(query)
-        assert late["late_cost"] < late["early_cost"]
+        assert not is_early(query, "lessThan")
         steps(engine, query, 5, 5, fans_out=True)
         assert rows_looked_at(query) == [READINGS]
-        early = placed(query)
-        assert early["early_cost"] < early["late_cost"]
-        (item,) = early["filters"]
+        assert is_early(query, "lessThan")
+        low = sum(map(is_low, range(READINGS)))
+        step = step_of(query, "lessThan")
+        assert (step["rows_in"], step["rows_out"]) == (READINGS, low)
+        assert step["expected_out"] == pytest.approx(low, abs=2)
         # Two calls a row; what else runs on the machine only makes them longer.
-        assert item["call_us"] > 190
-        # On its way from 1/3, of the few rows that the join left, to 1/6.
-        assert 1 / 6 - 0.03 < item["selectivity"] < 1 / 3
-        assert early["chosen_cost"] == pytest.approx(
-            min(early["early_cost"], early["late_cost"]), rel=0.05
-        )
-        assert "filters placed by cost" in str(query.explain())
+        assert step["us"] > READINGS * 190
         steps(engine, query, 10, 5, fans_out=False)
         assert rows_looked_at(query) == [TRIMMED]
-        assert len(query.history()) >= 2
-
-
-def test_counts_are_those_of_rows() -> None:
-    """A row's two calls are one result; what its row takes beside them belongs to it, too."""
-    pattern = parse_query(QUERY).pattern
-    (condition,) = [node.condition for node in pattern.walk() if isinstance(node, Filter)]
-    counts = CallCounts(lambda: 7)
-    counts.sites.of(condition)
-    told = {"calls": [[7, 9, 3, 5_000, 6, 2, 600]]}
-    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 2, 5, 1, 5_500)}
-    assert counts.filters({"calls": [[7, 0, 0, 0, 0, 0, 0]]}, {"low": condition}) == {}
-    assert counts.filters({}, {"low": condition}) == {}
-    # Counts of threads that count meanwhile are read one after the other.
-    told = {"calls": [[7, 9, 3, 5_000, 6, 7, 600]]}
-    assert counts.filters(told, {"low": condition}) == {"low": FilterCounts(6, 6, 5, 1, 5_500)}
+        assert not is_early(query, "lessThan")
+        # One more where the temperatures come to be many, or few, than are to be found of each place.
+        assert {switch.time for switch in query.history()} >= {60_000, 110_000}
+        assert all(switch.cause for switch in query.history())
 
 
 @pytest.mark.parametrize(("placement", "rows"), [("early", READINGS), ("late", 3), ("cost", None)])
