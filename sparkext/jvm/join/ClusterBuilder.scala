@@ -74,10 +74,23 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
   /** The cluster as a DataFrame of some of its variables. */
   def frame(output: java.util.List[String], estimatedRows: Long): Dataset[Row] = {
     val places = output.asScala.toSeq.map(columns(_)).toArray
+    pruneChildren(JoinSpec.bits(places))
     val shape = new JoinShape(names.toArray, relations.toArray, items.toArray, places)
     order = new ClusterOrder(shape)
     val shown = places.toSeq.map(variables(_).newInstance())
     Dataset.ofRows(session, ClusterJoin(shape, sources.toSeq, conditions.toSeq, variables, shown, order, estimatedRows, children.toSeq))
+  }
+
+  /** Has plans among the relations not compute what nobody reads. */
+  private def pruneChildren(output: Long): Unit = for (r <- relations.indices if sources(r).child >= 0) {
+    val (relation, plan) = (relations(r), children(sources(r).child))
+    val others = relations.indices.filter(_ != r).foldLeft(0L)(_ | relations(_).bits)
+    val read = items.foldLeft(output | others)(_ | _.reads)
+    val kept = relation.variables.indices.filter(c => (read & 1L << relation.variables(c)) != 0)
+    if (kept.nonEmpty && kept.length < relation.variables.length) {
+      children(sources(r).child) = Project(kept.map(plan.output(_)), plan)
+      relations(r) = new JoinedRelation(relation.name, kept.map(relation.variables(_)).toArray)
+    }
   }
 
   /** What tells the cluster its order; after `frame`. */

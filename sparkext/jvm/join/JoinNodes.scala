@@ -108,7 +108,7 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
     nodes.getOrElseUpdate(remaining, mutable.LongMap[JoinNode]()).getOrElseUpdate(items, { nodeCount += 1; new JoinNode(this, remaining, items) })
 
   /** Where the rows of a relation begin. */
-  def start(relation: Int): JoinNode = node(spec.allRelations & ~spent(relation), spec.allItems)
+  def start(relation: Int): JoinNode = node(spec.allRelations & ~spent(relation), spec.usefulItems)
 
   def boundBy(done: Long, applied: Long): Long = {
     var set = 0L

@@ -82,7 +82,7 @@ private[join] final class JoinProbe(run: JoinRun) {
   }
 
   private def walkApply(step: Apply, sample: JoinSample, target: JoinSample): Unit = {
-    val asks = !step.what.expensive && step.what.binds < 0
+    val asks = spec.isSampled(step.item)
     var passed = 0
     var r = 0
     while (r < sample.size) {

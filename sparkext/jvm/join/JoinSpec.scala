@@ -22,6 +22,23 @@ class JoinSpec(
   val allRelations: Long = JoinSpec.bits(relations.indices)
   val allItems: Long = JoinSpec.bits(items.indices)
   val outputBits: Long = JoinSpec.bits(output)
+  private val made = JoinSpec.bits(items.collect { case i if i.binds >= 0 => i.binds })
+
+  /** Items that count: all but BINDs of what nobody reads. */
+  val usefulItems: Long = {
+    var read = outputBits | relations.foldLeft(0L)(_ | _.bits)
+    var found = 0L
+    def next: Option[Int] = items.indices.find(i => (found & 1L << i) == 0 && (items(i).binds < 0 || (read & 1L << items(i).binds) != 0))
+    var item = next
+    while (item.isDefined) { found |= 1L << item.get; read |= items(item.get).reads; item = next }
+    found
+  }
+
+  /** Whether a filter is asked of rows of samples, too. Not where that costs much or is counted, nor where it reads what a BIND makes. */
+  def isSampled(item: Int): Boolean = {
+    val i = items(item)
+    i.binds < 0 && !i.expensive && !i.counted && (i.reads & made) == 0
+  }
 }
 
 object JoinSpec {
@@ -40,7 +57,10 @@ final class JoinedRelation(val name: String, val variables: Array[Int]) extends 
 }
 
 /** A filter, or a BIND that gives variable `binds` (-1: none) its value; `reads` are variables that must be bound before. */
-final class JoinItem(val name: String, val reads: Long, val binds: Int, val expression: Expression, val expensive: Boolean) extends Serializable
+final class JoinItem(val name: String, val reads: Long, val binds: Int, val expression: Expression, val expensive: Boolean) extends Serializable {
+  /** Whether each computation counts as one of the evaluation's, as of calls of uncertainty functions. */
+  val counted: Boolean = expression.exists(_.isInstanceOf[CountedRows])
+}
 
 /** The order of a join, as data: what is streamed first, and what may be chosen while it runs.
  *
