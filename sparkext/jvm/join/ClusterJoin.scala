@@ -46,10 +46,10 @@ final class ClusterOrder(spec: JoinShape) {
   /** Nanoseconds that joining took in the last evaluation, over all threads. */
   private[cqels] def busyNanos: Long = { val ran = runner; if (jobRows >= 0) jobNanos else if (ran == null) 0L else math.max(0L, ran.busy) }
 
-  /** Rows of the largest step of the last evaluation, -1 before there was one; of a job, those of the result. */
+  /** Rows of the largest step of the last evaluation, or of its result, -1 before there was one; of a job, those of the result. */
   private[cqels] def largestStep: Long = {
     val ran = runner
-    if (jobRows >= 0) jobRows else if (ran == null) -1L else ran.largest
+    if (jobRows >= 0) jobRows else if (ran == null) -1L else math.max(ran.answered, ran.largest)
   }
 
   // Of the last evaluation, if it was a job.

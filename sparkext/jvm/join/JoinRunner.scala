@@ -68,6 +68,10 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     }
   }
 
+  /** Answers of the last evaluation, as often as they count. */
+  private var answers = 0L
+  def answered: Long = answers
+
   /** The relation that the last evaluation began with; -1 where there was nothing to join. */
   def lastDriver: Int = driver
 
@@ -76,6 +80,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     val out = new LongTable(math.max(1, select.length), 64)
     driver = -1
     decisionNanos = 0
+    answers = 0
     if (contents.exists(_.rowCount == 0)) out
     else {
       val main = run(0)
@@ -97,6 +102,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
           out
         } else parallel(total, contents, order, select, cells, n, limit)
       history.evaluated(main.nodes, driver)
+      answers = rows.rowCount.toLong
       rows
     }
   }
@@ -146,8 +152,9 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   /** The answers of one of `slices` parts of the driving relation, piece by piece: what is held is a piece's answers. */
   def iterator(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], slice: Int, slices: Int, limit: RunLimit)
       : Iterator[LongTable] =
-    if (contents.exists(_.rowCount == 0)) { driver = -1; Iterator.empty }
+    if (contents.exists(_.rowCount == 0)) { driver = -1; answers = 0; Iterator.empty }
     else {
+      answers = 0
       val out = new LongTable(math.max(1, select.length), 64)
       took = 1
       val main = run(0)
@@ -175,6 +182,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
         override def next(): LongTable = {
           if (!hasNext) throw new NoSuchElementException
           val held = LongTable.of(out.arity, out.toArray)
+          answers += held.rowCount
           out.clear()
           held
         }
