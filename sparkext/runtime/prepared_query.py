@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkext.errors import CqelsError
+from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
@@ -259,10 +259,16 @@ class PreparedQuery:
             return explain_query(self, made.choices, operators, tree, self.statistics())
 
     def statistics(self) -> list[dict[str, Any]]:
-        """What the windows hold now in the join columns: card, different values, the most frequent ones."""
+        """What the windows hold now in the join columns: card, different values, the most frequent ones.
+
+        Nothing where the query has been stopped: its windows are gone.
+        """
         with self._engine.lock:
             text = self._engine.store.dictionary.text
-            return window_statistics(self._plans.choices, self._patterns.content, text)
+            try:
+                return window_statistics(self._plans.choices, self._patterns.content, text)
+            except StoppedQueryError:
+                return []
 
     @property
     def execution(self) -> str:
