@@ -58,7 +58,7 @@ def steps(
     ("settings", "trimmed", "multiplied"),
     [
         ({"lazyVariables__enabled": "false"}, READINGS, READINGS),
-        ({"filterPlacement": "early"}, READINGS, READINGS),
+        ({"filterPlacement": "early"}, TRIMMED, READINGS),
         ({"filterPlacement": "late"}, TRIMMED, MULTIPLIED),
         ({"filterPlacement": "cost"}, TRIMMED, READINGS),
     ],
@@ -66,7 +66,7 @@ def steps(
 def test_calls_before_and_after_the_join(
     spark: SparkSession, settings: dict[str, str], trimmed: int, multiplied: int
 ) -> None:
-    """Two calls a row that comes to the BIND."""
+    """Two calls a row that comes to the BIND; the one temperature of a place is where the join begins."""
     with engine_with(spark, **DEAR, **settings) as engine:
         query = started(engine, SHOWN)
         steps(engine, query, 0, 4, fans_out=False)

@@ -45,16 +45,13 @@ def test_heuristics_have_their_place(spark: SparkSession, placement: str) -> Non
         query = started(engine, QUERY)
         for step, fans_out in ((0, False), (2, True)):
             steps(engine, query, step, 2, fans_out)
-            joined = MULTIPLIED if fans_out else TRIMMED
-            assert rows_looked_at(query) == [READINGS if placement == "early" else joined]
-            assert is_early(query, "lessThan") == (placement == "early")
+            # A join that trims begins with the one temperature that there is, wherever filters stand.
+            rows = (READINGS if placement == "early" else MULTIPLIED) if fans_out else TRIMMED
+            assert rows_looked_at(query) == [rows]
             step = step_of(query, "lessThan")
-            assert [step["rows_in"], step["rows_out"]] == [
-                READINGS if placement == "early" else joined,
-                last_passed(query),
-            ]
-        if placement == "late":
-            assert "lessThan" in order_of(query)[-1]
+            assert (step["rows_in"], step["rows_out"]) == (rows, last_passed(query))
+        assert is_early(query, "lessThan") == (placement == "early")
+        assert ("lessThan" in order_of(query)[-1]) == (placement == "late")
 
 
 def last_passed(query: RegisteredQuery) -> int:
@@ -82,8 +79,8 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         steps(engine, query, 10, 5, fans_out=False)
         assert rows_looked_at(query) == [TRIMMED]
         assert not is_early(query, "lessThan")
-        # One more where the temperatures come to be many, or few, than are to be found of each place.
-        assert {switch.time for switch in query.history()} >= {60_000, 110_000}
+        times = [switch.time for switch in query.history()]
+        assert any(60_000 <= time <= 100_000 for time in times) and times[-1] >= 110_000
         assert all(switch.cause for switch in query.history())
 
 
