@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adaptive import CostModel, Prejoined
+from adaptive import Prejoined
 from adaptive.plan import describe, walk
 from tests.oracle.evaluation import static_store
 from tests.sparkext import flipping_stream as flipping
@@ -70,7 +70,6 @@ OFF = [
 # Each with whether orders change under it.
 FOLLOWED: list[tuple[dict[str, str], bool]] = [
     ({}, True),
-    ({"calibration.enabled": "true"}, True),
     ({"driverExecution.threads": "1"}, True),
     ({"clusterJoin.enabled": "false"}, False),
 ]
@@ -161,17 +160,9 @@ def test_answers_do_not_depend_on_the_limits_of_pre_joins(
     ids=[shown(settings) or "as it is" for settings, _ in FOLLOWED],
 )
 def test_answers_of_orders_that_follow_do_not_depend_on(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: dict[str, str],
-    switches: bool,
+    spark: SparkSession, tmp_path: Path, settings: dict[str, str], switches: bool
 ) -> None:
-    dear = CostModel(scan_row=0.5, build_row=0.01)
-    monkeypatch.setattr("sparkext.calibration.measure", lambda room: dear)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     engine = flipping.started(spark, tmp_path, **settings)
-    assert (engine.costs == dear) == ("calibration.enabled" in settings)
     registered = engine.register_query(flipping.QUERY.format(name="any"))
     for second in (1, 2, 3, 11, 12, 13, 21, 22, 31, 32):
         flipping.evaluate(engine, second)
