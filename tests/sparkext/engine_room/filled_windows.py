@@ -27,9 +27,6 @@ class Window:
             self.table.delete(self._cells(row))
         self.rows = rows
 
-    def counts(self, exact_values: int, *columns: int) -> Any:
-        return self.table.counts(ints(self.live, *columns), exact_values)
-
     def _cells(self, row: tuple[int, ...]) -> Any:
         cells = self.live.spark.sparkContext._gateway.new_array(self.live.jvm.long, len(row))
         for at, cell in enumerate(row):

@@ -12,7 +12,6 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import sparkext
-from adaptive import SwitchPolicy
 from sparkext.errors import LiveViewError, PreparationError, RunError
 from tests.sparkext.sql.query_shapes import SHAPES
 from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
@@ -27,11 +26,9 @@ CHAINS = {"spark.cqels.clusterJoin.enabled": "false"}
 
 
 def engine_with(spark: SparkSession, operator: str) -> Engine:
-    """An engine whose joins are operators, or Spark's; another order costs nothing to prepare."""
+    """An engine whose joins are operators, or Spark's."""
     with settings(spark, {"spark.cqels.clusterJoin.enabled": operator}):
-        engine = sparkext.Engine(spark)
-    engine.switch_policy = SwitchPolicy(prepare_cost=0.0, switch_cost=0.0, background=0.0)
-    return engine
+        return sparkext.Engine(spark)
 
 
 SOME = ("chain of five", "left outer static", "group of a join", "semi live", "union", "order")
@@ -367,7 +364,7 @@ def test_counts_of_another_order_teach_nothing(
     query.run()
     choice = query._choice
     assert choice is not None
-    rivals = [rival.plan for rival in choice._followers[0].cache.optimized().considered]
+    rivals = [rival.plan for rival in choice._clusters[0].explained().considered]
     other = choice._choice([rivals[0]])
     assert other.key != choice.current.key
     told: list[bool] = []
