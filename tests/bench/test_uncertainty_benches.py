@@ -85,7 +85,7 @@ def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: 
     settings = tvs.Settings(spark, "native", static)
     try:
         for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
-            effort = tvs.Effort(4, (0.0,), 1, 2, 1)
+            effort = tvs.Effort(4, (0.0,), 1, 2)
             race = tvs.Race(settings.of(workload), workload, effort, tunnel)
             rows += race.run()
             race.close()
