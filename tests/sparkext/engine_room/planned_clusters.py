@@ -31,7 +31,7 @@ class PlannedCluster:
         self.live, self.cluster, self.shown = live, cluster, shown
         self.tables: dict[int, Any] = {}
         self.contents = [self._made(n, content) for n, content in enumerate(cluster.contents)]
-        builder = live.room.cluster(live.names(*cluster.names))
+        builder = live.room.cluster(live.names(*cluster.names), live.names(*cluster.names))
         shape = DataFrame(builder.shape(), live.spark)
         for number, relation in enumerate(cluster.relations):
             builder.relation(f"r{number}", self._frame(relation)._jdf)

@@ -118,7 +118,7 @@ class Chain:
     ) -> None:
         self.live = live
         names = [f"v{n}" for n in range(len(contents) + 1)]
-        builder = live.room.cluster(live.names(*names))
+        builder = live.room.cluster(live.names(*names), live.names(*names))
         for number, content in enumerate(contents):
             builder.relation(f"r{number}", live.frame(content, *names[number : number + 2])._jdf)
         if condition:
