@@ -141,8 +141,8 @@ class Settings:
         BOOLEAN,
         True,
         "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
-        " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group wait for all"
-        " of its joins; filterPlacement counts for nothing.",
+        " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group wait for"
+        " all of its joins; filterPlacement counts for nothing.",
     )
     heuristics_h4_enabled: bool = _key(
         "heuristics.h4.enabled",
