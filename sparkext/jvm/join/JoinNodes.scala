@@ -220,11 +220,11 @@ private[join] object JoinNodes {
   final val CachedRows = 1L << 15
 
   // What steps take, in nanoseconds.
-  final val FindNanos = 12.0
+  final val FindNanos = 25.0
   final val ReadNanos = 1.2
   final val AskNanos = 3.5
-  final val WriteNanos = 1.2
-  final val OutNanos = 10.0
+  final val WriteNanos = 4.0
+  final val OutNanos = 15.0
   final val FilterNanos = 25.0
   final val ExpensiveNanos = 50000.0
   /** A static relation of so many rows has an index made where it is asked for; of a larger one each row costs so much. */

@@ -101,7 +101,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
           busyNanos = System.nanoTime() - began
           out
         } else parallel(total, contents, order, select, cells, n, limit)
-      history.evaluated(main.nodes, driver)
+      if (order.steps == null) history.evaluated(main.nodes, driver) // a way that was asked for is no change
       answers = rows.rowCount.toLong
       rows
     }
@@ -175,7 +175,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
             main.drain()
             piece = if (out.rowCount > MostHeld) math.max(1, piece / 4) else if (out.rowCount < MostHeld / 8) math.min(piece * 4, 1 << 20) else piece
             from = to
-            if (from >= until) history.evaluated(main.nodes, driver)
+            if (from >= until && order.steps == null) history.evaluated(main.nodes, driver)
           }
           out.rowCount > 0
         }
@@ -257,7 +257,7 @@ private[join] object JoinRunner {
   final val Candidates = 6
   final val SmallOnes = 2
   /** What a row of the driving relation takes by itself. */
-  final val RowNanos = 20.0
+  final val RowNanos = 50.0
   // Samples take this share of an evaluation, or some tens of microseconds where evaluations are short.
   final val ProbeShare = 0.01
   /** What was expected to cost so much more than the cheapest is asked again later; unless that one has moved by so much. */

@@ -183,7 +183,7 @@ private[join] final class ExtendPart(graph: JoinNodes, val relation: Int, bound:
     if (ready) 0.0 else graph.rowCount(relation) * JoinNodes.MakingShare
   }
   private var ready = false
-  def findNanos: Double = if (graph.rowCount(relation) > JoinNodes.CachedRows) 2 * JoinNodes.FindNanos else JoinNodes.FindNanos
+  def findNanos: Double = if (graph.rowCount(relation) > JoinNodes.CachedRows) 1.6 * JoinNodes.FindNanos else JoinNodes.FindNanos
 }
 
 /** Asks a relation of which all variables are bound. */
