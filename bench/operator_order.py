@@ -48,7 +48,7 @@ def sequence(report: str, relations: Sequence[str], filters: Sequence[str]) -> l
             met.append(name)
         else:
             _, _, read = name.partition(" from ")
-            met += read.split(" and ") if read else [name.removeprefix("in ")]
+            met += read.split(" and ") if read else [name.removeprefix("there is ")]
     found = list(dict.fromkeys([*met, *relations, *filters]))
     if len(found) != len(relations) + len(filters):
         raise BenchError(f"steps of unknown relations: {report}")
