@@ -264,7 +264,7 @@ private[join] object JoinRunner {
   final val Far = 2.0
   final val Moved = 1.3
   final val LongestWait = 16
-  final val NanosALookUp = 15.0
+  final val NanosALookUp = 60.0
   final val LeastLookUps = 1200L
 
   /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
