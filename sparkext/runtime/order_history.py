@@ -10,6 +10,9 @@ from typing import Any
 REMEMBERED = 10_000
 """Evaluations and switches of a query that are remembered."""
 
+# What the JVM calls an order that was asked for, or that comes back after it: nothing has been chosen anew.
+_PINNED = "pinned"
+
 
 @dataclass(frozen=True)
 class Switch:
@@ -67,6 +70,8 @@ class OrderHistory:
         for cluster, old, new, before, after, cause in outcome.get("changes", ()):
             known = self._orders.get(cluster)
             self._orders[cluster] = tuple(new)
+            if cause == _PINNED:
+                continue
             if old:
                 self._add(instant, tuple(old), tuple(new), before, after, cause)
             elif known is not None and known != tuple(new):  # by plans for new static data

@@ -41,7 +41,9 @@ def test_a_report_gives_the_order_that_was_taken() -> None:
     names = [r.name for r in TRIANGLE.relations]
     met = reported(1, f"v_b from {RANGE.name} and {KNOWS.name}")
     assert sequence(met, names, []) == [NOW.name, RANGE.name, KNOWS.name]
-    asked = reported(1, f"v_b from {KNOWS.name}", f"in {RANGE.name}", f"v_b from {RANGE.name}")
+    asked = reported(
+        1, f"v_b from {KNOWS.name}", f"there is {RANGE.name}", f"v_b from {RANGE.name}"
+    )
     assert sequence(asked, names, []) == [NOW.name, KNOWS.name, RANGE.name]
     assert sequence(reported(-1), names, ["f"]) == [*names, "f"]
     with pytest.raises(BenchError, match="unknown"):

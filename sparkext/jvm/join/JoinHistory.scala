@@ -10,25 +10,27 @@ final case class OrderChange(before: Seq[String], after: Seq[String], costBefore
 
 /** The orders that a join takes, one evaluation after the other. An order is where it begins, and its steps. */
 private[join] final class JoinHistory {
-  private var order: Seq[String] = Nil
+  private var order: Seq[String] = Nil // that was chosen last
+  private var shown: Seq[String] = Nil
   private var figures: Map[String, Double] = Map.empty
   private var change: OrderChange = _
 
   /** The order of now, as most rows of the last evaluation went. */
-  def now: Seq[String] = order
+  def now: Seq[String] = shown
 
-  /** Notes an evaluation that has just ended. */
-  def evaluated(nodes: JoinNodes, driver: Int): Unit = {
+  /** Notes an evaluation that has just ended; `pinned`: it went a way that was asked for, which is no change of what is chosen. */
+  def evaluated(nodes: JoinNodes, driver: Int, pinned: Boolean): Unit = {
     val steps = JoinHistory.path(nodes, driver)
     val taken = nodes.spec.relations(driver).name +: steps.map(_.name)
-    if (taken != order) {
+    if (!pinned && taken != order) {
       val known = figuresOf(nodes, steps)
       change =
         if (order.isEmpty) OrderChange(Nil, taken, 0.0, JoinHistory.cost(nodes, taken), "")
         else OrderChange(order, taken, JoinHistory.cost(nodes, order), JoinHistory.cost(nodes, taken), cause(nodes, known))
       order = taken
       figures = known
-    }
+    } else if (taken != shown) change = OrderChange(Nil, taken, 0.0, 0.0, JoinHistory.Pinned)
+    shown = taken
   }
 
   /** The change of the last evaluation, told once; null where there was none. */
@@ -55,6 +57,8 @@ private[join] final class JoinHistory {
 }
 
 private[join] object JoinHistory {
+  /** The cause where an order begins or ends that was asked for. */
+  final val Pinned = "pinned"
   /** Figures that have moved by less are the same. */
   final val Same = 0.1
 

@@ -101,7 +101,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
           busyNanos = System.nanoTime() - began
           out
         } else parallel(total, contents, order, select, cells, n, limit)
-      if (order.steps == null) history.evaluated(main.nodes, driver) // a way that was asked for is no change
+      history.evaluated(main.nodes, driver, pinned = order.steps != null)
       answers = rows.rowCount.toLong
       rows
     }
@@ -175,7 +175,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
             main.drain()
             piece = if (out.rowCount > MostHeld) math.max(1, piece / 4) else if (out.rowCount < MostHeld / 8) math.min(piece * 4, 1 << 20) else piece
             from = to
-            if (from >= until && order.steps == null) history.evaluated(main.nodes, driver)
+            if (from >= until) history.evaluated(main.nodes, driver, pinned = order.steps != null)
           }
           out.rowCount > 0
         }
