@@ -62,9 +62,6 @@ final class OperatorCounts(plan: SparkPlan) {
     PlanOperator(n.depth, n.node.nodeName, OperatorCounts.detail(n.node), rowsOf(n), time)
   }
 
-  /** The counts alone. */
-  def rows(): Seq[Long] = nodes.toSeq.map(rowsOf)
-
   private def rowsOf(n: Counted): Long = n.node match {
     case s: StageBuildExec => s.builtRows
     case _ if n.counters.isEmpty || n.stage.exists(!_.hasRun) => -1L

@@ -34,8 +34,6 @@ trait ExecutablePlan {
   def runAsJob(slices: Int): LongTable
   /** The last run's operators, root first. */
   def operators(): Seq[PlanOperator]
-  /** Their row counts alone, in the same order. */
-  def rowCounts(): Seq[Long]
   def treeString: String
   /** Forgets the rows of the last run: others run from now on. */
   def release(): Unit = ()
@@ -68,7 +66,6 @@ final class StockPlan(data: Dataset[_], val label: String) extends ExecutablePla
     out
   }
   override def operators(): Seq[PlanOperator] = new OperatorCounts(last).read(nanos)
-  override def rowCounts(): Seq[Long] = new OperatorCounts(last).rows()
   override def treeString: String = last.treeString
 }
 
@@ -205,7 +202,6 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   private def append(out: LongTable, row: InternalRow): Unit = PreparedPlan.append(out, width, row)
 
   def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read(nanos)
-  def rowCounts(): Seq[Long] = if (counts == null) Nil else counts.rows()
 
   def treeString: String = (if (lastPlan == null && driverRefusal == null) driverPlan else if (lastPlan == null) plan() else lastPlan).treeString
 }

@@ -35,9 +35,6 @@ final class QueryPlans(main: ExecutablePlan) {
   /** The last run's operators as JSON, stage by stage: [{"plan": .., "operators": [[depth, name, detail, rows, nanoseconds], ..]}, ..]. */
   def operators(): String = QueryPlans.listing(all)
 
-  /** Rows out of each operator of the last run, in the order of `operators`, as a JSON list for each plan. */
-  def rowCounts(): String = all.map(_.rowCounts().mkString("[", ",", "]")).mkString("[", ",", "]")
-
   def planTree(): String = QueryPlans.trees(all)
 
   /** Join clusters whose order is data, of all plans. */

@@ -50,7 +50,7 @@ private[cqels] object RunLimit {
 
   /** Runs `body`, which runs Spark jobs, for about so many nanoseconds at most: whether it came to its end within them. */
   def jobsWithin(sc: SparkContext, nanos: Long)(body: => Unit): Boolean = {
-    val tag = s"cqels-rehearsal-${UUID.randomUUID()}"
+    val tag = s"cqels-limited-${UUID.randomUUID()}"
     val overdue = new AtomicBoolean
     val cancel: Runnable = () => { overdue.set(true); sc.cancelJobsWithTag(tag) }
     sc.addJobTag(tag)

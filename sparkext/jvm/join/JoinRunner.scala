@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 
-import org.apache.spark.{DriverTask, TaskContext}
+import org.apache.spark.DriverTask
 
 /** What one step of a join did in the last evaluation, over all threads. */
 final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Long, nanos: Long, expectedOut: Double)
@@ -35,7 +35,6 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   private var evaluations = 0
   // Of each relation, how many evaluations pass before it is asked again what beginning with it would take: powers of two.
   private val waits = new Array[Int](spec.relations.length)
-  private val pieces = Array.fill(runs.length)(new mutable.ArrayBuffer[(Int, Int)]())
 
   private def run(thread: Int): JoinRun = {
     if (runs(thread) == null) runs(thread) = new JoinRun(spec)
