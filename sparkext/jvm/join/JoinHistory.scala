@@ -84,7 +84,7 @@ private[join] object JoinHistory {
       if (node.isEnd) JoinNodes.OutNanos
       else (node.steps ++ node.late).find(s => names.headOption.contains(s.name)) match {
         case Some(step) => step.ownCost + step.fanOut * rest(step.next, names.tail)
-        case None => nodes.value(node)
+        case None => nodes.table.value(node)
       }
     nodes.rowCount(driver) * (JoinRunner.RowNanos + rest(nodes.start(driver), order.tail.toList))
   }

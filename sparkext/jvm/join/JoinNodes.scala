@@ -25,10 +25,15 @@ private[join] final class JoinNode(val graph: JoinNodes, val remaining: Long, va
 
   var buffer: JoinBuffer = _ // of rows that wait here
   var limit = JoinNodes.FirstVector // rows that are waited for
-  var chosen: JoinStep = _
-  // Cost of the rest for a row from here, in nanoseconds, as of `valuedAt`.
+  // Its entry in the table: what the rest costs for a row from here, in nanoseconds, and by which step.
   var cost = 0.0
-  var valuedAt = -1L
+  var chosen: JoinStep = _
+  var isValued = false
+  var isTouched = false
+  /** How much is left to do. */
+  val level: Int = java.lang.Long.bitCount(remaining) + java.lang.Long.bitCount(items)
+  /** Nodes from which a step leads here. */
+  val predecessors = mutable.ArrayBuffer[JoinNode]()
   var sample: JoinSample = _
   var sampledAt = -1L
 }
@@ -38,12 +43,12 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   import JoinNodes._
 
   private val nodes = mutable.LongMap[mutable.LongMap[JoinNode]]()
+  private val found = mutable.ArrayBuffer[JoinNode]()
+  val table = new JoinTable(this)
   private var contents: Array[RelationContent] = _
   private var order: JoinOrderData = _
   /** Numbers evaluations: what was read of an index belongs to one. */
   var evaluation = 0L
-  /** Increases whenever what was counted may change what is cheapest. */
-  var knowledge = 0L
   /** Rows that the largest step of the evaluation has given. */
   var largest = 0L
 
@@ -58,13 +63,20 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   /** Begins an evaluation: whether the nodes are those of the one before. */
   def begin(contents: Array[RelationContent], order: JoinOrderData): Boolean = {
     evaluation += 1
-    knowledge += 1
     largest = 0
     this.contents = contents
     val same = this.order == order
-    if (!same) { nodes.clear(); nodeCount = 0 }
+    if (!same) {
+      nodes.clear()
+      found.clear()
+      table.clear()
+      times.foreach(_.readers.clear())
+      passings.values.foreach(_.readers.clear())
+    }
     this.order = order
-    nodes.values.foreach(_.values.foreach { node => node.limit = FirstVector; node.chosen = null })
+    var i = 0
+    while (i < found.length) { found(i).limit = FirstVector; i += 1 }
+    table.begin()
     same
   }
 
@@ -75,10 +87,11 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
       ours.steps.zip(theirs.steps).foreach { case (o, t) => o.learn(t) }
       ours.late.zip(theirs.late).foreach { case (o, t) => o.learn(t) }
     }
-    knowledge += 1
+    table.begin()
   }
 
-  def all: Seq[JoinNode] = nodes.values.flatMap(_.values).toSeq
+  def all: Seq[JoinNode] = found.toSeq
+  def size: Int = found.length
   def explored: Seq[JoinNode] = all.filter(_.isExplored)
   def content(relation: Int): RelationContent = contents(relation)
   def rowCount(relation: Int): Long = contents(relation).rowCount
@@ -103,9 +116,12 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   }
   def isKeyed(relation: Int, keys: Array[Int]): Boolean = contents(relation) match { case s: StaticContent => s.isKeyed(keys); case _ => false }
 
-  private var nodeCount = 0
   def node(remaining: Long, items: Long): JoinNode =
-    nodes.getOrElseUpdate(remaining, mutable.LongMap[JoinNode]()).getOrElseUpdate(items, { nodeCount += 1; new JoinNode(this, remaining, items) })
+    nodes.getOrElseUpdate(remaining, mutable.LongMap[JoinNode]()).getOrElseUpdate(items, {
+      val made = new JoinNode(this, remaining, items)
+      found += made
+      made
+    })
 
   /** Where the rows of a relation begin. */
   def start(relation: Int): JoinNode = node(spec.allRelations & ~spent(relation), spec.usefulItems)
@@ -161,49 +177,12 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
     }
   }
 
-  /** The cost of what is left for one row at a node, and the step that it takes. */
-  def value(node: JoinNode): Double = {
-    if (node.valuedAt != knowledge) {
-      node.valuedAt = knowledge
-      node.cost = 0.0
-      if (node.isEnd) node.cost = OutNanos
-      else {
-        node.cost = Double.MaxValue
-        node.chosen = if (node.steps.length > 0) node.steps(0) else null // where all estimates are beyond numbers
-        var i = 0
-        while (i < node.steps.length) { consider(node, node.steps(i)); i += 1 }
-        if (i == 0) {
-          node.chosen = leastFanOut(node.late)
-          node.cost = node.chosen.ownCost + node.chosen.fanOut * value(node.chosen.next)
-        } else {
-          i = 0
-          while (i < node.late.length) { if (node.late(i).fanOut < Selective) consider(node, node.late(i)); i += 1 }
-        }
-      }
-    }
-    node.cost
-  }
-
-  private def consider(node: JoinNode, step: JoinStep): Unit = {
-    val own = step.ownCost
-    if (own < node.cost) {
-      val all = own + step.fanOut * (if (nodeCount > MostNodes) UnknownNanos else value(step.next))
-      if (all < node.cost) { node.cost = all; node.chosen = step }
-    }
-  }
-
-  private def leastFanOut(steps: Array[JoinStep]): JoinStep = {
-    var least = steps(0)
-    var i = 1
-    while (i < steps.length) { if (steps(i).fanOut < least.fanOut) least = steps(i); i += 1 }
-    least
-  }
-
+  /** The step that rows at a node take: the cheapest by what the table knew when it was brought up to date, or the one asked for. */
   def choose(node: JoinNode): JoinStep =
     if (order.steps != null) {
       val ways = node.steps ++ node.late
       order.steps.iterator.flatMap(name => ways.find(_.name == name)).nextOption().getOrElse(ways.head)
-    } else if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else { value(node); node.chosen }
+    } else if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else table.choice(node)
 }
 
 private[join] object JoinNodes {

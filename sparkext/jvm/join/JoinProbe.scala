@@ -52,7 +52,7 @@ private[join] final class JoinProbe(run: JoinRun) {
         }
       }
     }
-    nodes.knowledge += 1
+    nodes.table.update()
     spent
   }
 

@@ -106,7 +106,7 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     while (i < n) { selected(i) = i; i += 1 }
     if (node.limit < Vector) node.limit *= 4
     vectors += 1
-    if (vectors >= 2 * revalued) { revalued = vectors; nodes.knowledge += 1 }
+    if (vectors >= 2 * revalued) { revalued = vectors; nodes.table.update() }
     if (limit != null) limit.check(1)
     var at = node
     while (n > 0 && !at.isEnd) {

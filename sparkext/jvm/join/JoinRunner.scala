@@ -36,6 +36,9 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   // Of each relation, how many evaluations pass before it is asked again what beginning with it would take: powers of two.
   private val waits = new Array[Int](spec.relations.length)
 
+  /** The nodes of the threads that took part in the last evaluation. */
+  private[join] def nodesOfThreads: Seq[JoinNodes] = if (driver < 0) Nil else runs.toSeq.take(took).map(_.nodes)
+
   private def run(thread: Int): JoinRun = {
     if (runs(thread) == null) runs(thread) = new JoinRun(spec)
     runs(thread)
@@ -107,7 +110,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   }
 
   private def expectedNanos(main: JoinRun, n: Int): Long =
-    if (busyNanos >= 0) busyNanos else (main.nodes.value(main.nodes.start(driver)) * n).toLong
+    if (busyNanos >= 0) busyNanos else (main.nodes.table.value(main.nodes.start(driver)) * n).toLong
 
   private def parallel(
       total: Int, contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], cells: Array[Long], n: Int,
@@ -209,7 +212,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
         def ask(r: Int): Double = {
           val (cells, n) = sampleOf(contents(r))
           main.probe.explore(r, cells, n, budget)
-          val cost = contents(r).rowCount * (main.nodes.value(main.nodes.start(r)) + RowNanos)
+          val cost = contents(r).rowCount * (main.nodes.table.value(main.nodes.start(r)) + RowNanos)
           rivals += r -> cost
           cost
         }

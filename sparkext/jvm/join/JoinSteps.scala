@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package join
 
+import scala.collection.mutable
+
 /** Rows on their way: a column for each variable, as far as it is read on, and how often each row counts. */
 private[join] final class JoinBuffer(variables: Int) {
   val columns = new Array[Array[Long]](variables)
@@ -24,7 +26,16 @@ private[join] final class JoinBuffer(variables: Int) {
 
 /** One way on from a node. What it met is counted, by run and by sample, and fades: the last evaluation counts as much as all before. */
 private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: Long, val item: Int) {
-  lazy val next: JoinNode = from.graph.node(from.remaining & ~relations, if (item < 0) from.items else from.items & ~(1L << item))
+  lazy val next: JoinNode = {
+    val node = from.graph.node(from.remaining & ~relations, if (item < 0) from.items else from.items & ~(1L << item))
+    node.predecessors += from
+    node
+  }
+  // As the table has them; `isMet`: something was met since.
+  var keptCost, keptFanOut = 0.0
+  var inTable, isMet = false
+  /** Steps whose figures come from the same counts, this one among them; null where there are none. */
+  def sharers: mutable.ArrayBuffer[JoinStep] = null
   var rowsIn, rowsOut, reads, asks = 0.0
   // Of values read, as far as it was seen which of them pass: they are remembered for longer.
   var tested, passed = 0.0
@@ -51,6 +62,7 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     rowsOutNow += out
     readsNow += read
     if (rowsOutNow > from.graph.largest) from.graph.largest = rowsOutNow
+    from.graph.table.note(this)
   }
 
   def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double = 0.0, kept: Double = 0.0): Unit = {
@@ -61,6 +73,7 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     rowsOut += out
     reads += read
     asks += ask
+    from.graph.table.note(this)
   }
 
   /** Once an evaluation, before anything is counted: what was met before counts half, and as much as a few rows at most. */
@@ -119,7 +132,8 @@ private[join] final class Extend(from: JoinNode, val binds: Array[Int], val part
     s"${binds.map("?" + from.graph.spec.names(_)).mkString(", ")} from ${parts.map(p => from.graph.spec.relations(p.relation).name).mkString(" and ")}"
 
   /** What these relations let pass of each other's values wherever they met. */
-  private lazy val everywhere: Passing = from.graph.passing(JoinSpec.bits(parts.map(_.relation)) , binds(0))
+  private lazy val everywhere: Passing = from.graph.passing(JoinSpec.bits(parts.map(_.relation)), binds(0))
+  override def sharers: mutable.ArrayBuffer[JoinStep] = if (parts.length > 1) everywhere.readers else null
 
   /** The share of values read that all relations have: as seen here, and as seen elsewhere where little was. */
   private def passing: Double = {
@@ -139,15 +153,30 @@ private[join] final class Extend(from: JoinNode, val binds: Array[Int], val part
 
   override def fanOut: Double = if (rowsIn > 0) {
     if (parts.length > 1) reads / rowsIn * passing else rowsOut / rowsIn
-  } else parts.map(_.usualLength).min / (if (parts.length > 1) 4 else 1)
+  } else usual / (if (parts.length > 1) 4 else 1)
+
   override def ownCost: Double = {
-    val (read, ask) = if (rowsIn > 0) (reads / rowsIn, asks / rowsIn) else { val l = parts.map(_.usualLength).min; (l, l * (parts.length - 1)) }
-    parts.map(p => p.findNanos + p.makingNanos).sum + read * JoinNodes.ReadNanos + ask * JoinNodes.AskNanos + (if (dead) 0 else fanOut * JoinNodes.WriteNanos * next.liveVariables.length)
+    var cost = 0.0
+    var k = 0
+    while (k < parts.length) { cost += parts(k).findNanos + parts(k).makingNanos; k += 1 }
+    if (rowsIn > 0) cost += (reads * JoinNodes.ReadNanos + asks * JoinNodes.AskNanos) / rowsIn
+    else cost += usual * (JoinNodes.ReadNanos + (parts.length - 1) * JoinNodes.AskNanos)
+    if (!dead) cost += fanOut * JoinNodes.WriteNanos * next.liveVariables.length
+    cost
+  }
+
+  /** Values that a row may be expected to read where nothing was met yet. */
+  private def usual: Double = {
+    var least = Double.MaxValue
+    var k = 0
+    while (k < parts.length) { least = math.min(least, parts(k).usualLength); k += 1 }
+    least
   }
 }
 
 /** How many values of one relation others had, too: the last few thousand that were read count. */
 private[join] final class Passing {
+  val readers = mutable.ArrayBuffer[JoinStep]()
   private var tested, passed = 0.0
   def add(seen: Double, kept: Double): Unit = {
     val share = if (tested > JoinNodes.TestedRemembered) JoinNodes.TestedRemembered / tested else 1.0
@@ -171,9 +200,11 @@ private[join] final class ExtendPart(graph: JoinNodes, val relation: Int, bound:
     if (knownAt != graph.evaluation) { known = graph.keyed(relation, keys); knownAt = graph.evaluation }
     known
   }
+  /** Rows that a key may be expected to have: where an index is known, as its keys have on average. */
   def usualLength: Double = {
-    val parts = if (knownAt == graph.evaluation) known else null
-    val keys = if (parts == null) 0 else parts.map(_.keyCount).sum
+    var keys = 0
+    var p = 0
+    while (known != null && p < known.length) { keys += known(p).keyCount; p += 1 }
     val count = graph.rowCount(relation).toDouble
     if (keys > 0) count / keys else math.sqrt(count)
   }
@@ -218,6 +249,7 @@ private[join] final class Check(from: JoinNode, val relation: Int) extends JoinS
 private[join] final class Apply(from: JoinNode, item: Int) extends JoinStep(from, 0L, item) {
   val what: JoinItem = from.graph.spec.items(item)
   private val time = from.graph.times(item)
+  override def sharers: mutable.ArrayBuffer[JoinStep] = time.readers
   def took(nanos: Long, rows: Int): Unit = time.took(nanos, rows)
   override def name: String = what.name
   // What it lets pass here, if it was asked here in this evaluation; else what it lets pass wherever it stood.
@@ -238,6 +270,7 @@ private[join] final class Apply(from: JoinNode, item: Int) extends JoinStep(from
  *  one that comes late, behind another, still tells what it would do first.
  */
 private[join] final class ItemTime {
+  val readers = mutable.ArrayBuffer[JoinStep]()
   var nanos, rows = 0.0
   private var asked, passed = 0.0
   private var evaluation = 0L

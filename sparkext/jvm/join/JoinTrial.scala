@@ -74,7 +74,9 @@ final class JoinTrial(session: SparkSession) {
       val sequence = Numbers.list(words(1)).map(_.toInt)
       order = JoinOrderData(words(2).toInt, if (sequence.isEmpty) null else sequence, null, Numbers.list(words(3)))
     case "warm" => runner.warm(sources.map(contents(_)).toArray, order)
-    case "run" => answer(here())
+    case "run" =>
+      answer(here())
+      if (broken.isEmpty) stale.foreach(words => broken = words)
     case "slices" => answer(sliced(words(1).toInt))
   }
 
@@ -116,6 +118,20 @@ final class JoinTrial(session: SparkSession) {
     Iterator.range(0, slices).flatMap(slice =>
       new JoinRunner(spec, 1, 0L).iterator(now, order.copy(driver = driver), spec.output.indices.toArray, slice, slices, null))
   }
+
+  /** An entry of the kept table that is not what a search from scratch finds, in words. */
+  private def stale: Option[String] = runner.nodesOfThreads.iterator.flatMap { nodes =>
+    nodes.table.update()
+    val costs = mutable.Map[JoinNode, Double]()
+    def scratch(node: JoinNode): Double = costs.getOrElseUpdate(node, {
+      def all(step: JoinStep): Double = step.ownCost + step.fanOut * (if (step.next.isValued || nodes.size <= JoinNodes.MostNodes) scratch(step.next) else JoinNodes.UnknownNanos)
+      if (node.isEnd) JoinNodes.OutNanos
+      else if (node.steps.isEmpty) all(node.late.minBy(_.fanOut))
+      else (node.steps ++ node.late.filter(_.fanOut < JoinNodes.Selective)).map(all).min
+    })
+    nodes.all.filter(n => n.isValued && math.abs(n.cost - scratch(n)) > 1e-9 * math.abs(n.cost))
+      .map(n => s"a kept value is ${n.cost}, from scratch it is ${scratch(n)}: ${n.remaining}, ${n.items}")
+  }.nextOption()
 
   private def answer(tables: => Iterator[LongTable]): Unit = {
     val length = answers.length
