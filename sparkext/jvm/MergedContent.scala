@@ -31,6 +31,12 @@ final class MergedContent(name: String, static: StaticContent, bag: Boolean) ext
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
     static.scan(slice, slices) ++ windows.scan(slice, slices)
 
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = {
+    val before = to.rowCount
+    static.append(slice, slices, to, most)
+    windows.append(slice, slices, to, most - (to.rowCount - before))
+  }
+
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new MergedIndex(static.index(columns, keys), windows.index(columns, keys))
 

@@ -19,6 +19,12 @@ abstract class RelationContent(val name: String, val arity: Int) extends Seriali
   def rowCount: Long
   /** Rows of one of `slices` equal parts. The row object is re-used. */
   def scan(slice: Int, slices: Int): Iterator[InternalRow]
+  /** Appends the rows of one of `slices` equal parts, `most` of them at most. */
+  def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = {
+    val rows = scan(slice, slices)
+    var n = 0
+    while (n < most && rows.hasNext) { SlicedExecution.appendIds(to, arity, rows.next()); n += 1 }
+  }
   /** What a hash join probes: the rows' `columns`, keyed by positions `keys` among them. */
   def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation
   /** Something of the class that `index` gives, for compiling against it; live content is not touched. */
@@ -63,6 +69,13 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] =
     TableScan.slice(arity, table.rowCount, table.data, counts, slice, slices)
+
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit =
+    if (counts != null) super.append(slice, slices, to, most)
+    else {
+      val from = (table.rowCount.toLong * slice / slices).toInt
+      to.appendAll(table.data, from, math.min(most, (table.rowCount.toLong * (slice + 1) / slices).toInt - from))
+    }
 
   override def index(columns: Array[Int], keys: Array[Int]): StaticIndex =
     indexes.computeIfAbsent((columns.toSeq, keys.toSeq), _ =>
@@ -161,6 +174,7 @@ final class WindowContent(name: String, val table: WindowTable) extends Relation
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation =
     new WindowTable(arity).index(columns, keys)
   override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys))
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = table.append(slice, slices, to, most)
 
   /** How many different values a column has now, and the most frequent ones with their rows: [distinct, [[id, rows], ..]]. */
   def describe(column: Int, most: Int): String = {
@@ -212,6 +226,7 @@ final class StageContent(name: String, arity: Int) extends RelationContent(name,
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = current.scan(slice, slices)
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = current.index(columns, keys)
   override def keyed(keys: Array[Int]): Array[KeyedRows] = current.keyed(keys)
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = current.append(slice, slices, to, most)
   override def snapshot(): StaticContent = current
 }
 

@@ -15,6 +15,7 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
   override def indexType(columns: Array[Int], keys: Array[Int]): LongHashedRelation = new WindowTable(content.arity).index(columns, keys)
 
   override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys, timed = true))
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = table.append(slice, slices, to, most)
 
   override def snapshot(): StaticContent = {
     val copy = new LongTable(arity, math.max(1, table.rowCount))

@@ -86,7 +86,7 @@ private[join] object JoinHistory {
         case Some(step) => step.ownCost + step.fanOut * rest(step.next, names.tail)
         case None => nodes.table.value(node)
       }
-    nodes.rowCount(driver) * (JoinRunner.RowNanos + rest(nodes.start(driver), order.tail.toList))
+    nodes.rowCount(driver) * (JoinBeginning.RowNanos + rest(nodes.start(driver), order.tail.toList))
   }
 
   def number(value: Double): String =

@@ -23,7 +23,11 @@ private[join] final class JoinProbe(run: JoinRun) {
   private val keys = new Array[Array[Long]](JoinSpec.Most)
   private var queue = new Array[JoinNode](64)
 
-  /** Explores from a relation, of which `n` rows are given, for about so many look-ups; the look-ups made. */
+  /** Explores from a relation, of which `n` rows are given, for about so many look-ups; the look-ups made.
+   *
+   *  All steps of a node are walked. What lies behind them is looked at where a step was never met before, or meets something else
+   *  than it did; else only the way on that the table has.
+   */
   def explore(relation: Int, cells: Array[Long], n: Int, budget: Long): Long = {
     spent = 0
     allowance = budget
@@ -37,18 +41,29 @@ private[join] final class JoinProbe(run: JoinRun) {
       val node = queue(next)
       next += 1
       if (node.sample.size > 0) {
-        var s = 0
+        val only = if (node.isValued) nodes.table.choice(node) else null
+        var news = only == null
+        val first = known
+        var follows = false
         val ways = node.steps.length + node.late.length
+        var s = 0
         while (s < ways && spent < budget) {
           val step = if (s < node.steps.length) node.steps(s) else node.late(s - node.steps.length)
-          val isNew = step.next.sampledAt != nodes.evaluation
-          walk(step, node.sample, if (isNew) fresh(step.next) else null)
-          if (isNew && !step.next.isEnd) {
-            if (known == queue.length) queue = java.util.Arrays.copyOf(queue, known * 2)
-            queue(known) = step.next
-            known += 1
+          if (news || s < node.steps.length || (step eq only)) {
+            val isNew = step.next.sampledAt != nodes.evaluation
+            if (walk(step, node.sample, if (isNew) fresh(step.next) else null)) news = true
+            if (isNew && !step.next.isEnd) {
+              if (known == queue.length) queue = java.util.Arrays.copyOf(queue, known * 2)
+              queue(known) = step.next
+              known += 1
+              if (step eq only) follows = true
+            }
           }
           s += 1
+        }
+        if (!news) {
+          known = first
+          if (follows) { queue(known) = only.next; known += 1 }
         }
       }
     }
@@ -75,10 +90,19 @@ private[join] final class JoinProbe(run: JoinRun) {
     node.sample
   }
 
-  private def walk(step: JoinStep, sample: JoinSample, target: JoinSample): Unit = step match {
-    case apply: Apply => walkApply(apply, sample, target)
-    case check: Check => walkCheck(check, sample, target)
-    case extend: Extend => if (extend.isReady) walkExtend(extend, sample, target)
+  /** Takes a sample one step on; whether the step was not met before, or meets something else now. */
+  private def walk(step: JoinStep, sample: JoinSample, target: JoinSample): Boolean = {
+    val (rowsBefore, readBefore) = (step.rowsIn, if (step.rowsIn > 0) step.usualRead else 0.0)
+    step match {
+      case apply: Apply => walkApply(apply, sample, target); false
+      case check: Check => walkCheck(check, sample, target); rowsBefore == 0
+      case extend: Extend =>
+        if (!extend.isReady) false
+        else {
+          val read = walkExtend(extend, sample, target) / sample.size
+          rowsBefore == 0 || read > News * readBefore + News || readBefore > News * read + News
+        }
+    }
   }
 
   private def walkApply(step: Apply, sample: JoinSample, target: JoinSample): Unit = {
@@ -130,7 +154,8 @@ private[join] final class JoinProbe(run: JoinRun) {
     to.size += 1
   }
 
-  private def walkExtend(step: Extend, sample: JoinSample, target: JoinSample): Unit = {
+  /** The same for relations that bind variables; the values read. */
+  private def walkExtend(step: Extend, sample: JoinSample, target: JoinSample): Double = {
     val parts = step.parts
     val width = step.binds.length
     var reads, asks, total = 0.0
@@ -189,6 +214,7 @@ private[join] final class JoinProbe(run: JoinRun) {
     }
     step.noteSample(sample.size, total, reads, asks, tried, passes)
     if (target != null && width == 1 && total > 0) resample(sample, target, step.binds(0), total)
+    reads
   }
 
   /** Finds where the rows of a part are for a row of the sample; how many they are. */
@@ -245,4 +271,6 @@ private object JoinProbe {
   /** Rows are walked with as many look-ups as each may take, but so many of them at least. */
   final val LookUpsARow = 40L
   final val Fewest = 8
+  /** What a step reads for a row is news where it is so many times what it was, and not only some values more or less. */
+  final val News = 2.0
 }

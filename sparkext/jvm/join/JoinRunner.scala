@@ -25,17 +25,11 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   def largest: Long = if (driver < 0) 0L else run(0).nodes.largest * took
   private var driver = -1
   private var took = 1 // threads of the last evaluation
-  /** What beginning with a relation was expected to take, in nanoseconds. */
-  val rivals = mutable.ArrayBuffer[(Int, Double)]()
+  private val beginning = new JoinBeginning(spec)
+  def rivals: Iterable[(Int, Double)] = beginning.rivals
   val history = new JoinHistory
   /** What finding out where to begin took in the last evaluation. */
   var decisionNanos = 0L
-  private var driverBefore = -1
-  private var costBefore = 0.0
-  private var evaluations = 0
-  // Of each relation, how many evaluations pass before it is asked again what beginning with it would take: powers of two.
-  private val waits = new Array[Int](spec.relations.length)
-
   /** The nodes of the threads that took part in the last evaluation. */
   private[join] def nodesOfThreads: Seq[JoinNodes] = if (driver < 0) Nil else runs.toSeq.take(took).map(_.nodes)
 
@@ -198,43 +192,8 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     choose(main, contents, order)
   }
 
-  /** Where to begin: as the order says, or from where all of it is cheapest. */
   private def choose(main: JoinRun, contents: Array[RelationContent], order: JoinOrderData): Int =
-    if (order.sequence != null) order.sequence(0)
-    else {
-      val live = spec.relations.indices.filter(r => contents(r).live)
-      val bySize = spec.relations.indices.sortBy(contents(_).rowCount)
-      val candidates = if (order.driver >= 0) Seq(order.driver) else (bySize.take(SmallOnes) ++ live.sortBy(contents(_).rowCount).take(Candidates)).distinct
-      if (candidates.length == 1 && spec.relations.length <= 2) candidates.head
-      else {
-        val budget = math.max(LeastLookUps, (busyNanos * ProbeShare / NanosALookUp).toLong) / candidates.length
-        rivals.clear()
-        def ask(r: Int): Double = {
-          val (cells, n) = sampleOf(contents(r))
-          main.probe.explore(r, cells, n, budget)
-          val cost = contents(r).rowCount * (main.nodes.table.value(main.nodes.start(r)) + RowNanos)
-          rivals += r -> cost
-          cost
-        }
-        // The one of before first: where it costs what it did, those that were far from it wait for longer and longer.
-        val current = if (candidates.contains(driverBefore)) driverBefore else candidates.head
-        var best = current
-        var least = ask(current)
-        if (current != driverBefore || least > Moved * costBefore || costBefore > Moved * least) java.util.Arrays.fill(waits, 0)
-        for (r <- candidates if r != current) {
-          if (waits(r) > 0 && (evaluations & (waits(r) - 1)) != 0) ()
-          else {
-            val cost = ask(r)
-            waits(r) = if (cost > Far * least) math.min(LongestWait, math.max(2, 2 * waits(r))) else 0
-            if (cost < least) { least = cost; best = r }
-          }
-        }
-        evaluations += 1
-        driverBefore = best
-        costBefore = least
-        best
-      }
-    }
+    beginning.choose(main, contents, order, busyNanos * ProbeShare)
 
   /** What was done in the last evaluation, in the order in which steps follow each other. */
   def report: Seq[StepReport] = {
@@ -256,38 +215,15 @@ private[join] object JoinRunner {
   final val FirstPiece = 1024
   /** Rows of answers that are held at a time where they are read one by one. */
   final val MostHeld = 1 << 18
-  final val Candidates = 6
-  final val SmallOnes = 2
-  /** What a row of the driving relation takes by itself. */
-  final val RowNanos = 50.0
-  // Samples take this share of an evaluation, or some tens of microseconds where evaluations are short.
+  /** Samples take this share of an evaluation, or some tens of microseconds where evaluations are short. */
   final val ProbeShare = 0.01
-  /** What was expected to cost so much more than the cheapest is asked again later; unless that one has moved by so much. */
-  final val Far = 2.0
-  final val Moved = 1.3
-  final val LongestWait = 16
-  final val NanosALookUp = 60.0
-  final val LeastLookUps = 1200L
 
   /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
   def rowsOf(content: RelationContent): (Array[Long], Int) = content match {
     case static: StaticContent if static.counts == null => (static.table.data, static.table.rowCount)
     case other =>
       val rows = new LongTable(other.arity, math.max(1L, math.min(other.rowCount, 1L << 20)).toInt)
-      val it = other.scan(0, 1)
-      while (it.hasNext) SlicedExecution.appendIds(rows, other.arity, it.next())
+      other.append(0, 1, rows, Int.MaxValue)
       (rows.data, rows.rowCount)
-  }
-
-  /** Some rows of a relation, one from each of as many equal parts. */
-  private def sampleOf(content: RelationContent): (Array[Long], Int) = {
-    val rows = new LongTable(content.arity, JoinSample.Most)
-    val all = math.max(1L, math.min(content.rowCount, Int.MaxValue.toLong)).toInt
-    val parts = math.min(all, JoinSample.Most)
-    for (part <- 0 until parts) {
-      val it = content.scan((all.toLong * part / parts).toInt, all)
-      if (it.hasNext) SlicedExecution.appendIds(rows, content.arity, it.next())
-    }
-    (rows.data, rows.rowCount)
   }
 }

@@ -112,6 +112,9 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     passed = other.passed
   }
 
+  /** Values that a row has read. */
+  def usualRead: Double = reads / rowsIn
+
   def ranNow: Boolean = epoch == from.graph.evaluation
 }
 

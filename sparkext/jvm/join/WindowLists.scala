@@ -14,6 +14,24 @@ private[cqels] trait ListedRows {
   /** A cell, or in the column behind the last, where times are kept, the time of a row. */
   def value(row: Int, column: Int): Long = cell(row, column)
   def times(row: Int): Int
+
+  /** Appends the rows of one of `slices` equal parts, as often as they count, `most` of them at most; as wide as `to` is. */
+  def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = {
+    val until = (capacityUsed.toLong * (slice + 1) / slices).toInt
+    var row = (capacityUsed.toLong * slice / slices).toInt
+    var left = most
+    while (row < until && left > 0) {
+      var times = if (isPresent(row)) math.min(left, this.times(row)) else 0
+      left -= times
+      while (times > 0) {
+        val at = to.appendRow()
+        var c = 0
+        while (c < to.arity) { to.set(at + c, value(row, c)); c += 1 }
+        times -= 1
+      }
+      row += 1
+    }
+  }
 }
 
 /** Keeps the rows of a window by the values of some columns, as rows come and go.
@@ -96,8 +114,49 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   /** Called by the table after it has given its rows other numbers. */
   private[cqels] def relink(): Unit = if (!resting) {
     forget(table.rowCount)
+    val slotOf = new Array[Int](table.capacityUsed)
+    while (!counted(slotOf)) { keysBefore = 2 * rows.lists + LeastSlots; forget(table.rowCount) }
+    // Each list gets a segment, then each row its place there.
+    val width = keys.length
+    var at = 0
+    while (at < rows.table.length) {
+      val length = rows.table(at + width).toInt
+      if (length > 0) {
+        val size = if (length == 1) 0 else 32 - Integer.numberOfLeadingZeros(length - 1)
+        rows.table(at + width) = segment(size).toLong << 32
+        sizes(at / rows.stride) = size.toByte
+      }
+      at += rows.stride
+    }
     var row = 0
-    while (row < table.capacityUsed) { if (table.isPresent(row)) add(row); row += 1 }
+    while (row < slotOf.length) {
+      if (table.isPresent(row)) {
+        val packed = rows.table(slotOf(row) + width)
+        put((packed >>> 32).toInt + packed.toInt, row)
+        rows.table(slotOf(row) + width) = packed + 1
+      }
+      row += 1
+    }
+  }
+
+  /** Finds for each row where its key stands, which counts the rows; false where there is no room for all keys. */
+  private def counted(slotOf: Array[Int]): Boolean = {
+    var row = 0
+    while (row < slotOf.length) {
+      if (table.isPresent(row)) {
+        val at = find(row)
+        if (!keys.isEmpty && rows.table(at) == 0L) {
+          if ((rows.lists + 1L) * 5 > rows.slots * 3L) return false
+          var c = 0
+          while (c < keys.length) { rows.table(at + c) = table.cell(row, keys(c)); c += 1 }
+          rows.lists += 1
+        }
+        rows.table(at + keys.length) += 1
+        slotOf(row) = at
+      }
+      row += 1
+    }
+    true
   }
 
   private def changed(): Boolean = {

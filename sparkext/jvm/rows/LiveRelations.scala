@@ -111,6 +111,7 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
   override def live: Boolean = true
   override def rowCount: Long = table.rowCount.toLong
   override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys))
+  override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = table.append(slice, slices, to, most)
   override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = throw new UnsupportedOperationException(s"$name is read by a join of ours")
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
