@@ -99,6 +99,6 @@ private[join] object JoinBeginning {
   final val Far = 2.0
   final val Moved = 1.3
   final val LongestWait = 16
-  final val NanosALookUp = 60.0
-  final val LeastLookUps = 1200L
+  final val NanosALookUp = 200.0
+  final val LeastLookUps = 400L
 }

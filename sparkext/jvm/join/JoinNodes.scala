@@ -81,18 +81,29 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
   }
 
   /** Takes over what these nodes of another thread have found out. */
-  def learn(others: Seq[JoinNode]): Unit = {
+  def learn(others: Array[JoinNode]): Unit = {
     for (theirs <- others) {
       val ours = node(theirs.remaining, theirs.items)
-      ours.steps.zip(theirs.steps).foreach { case (o, t) => o.learn(t) }
-      ours.late.zip(theirs.late).foreach { case (o, t) => o.learn(t) }
+      learn(ours.steps, theirs.steps)
+      learn(ours.late, theirs.late)
     }
     table.begin()
   }
 
+  private def learn(ours: Array[JoinStep], theirs: Array[JoinStep]): Unit = {
+    var i = 0
+    while (i < theirs.length) { ours(i).learn(theirs(i)); i += 1 }
+  }
+
   def all: Seq[JoinNode] = found.toSeq
   def size: Int = found.length
-  def explored: Seq[JoinNode] = all.filter(_.isExplored)
+  /** Nodes of which a step has met something. */
+  def explored: Array[JoinNode] = {
+    val known = mutable.ArrayBuilder.make[JoinNode]
+    var i = 0
+    while (i < found.length) { if (found(i).isExplored && (found(i).steps.exists(_.rowsIn > 0) || found(i).late.exists(_.rowsIn > 0))) known += found(i); i += 1 }
+    known.result()
+  }
   def content(relation: Int): RelationContent = contents(relation)
   def rowCount(relation: Int): Long = contents(relation).rowCount
   private final class Keyed(val keys: Array[Int]) { var rows: Array[KeyedRows] = _; var at = -1L }

@@ -42,26 +42,33 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
    *  or with any one where all are static. Large ones are made for the first of these only.
    */
   def warm(contents: Array[RelationContent], order: JoinOrderData): Unit = {
-    for (t <- runs.indices) run(t).warm()
-    val main = run(0)
-    main.begin(contents, order, new LongTable(1), null)
     val live = spec.relations.indices.filter(contents(_).live)
     val begins = if (order.sequence != null) Seq(order.sequence(0)) else if (order.driver >= 0) Seq(order.driver) else if (live.nonEmpty) live else Seq(0)
-    for ((r, place) <- begins.zipWithIndex) {
-      val seen = mutable.LinkedHashSet(main.nodes.start(r))
-      val queue = mutable.Queue(main.nodes.start(r))
-      while (queue.nonEmpty) {
-        val node = queue.dequeue()
-        for (step <- node.steps ++ node.late) {
-          val reads = step match {
-            case extend: Extend => extend.parts.toSeq.filter(p => contents(p.relation).live || place == 0 || contents(p.relation).rowCount <= LargeRelation)
-            case _ => Nil
-          }
-          reads.foreach(p => contents(p.relation) match { case s: StaticContent => s.keyed(p.keys); case m: MergedContent => m.staticRows.keyed(p.keys); case _ => })
-          if (seen.size < MostWarmed && seen.add(step.next)) queue += step.next
-        }
+    for (t <- runs.indices) {
+      run(t).warm()
+      run(t).begin(contents, order, new LongTable(1), null)
+      for ((r, place) <- begins.zipWithIndex; step <- waysFrom(run(t).nodes.start(r)) if t == 0) step match {
+        case extend: Extend =>
+          for (p <- extend.parts if contents(p.relation).live || place == 0 || contents(p.relation).rowCount <= LargeRelation)
+            contents(p.relation) match { case s: StaticContent => s.keyed(p.keys); case m: MergedContent => m.staticRows.keyed(p.keys); case _ => }
+        case _ =>
       }
     }
+  }
+
+  /** The steps that can be taken from a node on; of the first few hundred nodes. */
+  private def waysFrom(start: JoinNode): Seq[JoinStep] = {
+    val seen = mutable.LinkedHashSet(start)
+    val queue = mutable.Queue(start)
+    val ways = mutable.ArrayBuffer[JoinStep]()
+    while (queue.nonEmpty) {
+      val node = queue.dequeue()
+      for (step <- node.steps ++ node.late) {
+        ways += step
+        if (seen.size < MostWarmed && seen.add(step.next)) queue += step.next
+      }
+    }
+    ways.toSeq
   }
 
   /** Answers of the last evaluation, as often as they count. */

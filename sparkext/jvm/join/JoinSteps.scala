@@ -50,29 +50,29 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
   /** Rows out for a row in. */
   def fanOut: Double
 
+  /** Notes what rows of now met: how many came and went on, values read, values asked. */
   def note(in: Long, out: Long, read: Long, ask: Long): Unit = {
     begin()
-    rowsIn += in
-    rowsOut += out
-    reads += read
-    asks += ask
-    tested += read
-    passed += out
     rowsInNow += in
     rowsOutNow += out
     readsNow += read
     if (rowsOutNow > from.graph.largest) from.graph.largest = rowsOutNow
-    from.graph.table.note(this)
+    count(in, out, read, ask, read, out)
   }
 
+  /** Notes what a sample met; of values `seen` so many were `kept`. */
   def noteSample(in: Double, out: Double, read: Double, ask: Double, seen: Double = 0.0, kept: Double = 0.0): Unit = {
     fade()
-    tested += seen
-    passed += kept
+    count(in, out, read, ask, seen, kept)
+  }
+
+  private def count(in: Double, out: Double, read: Double, ask: Double, seen: Double, kept: Double): Unit = {
     rowsIn += in
     rowsOut += out
     reads += read
     asks += ask
+    tested += seen
+    passed += kept
     from.graph.table.note(this)
   }
 
@@ -103,7 +103,7 @@ private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: 
     }
   }
 
-  def learn(other: JoinStep): Unit = if (rowsIn == 0 || rowsIn < other.rowsIn) {
+  def learn(other: JoinStep): Unit = if (rowsIn < other.rowsIn) {
     rowsIn = other.rowsIn
     rowsOut = other.rowsOut
     reads = other.reads
