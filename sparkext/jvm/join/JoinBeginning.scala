@@ -28,7 +28,7 @@ private[join] final class JoinBeginning(spec: JoinSpec) {
       val count = candidates(contents, order.driver)
       if (count == 1 && spec.relations.length <= 2) places(0)
       else {
-        val budget = math.max(LeastLookUps, (spared / NanosALookUp).toLong) / count
+        val budget = math.max(if (before < 0) FirstLookUps else LeastLookUps, (spared / NanosALookUp).toLong) / count
         rivals.clear()
         var current = places(0)
         var i = 0
@@ -99,6 +99,8 @@ private[join] object JoinBeginning {
   final val Far = 2.0
   final val Moved = 1.3
   final val LongestWait = 16
+  /** What a look-up of a sample takes: few of them make code that is seldom the fastest. */
   final val NanosALookUp = 200.0
   final val LeastLookUps = 400L
+  final val FirstLookUps = 4000L // where nothing is known
 }
