@@ -205,6 +205,7 @@ class Engine:
 
     def _static_data_changed(self, change: StoreChange) -> None:
         with self.lock:
+            self.room.forget_constants()
             lookup = functools.cache(self.store.lookup)
             self.relations.follow(change, lookup)
             for query in self._queries.values():
@@ -214,7 +215,7 @@ class Engine:
 
     def constant(self, text: str) -> int:
         """The id of a term that a query names; it stays known as long as the engine."""
-        return int(self.store.dictionary.encodeRetained(text))
+        return self.room.constant(text)
 
     # -- streams ----------------------------------------------------------------------------------------
 

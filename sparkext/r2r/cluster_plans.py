@@ -18,6 +18,7 @@ from adaptive import (
     optimize_placed,
     place_given,
 )
+from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
 from sparkext.language.algebra import Path, Variable
@@ -35,6 +36,10 @@ from sparkext.r2r.written_order import as_written
 
 if TYPE_CHECKING:
     from sparkext.r2r.compiler import PatternCompiler
+
+PAIRS_FOR_OPERATOR = 150
+"""Up to how many pairs of parts the search is exact where one operator joins, which chooses its order itself: what is
+pre-joined is all that is left to decide. As many has a star of six relations."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,12 @@ class ClusterPlanner:
             plan = given if applied >= set(priced) else self._place(given, graph, catalogue)
         elif compiler.adaptive:
             chosen = optimize_placed(
-                graph, catalogue, compiler.costs, compiler.policy, compiler.uncertain.filters
+                graph,
+                catalogue,
+                compiler.costs,
+                compiler.policy,
+                compiler.uncertain.filters,
+                budget=PAIRS_FOR_OPERATOR if self._fits_operator() else DEFAULT_BUDGET,
             )
             plan = chosen.plan
         else:
@@ -238,11 +248,13 @@ class ClusterPlanner:
     # -- building -----------------------------------------------------------------------------------
 
     def _is_operator(self, plan: PlanNode) -> bool:
+        return isinstance(plan, Join) and self._fits_operator()
+
+    def _fits_operator(self) -> bool:
         compiler = self._compiler
         return (
             compiler.cluster_join
             and compiler.frames.prepared
-            and isinstance(plan, Join)
             and fits(
                 (*self._cluster.variables, *(b.variable for b in self._binds.values())),
                 len(self._leaves),

@@ -41,11 +41,23 @@ class EngineRoom:
         getattr(self.jvm, "copiesChains_$eq")(copies_chains)
         self.number = int(self.jvm.number())
         self.executors_apart = bool(self.jvm.executorsApart())
+        self._constants: dict[str, int] = {}
 
     def close(self) -> None:
         """Give back what the JVM holds for this engine."""
         self.jvm.close()
         self._cleanup()
+
+    def constant(self, text: str) -> int:
+        """The id of a term that a query names, as N-Triples writes it; it stays known as long as the engine."""
+        known = self._constants.get(text)
+        if known is None:
+            known = self._constants[text] = int(self.dictionary.encodeRetained(text))
+        return known
+
+    def forget_constants(self) -> None:
+        """Ask the dictionary anew: static data have changed."""
+        self._constants.clear()
 
     def stream(self, iri: str) -> Any:
         """The log of a stream, made when first asked for."""

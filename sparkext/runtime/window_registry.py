@@ -251,9 +251,7 @@ class WindowPatterns:
     def _spec(self, leaf: WindowLeaf) -> str:
         places = PatternPlaces.of(leaf.pattern, leaf.graph)
         # Constants of a query stay in the dictionary with it: a stream may bring them at any time.
-        constants = list(
-            places.constants(lambda term: int(self._room.dictionary.encodeRetained(term.n3())))
-        )
+        constants = list(places.constants(lambda term: self._room.constant(term.n3())))
         if isinstance(leaf.graph, Variable):
             constants[GRAPH_PLACE] = ANY_NAME
         elif leaf.graph is None and leaf.strict:
