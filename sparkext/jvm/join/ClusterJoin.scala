@@ -61,7 +61,7 @@ final class ClusterOrder(spec: JoinShape) {
   private[join] def runsHere(here: JoinRunner): Unit = { jobRows = -1L; runner = here }
 
   /** How the order changed in the last evaluation, null where it did not; told once. */
-  private[cqels] def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
+  private def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
 
   /** The relation that the last evaluation began with, -1 before there was one, and what was done then, as JSON:
    *  {"driver":, "order": [names], "decision_ns":, "rivals": [[relation, nanoseconds]],
@@ -77,6 +77,16 @@ final class ClusterOrder(spec: JoinShape) {
         s""""rivals":${rivals.mkString("[", ",", "]")},"steps":${steps.mkString("[", ",", "]")}}"""
     }
   }
+}
+
+private[cqels] object ClusterOrder {
+  /** The orders that are new since the last evaluation, as JSON: [[cluster, before, after, costs of both, cause], ..]. */
+  def changes(clusters: Seq[ClusterOrder]): String = clusters.zipWithIndex.flatMap { case (cluster, number) =>
+    Option(cluster).flatMap(c => Option(c.takeChange())).map { o =>
+      def names(order: Seq[String]) = order.map(Json.quote).mkString("[", ",", "]")
+      s"[$number,${names(o.before)},${names(o.after)},${o.costBefore},${o.costAfter},${Json.quote(o.cause)}]"
+    }
+  }.mkString("[", ",", "]")
 }
 
 /** A join cluster without its expressions: `relations` in columns of numbered variables, what items read and give, and the output. */
