@@ -66,6 +66,7 @@ def optimized(graph: Graph) -> OptimizedPlan:
 def places(plan: PlanNode, names: Sequence[str]) -> Order:
     """A plan as nested pairs of places among `names`.
 
+    >>> from adaptive import Scan
     >>> places(Join(Scan("0:a"), Scan("1:b"), ("v",), "index"), ["0:a", "1:b"])
     [0, 1]
     """
