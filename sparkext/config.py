@@ -108,7 +108,8 @@ class Settings:
         BOOLEAN,
         True,
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
-        " false, they are joined by a chain of Spark's joins for each order.",
+        " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
+        internal=True,
     )
     statistics_enabled: bool = _key(
         "statistics.enabled",

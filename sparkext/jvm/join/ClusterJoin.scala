@@ -66,7 +66,7 @@ final class ClusterOrder(spec: JoinShape) {
   private[join] def runsHere(here: JoinRunner): Unit = { jobRows = -1L; runner = here }
 
   /** How the order changed in the last evaluation, null where it did not; told once. */
-  private def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
+  private[cqels] def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
 
   /** The relation that the last evaluation began with, -1 before there was one, and what was done then, as JSON:
    *  {"driver":, "order": [names], "decision_ns":, "rivals": [[relation, nanoseconds]],

@@ -68,6 +68,7 @@ def main() -> None:
                     assert all(one["plan"]["operator"] != "joins" for one in told["choices"]), name
                 ordinary = spark.sql(tables.live(SHAPES[name])).toArrow()
                 assert bag(rows_of(ordinary)) == bag(rows_of(wanted)), name
+        assert on_driver == "true" or not any(query.history() for query in queries.values())
         engine.close()
     spark.stop()
     sys.stdout.write("all answers are right\n")
