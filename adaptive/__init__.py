@@ -28,7 +28,7 @@ from adaptive.query_graph import (
     RelationKind,
     RelationStatistics,
 )
-from adaptive.statistics import Catalogue, OperatorCounts
+from adaptive.statistics import Catalogue
 
 __all__ = [
     "HIT_US",
@@ -41,7 +41,6 @@ __all__ = [
     "FilterKind",
     "Join",
     "JoinFilter",
-    "OperatorCounts",
     "OptimizedPlan",
     "Placement",
     "PlanNode",

@@ -7,8 +7,7 @@ k relations sharing a variable, 1 over all distinct counts but the smallest (eac
 taken to lie inside the larger ones). With top values on two sides, frequent values are matched one
 by one.
 
-The rows that executed joins counted correct this model, as factors (see `corrections`). Everything is
-summed up as logarithms.
+Everything is summed up as logarithms.
 """
 
 from __future__ import annotations
@@ -65,16 +64,10 @@ class CardinalityEstimator:
         self._matches: dict[tuple[str, int], float] = {}
         self._decided: dict[int, int] = {}
         self._shares: dict[int, float] = {0: 1.0}
-        self._corrections = _counted_sets(graph, catalogue)
 
     def rows(self, mask: int) -> float:
         """Rows of the join of a set of relations, after every filter that it can decide."""
-        decided = self.decided(mask)
-        rows = self.unfiltered_rows(mask) * self.share(decided)
-        if decided and mask & (mask - 1) == 0:
-            # All rows of one relation were counted; a correction can only be about its filters.
-            rows *= math.exp(self._correction(mask))
-        return rows
+        return self.unfiltered_rows(mask) * self.share(self.decided(mask))
 
     def unfiltered_rows(self, mask: int) -> float:
         """Rows of the join of a set of relations, before any filter."""
@@ -83,8 +76,7 @@ class CardinalityEstimator:
             if mask & (mask - 1) == 0:
                 known = self._base[mask.bit_length() - 1]
             else:
-                logs = self._model(mask) + self._correction(mask)
-                known = math.exp(min(_MAX_LOG, logs))
+                known = math.exp(min(_MAX_LOG, self._model(mask)))
             self._unfiltered[mask] = known
         return known
 
@@ -107,12 +99,6 @@ class CardinalityEstimator:
                     known -= self._match(variable, sharing)
             self._modelled[mask] = known
         return known
-
-    def _correction(self, mask: int) -> float:
-        for counted, factor in self._corrections:
-            if counted & ~mask == 0:
-                return factor
-        return 0.0
 
     def decided(self, mask: int) -> int:
         """The filters (bit i = filter i) whose variables a set of relations binds."""
@@ -195,21 +181,6 @@ def _log_match(columns: list[ColumnStatistics], rows: list[float]) -> float:
     if sum(1 for column in columns if column.top) < 2:
         return _match_uniform([column.distinct for column in columns])
     return math.log(max(_MATCH_FLOOR, _match_frequent(columns, rows)))
-
-
-def _counted_sets(graph: QueryGraph, catalogue: Catalogue) -> tuple[tuple[int, float], ...]:
-    """The corrections that concern a graph, as sets, in the order in which a set looks for its own.
-
-    A count of one relation says something only about its filters; without any it is left out.
-    """
-    positions = graph.positions
-    found = []
-    for relations, factor in catalogue.corrections.in_use().items():
-        if all(name in positions for name in relations):
-            mask = graph.mask(relations)
-            if mask & (mask - 1) or graph.filters_within(mask):
-                found.append((mask, factor))
-    return tuple(found)
 
 
 def filter_selectivity(filter_: JoinFilter, fewest: Callable[[str], float]) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from adaptive.alternatives import Alternatives, RowEstimator, Table
@@ -116,27 +115,6 @@ def optimize(
         search=outcome.kind,
         pairs=len(outcome.pairs),
         notes=plan_notes(plan, outcome.kind, len(outcome.pairs), candidates, budget),
-    )
-
-
-def explain_kept(
-    best: OptimizedPlan, plan: PlanNode, repriced: Callable[[PlanNode], PlanNode]
-) -> OptimizedPlan:
-    """A plan that still runs, with the rows and costs of now; the best one first among its rivals.
-
-    `repriced` gives it those.
-    """
-    if best.plan == plan:
-        return best
-    now = repriced(plan)
-    chosen = Considered(best.plan, best.cost, "the one to choose now")
-    others = tuple(rival for rival in best.considered if rival.plan != plan)
-    return replace(
-        best,
-        plan=now,
-        considered=(chosen, *others),
-        estimates={node.relations: node.estimated_rows for node in walk(now)},
-        notes=("chosen under other statistics, kept for now", *best.notes),
     )
 
 

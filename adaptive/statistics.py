@@ -1,12 +1,9 @@
-"""The catalogue: what is known about each relation, and what executed operators really counted."""
+"""The catalogue: what is known about each relation."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 
-from adaptive.corrections import HALF_LIFE, Corrections
 from adaptive.errors import StatisticsError
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -16,39 +13,16 @@ from adaptive.query_graph import (
 )
 
 
-@dataclass(frozen=True)
-class OperatorCounts:
-    """Rows that came out of one executed operator, beside what was expected of it.
-
-    `relations` names the part of the query that the operator had joined; rows are per evaluation.
-    """
-
-    relations: frozenset[str]
-    estimated: float
-    actual: float
-
-
 class Catalogue:
-    """Relation name -> statistics, with counted joins.
+    """Relation name -> statistics.
 
-    `observe` and `update` take over what is known about one relation, `fold` what executed operators
-    counted. `half_life` is in evaluations.
-
-    >>> catalogue = Catalogue({"now": RelationStatistics(100.0, {"room": ColumnStatistics(20.0)})})
-    >>> catalogue.observe("now", 250)
+    >>> catalogue = Catalogue({"now": RelationStatistics(10.0, {"room": ColumnStatistics(20.0)})})
     >>> catalogue["now"].rows, catalogue.distinct("now", "room")
-    (250.0, 20.0)
+    (10.0, 10.0)
     """
 
-    def __init__(
-        self, relations: Mapping[str, RelationStatistics], half_life: float = HALF_LIFE
-    ) -> None:
+    def __init__(self, relations: Mapping[str, RelationStatistics]) -> None:
         self._relations = dict(relations)
-        self.corrections = Corrections(half_life)
-        """What counted joins correct."""
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._relations
 
     def __getitem__(self, name: str) -> RelationStatistics:
         try:
@@ -104,32 +78,3 @@ class Catalogue:
         """
         rows = self.card(name)
         return min(1.0, self.card(name, variable, term) / rows) if rows else 0.0
-
-    def observe(self, name: str, rows: float) -> None:
-        """Take over the counted rows of one relation; its columns stay as they were known."""
-        self._relations[name] = replace(self[name], rows=float(rows))
-
-    def update(self, name: str, statistics: RelationStatistics) -> None:
-        """Take over all statistics of one known relation."""
-        self[name]  # an unknown relation is an error, not a new one
-        self._relations[name] = statistics
-
-    def fold(self, counts: Iterable[OperatorCounts]) -> None:
-        """Take in what operators counted, and correct the estimates of their join sets by it.
-
-        The estimate in a count is the one of the moment: with the correction in use. A count of a
-        single relation is not taken for the relation itself, as filters may lie between.
-        """
-        learned = []
-        for count in counts:
-            for name in count.relations:
-                self[name]  # a count about an unknown relation is an error, not a new relation
-            # One row is added on both sides, so that 0 of 0.3 expected rows says next to nothing.
-            error = math.log((max(0.0, count.actual) + 1.0) / (max(0.0, count.estimated) + 1.0))
-            learned.append((count.relations, self.corrections.factor(count.relations) + error))
-        for relations, factor in learned:  # only now: all estimates were made before any count
-            self.corrections.learn(relations, factor)
-
-    def tick(self) -> None:
-        """One evaluation has passed: what operators counted before counts for a little less."""
-        self.corrections.tick()

@@ -37,6 +37,7 @@ _RETIRED = frozenset(
         "calibration.enabled",
         "planCache.horizon",
         "planCache.margin",
+        "planCache.size",
         "planCache.trials",
         "scanGrouping.enabled",
         "statistics.drift",
@@ -107,13 +108,8 @@ class Settings:
         BOOLEAN,
         True,
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
-        " false, they are joined by a chain of Spark's joins for each order.",
-    )
-    plan_cache_size: int = _key(
-        "planCache.size",
-        whole_number(1, _MOST),
-        16,
-        "How many join orders of a prepared Spark SQL query stay prepared; the least recently used one goes first.",
+        " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
+        internal=True,
     )
     statistics_enabled: bool = _key(
         "statistics.enabled",

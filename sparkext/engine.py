@@ -45,7 +45,6 @@ from sparkext.s2r.profiles import profile_named
 from sparkext.s2r.watermark import StreamWatermark
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
-from sparkext.sql.order_choice import OrderPolicy
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
 from static_data.graph_changes import ChangeKind
@@ -412,9 +411,8 @@ class Engine:
         if self._sql is None:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
-            policy = OrderPolicy(self.costs, adaptive)
             self._sql = SqlRoom(
-                self.spark, self.room.scratch, settings, self.lock, policy, self.threads
+                self.spark, self.room.scratch, settings, self.lock, adaptive, self.threads
             )
         self._sql.check_open()
         return self._sql

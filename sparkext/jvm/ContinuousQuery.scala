@@ -109,20 +109,12 @@ final class ContinuousQuery(
   }
 
   /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the
-   *  largest step (-1: not known), and orders that are new: [cluster, before, after, costs of both, cause].
+   *  largest step (-1: not known), and orders that are new ([[ClusterOrder.changes]]).
    */
   private def ordered(clusters: Seq[ClusterOrder]): String =
     if (clusters.isEmpty) ""
-    else {
-      val changes = clusters.zipWithIndex.flatMap { case (c, n) =>
-        Option(c.takeChange()).map { o =>
-          def names(order: Seq[String]) = order.map(Json.quote).mkString("[", ",", "]")
-          s"[$n,${names(o.before)},${names(o.after)},${o.costBefore},${o.costAfter},${Json.quote(o.cause)}]"
-        }
-      }
-      s""","decision_ns":${clusters.map(_.decisionNanos).sum},"busy_ns":${clusters.map(_.busyNanos).sum},"largest":${clusters.map(_.largestStep).max},""" +
-        s""""changes":${changes.mkString("[", ",", "]")}"""
-    }
+    else s""","decision_ns":${clusters.map(_.decisionNanos).sum},"busy_ns":${clusters.map(_.busyNanos).sum},"largest":${clusters.map(_.largestStep).max},""" +
+      s""""changes":${ClusterOrder.changes(clusters)}"""
 
   /** What this evaluation has counted at each call site: [number, and what `CallSite.collect` gives]. */
   private def called: String =

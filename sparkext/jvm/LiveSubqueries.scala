@@ -49,8 +49,8 @@ private[cqels] final class LiveSubqueries(prepare: LogicalPlan => LogicalPlan) {
   }
 }
 
-/** A query and its subqueries, each with a physical plan for one join order of each of its clusters. */
-private[cqels] final case class OrderedQuery(main: RowPlan, subqueries: Seq[(LiveSubquery, RowPlan)]) {
+/** A query and its subqueries, each with its physical plan. */
+private[cqels] final case class RowQuery(main: RowPlan, subqueries: Seq[(LiveSubquery, RowPlan)]) {
   /** The query first. */
   def plans: Seq[RowPlan] = main +: subqueries.map(_._2)
   def warm(): Unit = plans.foreach(_.warm())

@@ -19,26 +19,18 @@ import org.apache.spark.sql.execution.planmerging.MergeSubplans
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-/** Whether clusters of inner joins of prepared queries are one operator each, and on how many threads of the driver it may work. */
-final case class RowJoining(enabled: Boolean, threads: Int)
-
-/** A Spark SQL query over live views: optimised once, with one physical plan whose joins choose their order in each run; or, where
- *  joins are Spark's, with a physical plan for each join order that was wanted.
+/** A Spark SQL query over live views: optimised once, with one physical plan, whose joins choose their order in each run.
  *
  *  Its scalar subqueries over live data are plans of their own, which run first (see [[LiveSubqueries]]), and what it reads of
  *  the clock is that of the run ([[LiveClock]]).
- *
- *  An order's key is its own text: JSON with one order a cluster (see [[JoinOrderAdvisor]]), null where joins stay as Spark
- *  ordered them. At most `capacity` orders are kept, the ones used least recently go first; the one in use and the one made
- *  last stay.
  */
 final class PreparedRows(
     session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
-    parallelism: Int, capacity: Int, joining: RowJoining) {
+    parallelism: Int, joinThreads: Int) {
   val schema: StructType = analyzed.schema
   // Zoned times in UTC, as `toArrow` gives them.
   private val answers = new ArrowAnswers(schema, "UTC")
-  private var used: OrderedQuery = _
+  private var hasRun = false
   private var place = ""
 
   private val clock = new LiveClock
@@ -55,10 +47,25 @@ final class PreparedRows(
   }
   private val clusters: Seq[Seq[JoinCluster]] = trees.map(LiveClusters.of)
 
-  private val orders = new java.util.LinkedHashMap[String, OrderedQuery](16, 0.75f, true)
-  private var inUse: String = _ // the order that runs or ran last, before the first run the first one; guarded by `orders`
+  // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.
+  private val told = new Array[ClusterOrder](clusters.map(_.size).sum)
 
-  /** The live rows that it reads, by name as "name=rows", one a line: what a change of order depends on. */
+  private lazy val query: RowQuery =
+    if (!enabled) RowQuery(new UnpreparedRowPlan(session, analyzed, "spark.cqels.enabled=false"), Nil)
+    else {
+      val before = clusters.scanLeft(0)(_ + _.size)
+      val plans = trees.zip(before).map { case (tree, first) => planned(tree, first) }
+      RowQuery(plans.head, subqueries.all.zip(plans.tail))
+    }
+
+  private def planned(tree: LogicalPlan, first: Int): RowPlan = {
+    val joined = LiveClusters.replace(tree) { (number, cluster, inputs) =>
+      RowClusters.of(cluster, inputs).map { join => told(first + number) = join.order; join }
+    }
+    new PreparedRowPlan(session, session.withActive(PreparedRows.finish(RowClusters.simplify(joined))), joinThreads)
+  }
+
+  /** The live rows that it reads. */
   private val views: Seq[LiveRows] = {
     val found = mutable.LinkedHashSet[LiveRows]()
     def collect(plan: LogicalPlan): Unit = plan.foreach {
@@ -68,116 +75,45 @@ final class PreparedRows(
     (if (enabled) trees else Seq(analyzed)).foreach(collect)
     found.toSeq
   }
-  def viewNames(): String = views.map(v => Json.quote(v.name)).mkString("[", ",", "]")
-  def viewRows(): String = views.map(_.rowCount).mkString("[", ",", "]")
 
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
   def graphs(): String = clusters.flatten.map(_.describe()).mkString("[", ",", "]")
 
-  // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.
-  private val told = new Array[ClusterOrder](clusters.map(_.size).sum)
-  private var toldOrder = "[]"
-  private lazy val prepared: OrderedQuery = {
-    val before = clusters.scanLeft(0)(_ + _.size)
-    val plans = trees.zip(before).map { case (tree, first) => joinedBy(tree, first) }
-    val made = OrderedQuery(plans.head, subqueries.all.zip(plans.tail))
-    made.warm()
-    made
-  }
-
-  private def joinedBy(tree: LogicalPlan, first: Int): RowPlan = {
-    val joined = LiveClusters.replace(tree) { (number, cluster, inputs) =>
-      RowClusters.of(cluster, inputs).map { join => told(first + number) = join.order; join }
-    }
-    val finished = session.withActive(PreparedRows.finish(RowClusters.simplify(joined)))
-    new OrderedRowPlan(session, finished, session.withActive(PreparedRows.finish(tree)), joining.threads, SlicedExecution.LeastNanos)
-  }
-
-  /** Has the operators of clusters join in these orders, in their own where it is null or none is told. */
-  private def tell(order: String): Unit = if (order != toldOrder) {
-    val wanted = JoinOrders.readAll(order)
-    told.indices.foreach { n =>
-      if (told(n) != null) told(n).pin(wanted.lift(n).flatten.fold("")(_.places.mkString(",")))
-    }
-    toldOrder = order
-  }
-
   /** By cluster, what its operator did in the last run (see [[ClusterOrder.report]]); null where it is a chain of Spark's joins. */
   def joins(): String = told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]")
 
-  def knows(order: String): Boolean = byOperators || orders.synchronized(orders.containsKey(order))
+  /** The orders that are new since the last run, told once (see [[ClusterOrder.changes]]). */
+  def changes(): String = ClusterOrder.changes(told.toSeq)
 
-  private def byOperators: Boolean = joining.enabled && enabled
-
-  /** Makes and compiles the plan of an order; may run beside `run`. */
-  def prepare(order: String): Unit = planOf(order)
-
-  private def planOf(order: String): OrderedQuery = if (byOperators) prepared else {
-    val known = orders.synchronized(orders.get(order))
-    if (known != null) known
-    else {
-      val plan = make(order)
-      plan.warm()
-      keep(order, plan)
-      plan
-    }
+  /** Makes and compiles the plan; `orders` has the order of each cluster, as [[ClusterOrder.pin]] reads it. */
+  def prepare(orders: java.util.List[String]): Unit = {
+    val made = query
+    for (n <- 0 until math.min(told.length, orders.size) if told(n) != null) told(n).pin(orders.get(n))
+    made.warm()
   }
 
-  private def keep(order: String, plan: OrderedQuery): Unit = orders.synchronized {
-    orders.put(order, plan)
-    if (inUse == null) inUse = order
-    val eldest = orders.keySet.iterator
-    while (orders.size > capacity && eldest.hasNext) {
-      val other = eldest.next()
-      if (other != inUse && other != order) eldest.remove()
-    }
-  }
-
-  private def make(order: String): OrderedQuery =
-    if (!enabled) OrderedQuery(new UnpreparedRowPlan(session, analyzed, "spark.cqels.enabled=false"), Nil)
-    else {
-      val wanted = JoinOrders.readAll(order)
-      val before = clusters.scanLeft(0)(_ + _.size)
-      val plans = trees.zip(before).map { case (tree, first) => planned(tree, wanted.drop(first)) }
-      OrderedQuery(plans.head, subqueries.all.zip(plans.tail))
-    }
-
-  private def planned(tree: LogicalPlan, wanted: Seq[Option[JoinOrder]]): RowPlan = {
-    val ordered = LiveClusters.rewrite(tree, PreparedRows.mayBuild) { (number, cluster) =>
-      wanted.lift(number).flatten.map { o =>
-        if (!cluster.accepts(o)) throw new IllegalArgumentException(s"$o is no order of ${cluster.leaves.size} inputs")
-        o
-      }
-    }
-    val finished = session.withActive(PreparedRows.finish(ordered))
-    new OrderedRowPlan(session, finished, finished, 1, 0L)
-  }
-
-  /** Runs the plan of an order and leaves the answers in a file: {"path", "rows", "ns", "place"}. */
-  def run(order: String): String = {
+  /** Leaves the answers in a file: {"path", "rows", "ns", "place", "changes"}. */
+  def run(): String = {
     val started = System.nanoTime()
     val file = scratch.resolve(s"sql-answers-${PreparedRows.files.incrementAndGet()}")
     var done = false
     val rows =
-      try { val n = answers.write(file)(execute(order, _)); done = true; n }
+      try { val n = answers.write(file)(execute); done = true; n }
       finally if (!done) java.nio.file.Files.deleteIfExists(file)
-    s"""{"path":${Json.quote(file.toString)},"rows":$rows,"ns":${System.nanoTime() - started},"place":${Json.quote(place)}}"""
+    s"""{"path":${Json.quote(file.toString)},"rows":$rows,"ns":${System.nanoTime() - started},"place":${Json.quote(place)},"changes":${changes()}}"""
   }
 
-  /** Runs the plan of an order; the answers as a DataFrame that keeps them. */
-  def frame(order: String): Dataset[Row] = {
+  /** The answers as a DataFrame that keeps them. */
+  def frame(): Dataset[Row] = {
     val attributes = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
     val unsafe = UnsafeProjection.create(attributes, attributes)
     val rows = mutable.ArrayBuffer[InternalRow]()
-    execute(order, row => rows += unsafe(row).copy())
+    execute(row => rows += unsafe(row).copy())
     Dataset.ofRows(session, LocalRelation(attributes, rows.toSeq))
   }
 
-  private def execute(order: String, consume: InternalRow => Unit): Unit = {
-    orders.synchronized { inUse = order }
-    val query = planOf(order)
-    used = query
-    if (byOperators) tell(order)
+  private def execute(consume: InternalRow => Unit): Unit = {
+    hasRun = true
     val jobs = query.plans.map(jobFor)
     place = jobs.zipWithIndex.collect {
       case (job, 0) => job.getOrElse("driver")
@@ -217,9 +153,9 @@ final class PreparedRows(
     if (number == 0) plan.treeString else s"subquery $number:\n${plan.treeString}"
   }.mkString("\n")
 
-  private def plansUsed: Seq[RowPlan] = if (used == null) Nil else used.plans
+  private def plansUsed: Seq[RowPlan] = if (hasRun) query.plans else Nil
 
-  def close(): Unit = { orders.synchronized(orders.clear()); answers.close() }
+  def close(): Unit = answers.close()
 }
 
 object PreparedRows {

@@ -2,7 +2,6 @@ package org.apache.spark.sql.cqels
 
 import java.util.concurrent.{Callable, ExecutorService, Executors, Future, TimeUnit}
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -68,10 +67,6 @@ private[cqels] object JoinOrders {
 
   def read(json: String): JoinOrder = order(mapper.readTree(json))
 
-  /** One order a cluster, null where it stays as it is. */
-  def readAll(json: String): IndexedSeq[Option[JoinOrder]] =
-    mapper.readTree(json).elements().asScala.map(n => if (n.isNull) None else Some(order(n))).toIndexedSeq
-
   private def order(node: JsonNode): JoinOrder =
     if (node.isInt) OrderLeaf(node.intValue)
     else if (node.isArray && node.size == 2) OrderJoin(order(node.get(0)), order(node.get(1)))
@@ -85,10 +80,6 @@ private[cqels] object LiveClusters {
     case Some(cluster) => cluster +: cluster.leaves.flatMap(of)
     case None => plan.children.flatMap(of)
   }
-
-  /** Rebuilds each cluster for which `choose` (its number in `of`, the cluster) has an order; else the same object. */
-  def rewrite(plan: LogicalPlan, build: LogicalPlan => Boolean)(choose: (Int, JoinCluster) => Option[JoinOrder]): LogicalPlan =
-    replace(plan)((number, cluster, inputs) => choose(number, cluster).map(cluster.rebuild(_, inputs, build)))
 
   /** Puts in place of each cluster what `made` makes of it (its number in `of`, the cluster, its inputs), if anything. */
   def replace(plan: LogicalPlan)(made: (Int, JoinCluster, IndexedSeq[LogicalPlan]) => Option[LogicalPlan]): LogicalPlan = {
@@ -120,8 +111,9 @@ case class ReorderLiveJoins(session: SparkSession) extends Rule[LogicalPlan] {
     if (ReorderLiveJoins.isSuspended || plan.isStreaming || !plan.exists(readsView) || !enabled) plan
     else {
       val most = conf.autoBroadcastJoinThreshold
-      val ordered = LiveClusters.rewrite(plan, right => right.stats.sizeInBytes <= most) { (_, cluster) =>
-        cluster.top.collectFirst { case RowRelationLeaf(rows: LiveRows, _) => rows.advice }.flatMap(_.order(cluster))
+      val ordered = LiveClusters.replace(plan) { (_, cluster, inputs) =>
+        val advice = cluster.top.collectFirst { case RowRelationLeaf(rows: LiveRows, _) => rows.advice }
+        advice.flatMap(_.order(cluster)).map(cluster.rebuild(_, inputs, right => right.stats.sizeInBytes <= most))
       }
       if (ordered eq plan) plan else RewriteCollationJoin(ordered)
     }
@@ -139,7 +131,7 @@ object ReorderLiveJoins {
 
   private def isSuspended: Boolean = suspended.get()
 
-  /** Optimises without the rule: a prepared query orders its own joins. */
+  /** Optimises without the rule: the joins of a prepared query order themselves. */
   def without[T](body: => T): T = {
     val before = suspended.get()
     suspended.set(true)

@@ -10,10 +10,10 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.arrow.ArrowConverters
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** The one object that Python calls for Spark SQL over live views; calls must not overlap but for `PreparedRows.prepare`. */
+/** The one object that Python calls for Spark SQL over live views; calls must not overlap. */
 final class SqlRoom(
     session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
-    planCacheSize: Int, joining: RowJoining) {
+    joinThreads: Int) {
   private val advice = new JoinOrderAdvice(planTimeoutMs)
   private val statics = new StaticParts(session, maxStaticRows)
 
@@ -29,14 +29,14 @@ final class SqlRoom(
 
   def prepare(data: Dataset[Row]): PreparedRows =
     new PreparedRows(session, data.queryExecution.analyzed, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
-      math.max(1, session.sparkContext.defaultParallelism), planCacheSize, joining)
+      math.max(1, session.sparkContext.defaultParallelism), joinThreads)
 }
 
 object SqlRoom {
   def apply(
       session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
-      planCacheSize: Int, clusterJoin: Boolean, threads: Int): SqlRoom =
-    new SqlRoom(session, scratchFolder, enabled, maxStaticRows, planTimeoutMs, maxDriverRows, planCacheSize, RowJoining(clusterJoin, threads))
+      joinThreads: Int): SqlRoom =
+    new SqlRoom(session, scratchFolder, enabled, maxStaticRows, planTimeoutMs, maxDriverRows, joinThreads)
 }
 
 /** A live view as Python fills it; data come with the view's own columns and types. */

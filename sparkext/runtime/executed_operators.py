@@ -72,12 +72,6 @@ def operator_tree(rows: Sequence[Sequence[Any]]) -> Operator:
     return build(0)[0]
 
 
-def scanned(roots: Sequence[Operator]) -> frozenset[str]:
-    """The names of all that operators scan."""
-    trees = (tree for root in roots for tree in _subtrees(root))
-    return frozenset(tree.detail for tree in trees if tree.name in _SCANS)
-
-
 def counted_rows(laid: Laid) -> dict[str, dict[str, float]]:
     """What the operators counted that an order was laid over, by node id."""
     measured: dict[str, dict[str, float]] = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import IllegalArgumentException
 
 from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
@@ -194,15 +195,25 @@ class PreparedQuery:
         return answers_file.take(outcome, self.variables), outcome
 
     def pin_order(self, order: Sequence[str] | None, cluster: int = 0) -> None:
-        """Join a cluster in an order that it took before, as `history()` or `explain()` have it; None: the cheapest."""
+        """Join a cluster in an order that it took before, as `history()` or `explain()` have it; None: the cheapest.
+
+        Clusters are numbered as `explain()` shows them. Those of a delta evaluation begin with what has arrived. Raises
+        CqelsError for what is no such cluster or no order of it.
+        """
         with self._engine.lock:
-            known = self._plans.choices[cluster].order
+            choices = (self.delta or self._plans).choices
+            known = choices[cluster].order if 0 <= cluster < len(choices) else None
             if known is None:
-                raise CqelsError(f"{self.name} joins nothing whose order is data")
+                raise CqelsError(
+                    f"{self.name}: cluster {cluster} joins nothing whose order is data"
+                )
             if order is None:
                 known.free()
-            else:
+                return
+            try:
                 known.follow(list(order))
+            except IllegalArgumentException as error:
+                raise CqelsError(f"{self.name}, cluster {cluster}: {error}") from error
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""

@@ -20,7 +20,6 @@ from adaptive import (
     Relation,
     RelationKind,
     RelationStatistics,
-    Scan,
     optimize,
 )
 from adaptive.plan import leaf_name
@@ -30,15 +29,6 @@ logger = logging.getLogger(__name__)
 Graph: TypeAlias = Mapping[str, Any]
 Order: TypeAlias = "int | list[Order]"
 
-# A view that is replaced builds its index anew at each run. That of a view whose rows expire
-# follows the few that come and go, when they do: to a run it is there for nothing, as a static one
-# is (static parts are never pre-joined here).
-_KINDS = {
-    "live": RelationKind.WINDOW,
-    "window": RelationKind.STATIC,
-    "static": RelationKind.STATIC,
-    "derived": RelationKind.DERIVED,
-}
 # What a live view is taken to hold before anything has been put into it.
 _EXPECTED_ROWS = 1_000.0
 
@@ -56,30 +46,18 @@ def statistics_of(graph: Graph) -> dict[str, RelationStatistics]:
     return found
 
 
-def query_graph(graph: Graph, indexed: bool = True) -> QueryGraph:
-    """The graph of a cluster of inner joins; with `indexed` False every build side costs its rows.
-
-    >>> query_graph({"relations": [
-    ...     {"name": "0:now", "kind": "live", "rows": 5, "variables": ["v0"], "distinct": {"v0": 5}}],
-    ...     "filters": []}).relations[0].indexable
-    True
-    """
-    relations = []
-    for relation in graph["relations"]:
-        kind = _KINDS[relation["kind"]] if indexed else RelationKind.DERIVED
-        indexable = kind is not RelationKind.DERIVED
-        relations.append(Relation(relation["name"], tuple(relation["variables"]), kind, indexable))
+def optimized(graph: Graph) -> OptimizedPlan:
+    """The cheapest order of an ordinary query's cluster now; every build side costs its rows."""
+    relations = tuple(
+        Relation(one["name"], tuple(one["variables"]), RelationKind.DERIVED, indexable=False)
+        for one in graph["relations"]
+    )
     filters = tuple(
         JoinFilter(one["name"], frozenset(one["variables"]), kind=FilterKind(one["kind"]))
         for one in graph["filters"]
     )
-    return QueryGraph(tuple(relations), filters)
-
-
-def optimized(graph: Graph, indexed: bool = True) -> OptimizedPlan:
-    """The cheapest order of a cluster now; static parts are not joined beforehand."""
     return optimize(
-        query_graph(graph, indexed),
+        QueryGraph(relations, filters),
         Catalogue(statistics_of(graph)),
         prejoin=PrejoinPolicy(enabled=False),
     )
@@ -88,6 +66,7 @@ def optimized(graph: Graph, indexed: bool = True) -> OptimizedPlan:
 def places(plan: PlanNode, names: Sequence[str]) -> Order:
     """A plan as nested pairs of places among `names`.
 
+    >>> from adaptive import Scan
     >>> places(Join(Scan("0:a"), Scan("1:b"), ("v",), "index"), ["0:a", "1:b"])
     [0, 1]
     """
@@ -101,37 +80,29 @@ def names_of(graph: Graph) -> list[str]:
     return [relation["name"] for relation in graph["relations"]]
 
 
-def label_of(name: str) -> str:
-    """What an input of a cluster reads, from its name.
+def written_order(graph: Graph) -> list[int]:
+    """The places of the inputs as written, from the first live one on, but for cross products that can be avoided.
 
-    >>> label_of("2:readings")
-    'readings'
+    >>> def relation(kind, *variables):
+    ...     return {"kind": kind, "variables": variables}
+    >>> written_order({"relations": [
+    ...     relation("static", "x"), relation("live", "y"), relation("static", "x", "y")]})
+    [1, 2, 0]
     """
-    return name.partition(":")[2]
-
-
-def written_order(graph: Graph) -> PlanNode:
-    """The inputs as written, from the first live one on, but for cross products that can be avoided.
-
-    >>> describe = __import__("adaptive.plan", fromlist=["describe"]).describe
-    >>> def relation(name, kind, *variables):
-    ...     return {"name": name, "kind": kind, "variables": variables}
-    >>> describe(written_order({"relations": [
-    ...     relation("a", "static", "x"), relation("b", "live", "y"), relation("c", "static", "x", "y")]}))
-    '((b c*) a*)'
-    """
-    waiting = list(graph["relations"])
-    first = next((one for one in waiting if one["kind"] != "static"), waiting[0])
-    waiting.remove(first)
-    plan: PlanNode = Scan(first["name"])
-    bound = set(first["variables"])
-    while waiting:
-        following = next((one for one in waiting if bound & set(one["variables"])), waiting[0])
+    relations = graph["relations"]
+    waiting = list(range(len(relations)))
+    following = next((one for one in waiting if relations[one]["kind"] != "static"), 0)
+    order: list[int] = []
+    bound: set[str] = set()
+    while True:
         waiting.remove(following)
-        on = tuple(sorted(bound & set(following["variables"])))
-        plan = Join(plan, Scan(following["name"]), on, "hash" if on else "cross")
-        bound |= set(following["variables"])
-    return plan
+        order.append(following)
+        bound |= set(relations[following]["variables"])
+        if not waiting:
+            return order
+        following = next(
+            (one for one in waiting if bound & set(relations[one]["variables"])), waiting[0]
+        )
 
 
 class JoinOrderAdvisor:
@@ -141,7 +112,7 @@ class JoinOrderAdvisor:
         """Nested pairs of places as JSON, for a query graph as JSON; called on a thread of py4j."""
         asked: Graph = json.loads(graph)
         try:
-            return json.dumps(places(optimized(asked, indexed=False).plan, names_of(asked)))
+            return json.dumps(places(optimized(asked).plan, names_of(asked)))
         except Exception:
             logger.debug("no join order for %s", graph, exc_info=True)
             raise

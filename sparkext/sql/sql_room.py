@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from sparkext.config import Settings
     from sparkext.runtime.engine_lock import EngineLock
-    from sparkext.sql.order_choice import OrderPolicy
 
 
 class SqlRoom:
@@ -28,10 +27,10 @@ class SqlRoom:
         scratch: str,
         settings: Settings,
         lock: EngineLock,
-        order_policy: OrderPolicy,
+        adaptive: bool,
         threads: int = 1,
     ) -> None:
-        self.order_policy = order_policy
+        self.adaptive = adaptive
         self.spark = spark
         self.lock = lock
         self.settings = settings
@@ -48,11 +47,9 @@ class SqlRoom:
             settings.sql_max_static_rows,
             settings.sql_plan_timeout,
             settings.driver_execution_max_rows if on_driver else -1,
-            settings.plan_cache_size,
-            settings.cluster_join_enabled,
             threads,
         )
-        if settings.enabled and order_policy.adaptive:
+        if settings.enabled and adaptive:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
             self.jvm.setAdvisor(JoinOrderAdvisor())
 

@@ -19,7 +19,6 @@ from adaptive.heuristics import (
 )
 from adaptive.optimizer import optimize
 from adaptive.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
-from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import (
     ColumnStatistics,
@@ -29,6 +28,7 @@ from adaptive.query_graph import (
     RelationStatistics,
 )
 from adaptive.statistics import Catalogue
+from tests.adaptive.plan_pricing import PlanPricing
 from tests.adaptive.query_graphs import STATIC, WINDOW, queries, statistics
 from tests.adaptive.test_optimizer import answers, execute
 

@@ -14,11 +14,11 @@ from adaptive.placed_items import PlacedItems
 from adaptive.placement import _placed_by_moves, place, placed_exactly
 from adaptive.placement_costs import PlacementCosts
 from adaptive.plan import Join, Scan, verify, walk
-from adaptive.plan_cost import PlanPricing
 from adaptive.prejoin import PrejoinPolicy
 from adaptive.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.statistics import Catalogue
 from tests.adaptive.placed_queries import placed_queries, placements
+from tests.adaptive.plan_pricing import PlanPricing
 from tests.adaptive.query_graphs import STATIC, WINDOW, statistics
 from tests.adaptive.random_trees import RandomTrees
 
@@ -108,12 +108,12 @@ LINK = Relation("link", ("sector", "other"), STATIC)
 NAME = Relation("name", ("other", "label"), STATIC)
 
 
-def sectors(fan_out, names=1_000.0):
+def sectors(fan_out, names=1_000.0, others=None):
     return Catalogue(
         {
             "oxygen": statistics(1_000, sector=1_000, level=1_000, error=1),
             "link": statistics(1_000 * fan_out, sector=min(1_000, 1_000 * fan_out), other=1_000),
-            "name": statistics(names, other=names, label=names),
+            "name": statistics(names, other=others or names, label=names),
         }
     )
 
@@ -131,8 +131,7 @@ def chosen(graph, catalogue, placement="cost"):
 
 def test_a_filter_goes_between_a_join_that_trims_and_one_that_fans_out():
     graph = QueryGraph((OXYGEN, LINK, NAME), (LOW,))
-    catalogue = sectors(0.01)
-    catalogue.update("name", statistics(1e6, other=1_000, label=1e6))
+    catalogue = sectors(0.01, 1e6, others=1_000)
     plan, costs = chosen(graph, catalogue)
     assert plan.left.filters == ("low",)
     ((node, use),) = costs.uses(plan)
@@ -192,8 +191,7 @@ def test_many_filters_are_moved_one_at_a_time():
     )
     graph = QueryGraph((OXYGEN, LINK, NAME), filters)
     assert not PlacedItems(graph).few()
-    catalogue = sectors(0.01)
-    catalogue.update("name", statistics(1e6, other=1_000, label=1e6))  # trimmed first, then many
+    catalogue = sectors(0.01, 1e6, others=1_000)  # trimmed first, then many
     plans = {how: chosen(graph, catalogue, how)[0] for how in ("early", "late", "cost")}
     verify(plans["cost"], graph)
     assert plans["cost"].cost < min(plans["early"].cost, plans["late"].cost)

@@ -18,10 +18,10 @@ from adaptive import (
 from adaptive import optimize as search
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.plan import describe, verify
-from adaptive.plan_cost import PlanPricing
 from bench.order_candidates import best_by_cost, expected_calls, with_filters
 from bench.plan_enumeration import PlanEnumeration
 from bench.report import BenchError
+from tests.adaptive.plan_pricing import PlanPricing
 
 SHAPES = ("chain", "star", "clique")
 

@@ -149,11 +149,39 @@ def test_an_order_of_the_history_can_be_pinned(spark: SparkSession, tmp_path: Pa
     engine.close()
 
 
+def test_orders_of_delta_evaluation_can_be_pinned(spark: SparkSession, tmp_path: Path) -> None:
+    """Each plan begins with what has arrived, and goes on as it is told."""
+    engine = started(spark, tmp_path)
+    query = engine.register_query(QUERY.replace("RSTREAM", "ISTREAM").format(name="by_delta"))
+    assert query.evaluation == "delta evaluation"
+
+    def orders(second: int) -> list[list[str]]:
+        evaluate(engine, second)
+        assert set(answers(query)) == set(expected(second)) - set(expected(second - 1)), second
+        return [order_of(query, cluster)["order"] for cluster in (0, 1)]
+
+    evaluate(engine, 8)
+    few, many = orders(9), [orders(second) for second in (10, 11, 12)][-1]
+    for cluster in (0, 1):
+        assert few[cluster] != many[cluster] and few[cluster][0] == many[cluster][0]
+        query.pin_order(few[cluster], cluster)
+        assert orders(13 + cluster) == [*few[: cluster + 1], *many[cluster + 1 :]]
+    with pytest.raises(CqelsError, match=r"by_delta, cluster 1: .* begins with wb"):
+        query.pin_order(["wa{?a in ?loc}", *few[1][1:]], 1)
+    assert orders(15) == few, "what cannot be pinned changes nothing"
+    query.pin_order(None, 0)
+    query.pin_order(None, 1)
+    assert orders(16) == many, "free again, but for where they begin"
+    with pytest.raises(CqelsError, match="cluster 2 joins nothing"):
+        query.pin_order(None, 2)
+    engine.close()
+
+
 def test_what_is_no_order_cannot_be_pinned(spark: SparkSession, tmp_path: Path) -> None:
     engine = started(spark, tmp_path)
     query = engine.register_query(QUERY.format(name="wrong"))
     evaluate(engine, 1)
-    with pytest.raises(Exception, match="no relation of this join is called nothing"):
+    with pytest.raises(CqelsError, match="no relation of this join is called nothing"):
         query.pin_order(("nothing", "?b from nowhere"))
     evaluate(engine, 2)
     assert answers(query) == expected(2)

@@ -101,7 +101,6 @@ def test_a_value_is_read_as_its_type(name: str, text: str, attribute: str, value
         ("spark.cqels.semantics", "cql", "rspql"),
         ("spark.cqels.startingAt", "soon", "xsd:dateTime"),
         ("spark.cqels.dictionary.hashBits", "59", "from 1 to 58"),
-        ("spark.cqels.planCache.size", "2147483648", "from 1 to 2147483647"),
         ("spark.cqels.functionCache.size", "2147483648", "from 1 to 2147483647"),
         ("spark.cqels.driverExecution.threads", "1025", "from 0 to 1024"),
         ("spark.cqels.sql.maxStaticRows", "9223372036854775808", "below 2^63"),
@@ -137,6 +136,7 @@ def test_an_unknown_key_names_the_nearest_one(written: str, meant: str) -> None:
     [
         "planCache.horizon",
         "planCache.margin",
+        "planCache.size",
         "planCache.trials",
         "scanGrouping.enabled",
         "statistics.drift",

@@ -65,7 +65,6 @@ OFF = [
     {"heuristics.h3.enabled": "false"},
     {"clusterJoin.enabled": "false"},
     {"windowCopies.enabled": "false"},
-    {"planCache.size": "1"},
 ]
 # Each with whether orders change under it.
 FOLLOWED: list[tuple[dict[str, str], bool]] = [

@@ -23,19 +23,24 @@ final class ClusterOrder(spec: JoinShape) {
     data = data.copy(sequence = if (places.isEmpty) null else places)
   }
 
+  // Where it begins whatever else is asked for, with what has arrived; -1: with any.
+  @volatile private var own = -1
+
   /** Has the join go the way of an order that it took before, as `report` and its changes tell it: where it begins, then steps. */
   def follow(order: java.util.List[String]): Unit = {
     val names = order.toArray(new Array[String](0))
     val begin = spec.relations.indexWhere(_.name == names.head)
     if (begin < 0) throw new IllegalArgumentException(s"no relation of this join is called ${names.head}")
+    if (own >= 0 && begin != own)
+      throw new IllegalArgumentException(s"this join is evaluated by delta and begins with ${spec.relations(own).name}")
     data = data.copy(driver = begin, sequence = null, steps = names.tail)
   }
 
   /** Leaves the order to the join itself. */
-  def free(): Unit = data = data.copy(driver = -1, sequence = null, steps = null)
+  def free(): Unit = data = data.copy(driver = own, sequence = null, steps = null)
 
-  /** Has the join begin with a relation; -1: with the one from which the rest is cheapest. */
-  def drive(relation: Int): Unit = data = data.copy(driver = relation)
+  /** Has the join always begin with a relation. */
+  def drive(relation: Int): Unit = { own = relation; data = data.copy(driver = relation) }
 
   /** Has filters and BINDs wait until these relations are joined, bits of a long for each: "0,5". */
   def holdBack(relations: String): Unit = data = data.copy(after = Numbers.list(relations))
@@ -77,6 +82,16 @@ final class ClusterOrder(spec: JoinShape) {
         s""""rivals":${rivals.mkString("[", ",", "]")},"steps":${steps.mkString("[", ",", "]")}}"""
     }
   }
+}
+
+private[cqels] object ClusterOrder {
+  /** The orders that are new since the last evaluation, as JSON: [[cluster, before, after, costs of both, cause], ..]. */
+  def changes(clusters: Seq[ClusterOrder]): String = clusters.zipWithIndex.flatMap { case (cluster, number) =>
+    Option(cluster).flatMap(c => Option(c.takeChange())).map { o =>
+      def names(order: Seq[String]) = order.map(Json.quote).mkString("[", ",", "]")
+      s"[$number,${names(o.before)},${names(o.after)},${o.costBefore},${o.costAfter},${Json.quote(o.cause)}]"
+    }
+  }.mkString("[", ",", "]")
 }
 
 /** A join cluster without its expressions: `relations` in columns of numbered variables, what items read and give, and the output. */

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package rows
 
-import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.{DriverTask, Partition, SparkContext, TaskContext}
 import org.apache.spark.broadcast.{Broadcast, InProcessBroadcast}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -58,7 +58,9 @@ object RowJoinStrategy extends SparkStrategy {
   }
 }
 
-/** Runs the join: on the driver in one partition, on its threads; as a job of this process in several slices of the driving relation. */
+/** Runs the join: on the driver in one partition, on its threads; as a job of this process in several slices of the driving relation.
+ *  Where tasks run in other processes, which hold no rows of ours, the driver's threads join and tasks are sent what comes out.
+ */
 case class RowJoinExec(
     @transient shape: RowJoinShape, items: Seq[Expression], results: Seq[Expression], columns: Seq[Attribute], output: Seq[Attribute],
     @transient order: ClusterOrder, slices: Int, forTasks: Boolean, threads: Int, leastNanos: Long, version: Long = 0,
@@ -109,13 +111,22 @@ case class RowJoinExec(
   override protected def doExecute(): RDD[InternalRow] =
     if (!forTasks) new HereRDD(sparkContext, () => rowsHere())
     else {
-      if (!sparkContext.isLocal) throw new IllegalStateException("rows by their numbers stay in this process")
       val now = contents(child => consume => children(child).executeCollect().foreach(consume))
       order.runner = runner
+      if (!sparkContext.isLocal) return sent(now)
       val begin = if (now.exists(_.rowCount == 0)) 0 else runner.driverFor(now, order.data)
       val job = new RowJoinJob(spec, now, order.data.copy(driver = begin), () => projection())
       new RowJoinRDD(sparkContext, new InProcessBroadcast[RowJoinJob](BroadcastIds.take(), () => job), slices, longMetric("numOutputRows"))
     }
+
+  private def sent(now: Array[RelationContent]): RDD[InternalRow] = {
+    val joined = DriverTask.run(0, DriverTask.localProperties()) { context =>
+      runner.all(now, order.data, Array.range(0, spec.output.length), () => RunLimit.of(context))
+    }
+    order.takeChange() // each job chooses by itself, from nothing
+    val rows = RowJoinRDD.rows(Iterator.single(joined), spec, project, longMetric("numOutputRows")).map(_.copy()).toArray
+    sparkContext.parallelize(rows.toIndexedSeq, slices)
+  }
 
   private def rowsHere(): Iterator[InternalRow] = {
     val now = contents(child => consume => DriverExecution.foreachRow(childRows(child))(consume))

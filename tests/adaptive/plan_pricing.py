@@ -1,9 +1,8 @@
-"""What any plan costs under the statistics of now, not only the one that a search would choose."""
+"""What any plan costs, reckoned node by node: what the costs of a search are held to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from adaptive.alternatives import RowEstimator
@@ -44,17 +43,6 @@ class PlanPricing:
         found: dict[frozenset[str], float] = {}
         self._price(plan, found)
         return found
-
-    def repriced(self, plan: PlanNode) -> PlanNode:
-        """The same plan with the rows and costs of now at every node."""
-        priced = self.price(plan)
-        if isinstance(plan, Join):
-            right = self.repriced(plan.right)
-            if plan.method == "index":
-                probed = self._probed(plan.right)
-                right = replace(right, estimated_rows=probed.rows, cost=probed.cost)
-            plan = replace(plan, left=self.repriced(plan.left), right=right)
-        return replace(plan, estimated_rows=priced.rows, cost=priced.cost)
 
     def _price(self, plan: PlanNode, found: dict[frozenset[str], float]) -> Priced:
         priced = self._join(plan, found) if isinstance(plan, Join) else self._leaf(plan)

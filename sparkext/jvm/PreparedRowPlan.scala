@@ -27,17 +27,15 @@ trait RowPlan {
   def treeString: String
 }
 
-/** The physical plan of an optimised query for one join order, made once; see [[PreparedPlan]], its twin over ids.
+/** The physical plan of an optimised query, made once; see [[PreparedPlan]], its twin over ids.
  *
- *  `elsewhere` is what runs where executors are other processes, which hold no rows of ours.
  *  Not thread-safe but for `warm`: one run at a time.
  */
-final class OrderedRowPlan(
-    session: SparkSession, optimized: LogicalPlan, elsewhere: LogicalPlan, threads: Int, sliceNanos: Long) extends RowPlan {
+final class PreparedRowPlan(session: SparkSession, optimized: LogicalPlan, threads: Int) extends RowPlan {
   private lazy val driverPlan: SparkPlan = session.withActive {
-    val here = physical(optimized).transformUp {
+    val here = physical().transformUp {
       case s: RowScanExec => s.copy(forTasks = false)
-      case j: RowJoinExec => j.copy(forTasks = false, threads = threads, leastNanos = sliceNanos)
+      case j: RowJoinExec => onThreads(j).copy(forTasks = false)
     }
     DriverExecution.adapt(QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedRowSides(here))))
   }
@@ -53,12 +51,12 @@ final class OrderedRowPlan(
   private var began = 0L
   private var nanos = 0L
 
-  override lazy val refusal: String = OrderedRowPlan.refusal(driverPlan).orNull
+  override lazy val refusal: String = PreparedRowPlan.refusal(driverPlan).orNull
 
-  private def physical(logical: LogicalPlan): SparkPlan =
-    session.withActive(QueryExecution.createSparkPlan(session.sessionState.planner, logical.clone()))
+  private def physical(): SparkPlan =
+    session.withActive(QueryExecution.createSparkPlan(session.sessionState.planner, optimized.clone()))
 
-  private def forJobs: LogicalPlan = if (session.sparkContext.isLocal) optimized else elsewhere
+  private def onThreads(join: RowJoinExec): RowJoinExec = join.copy(threads = threads, leastNanos = SlicedExecution.LeastNanos)
 
   private var isWarm = false
   override def warm(): Unit = synchronized(session.withActive(if (refusal == null && !isWarm) {
@@ -92,9 +90,9 @@ final class OrderedRowPlan(
   private def bind(slices: Int): SparkPlan = {
     if (jobTemplate == null || jobSlices != slices || jobTemplate.exists(PlanNodes.holdsSubquery)) {
       // Subqueries are not entered by transformUp and cache their result: such a plan is made anew.
-      val sliced = physical(forJobs).transformUp {
+      val sliced = physical().transformUp {
         case s: RowScanExec => s.copy(slices = slices)
-        case j: RowJoinExec => j.copy(slices = slices)
+        case j: RowJoinExec => onThreads(j).copy(slices = slices)
       }
       // Indexes stay in this process; on a cluster Spark broadcasts the rows, static ones once for this template.
       val sided = if (session.sparkContext.isLocal) IndexedRowSides(sliced) else sliced
@@ -124,10 +122,10 @@ final class OrderedRowPlan(
 
   override def operators(): Seq[PlanOperator] = if (counts == null) Nil else counts.read(nanos)
 
-  override def treeString: String = (if (lastPlan != null) lastPlan else if (refusal == null) driverPlan else physical(forJobs)).treeString
+  override def treeString: String = (if (lastPlan != null) lastPlan else if (refusal == null) driverPlan else physical()).treeString
 }
 
-private object OrderedRowPlan {
+private object PreparedRowPlan {
   /** As [[DriverExecution.refusal]], but for operators that are right over a single partition. */
   def refusal(plan: SparkPlan): Option[String] = plan.collectFirst {
     case node if !allowed(node) => s"${node.nodeName} needs a Spark job"
