@@ -109,6 +109,14 @@ class Settings:
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
         " false, they are joined by a chain of Spark's joins for each order.",
     )
+    cluster_join_broadcast_rows: int = _key(
+        "clusterJoin.broadcastRows",
+        whole_number(1),
+        20_000_000,
+        "Where executors are other processes, a job sends a relation of at most so many rows to each of them as a"
+        " whole. A larger one stays in parts, each on one executor, and rows of the join go to the part that can have"
+        " others for them.",
+    )
     plan_cache_size: int = _key(
         "planCache.size",
         whole_number(1, _MOST),
