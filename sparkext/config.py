@@ -111,6 +111,14 @@ class Settings:
         " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
         internal=True,
     )
+    cluster_join_broadcast_rows: int = _key(
+        "clusterJoin.broadcastRows",
+        whole_number(1),
+        20_000_000,
+        "Where executors are other processes, a job sends a relation of at most so many rows to each of them as a"
+        " whole. A larger one stays in parts, each on one executor, and rows of the join go to the part that can have"
+        " others for them.",
+    )
     statistics_enabled: bool = _key(
         "statistics.enabled",
         BOOLEAN,

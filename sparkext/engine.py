@@ -87,7 +87,8 @@ class Engine:
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
         self.threads = self.settings.driver_execution_threads or min(self.parallelism, here)
         copies = self.settings.enabled and self.settings.window_copies_enabled
-        self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies)
+        sent = self.settings.cluster_join_broadcast_rows
+        self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies, sent)
         if self.rdf is RdfVersion.RDF_1_2:
             self.room.jvm.readRdf12()
         self.room.configure_calls(

@@ -29,6 +29,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   @volatile var sliceNanos: Long = SlicedExecution.LeastNanos
   /** Whether indexes of windows copy what is looked up again and again, for streams that are made from now on. */
   @volatile var copiesChains = true
+  /** Rows of a relation that joins which are made from now on send to all executors of a cluster, at most. */
+  @volatile var broadcastRows: Long = Long.MaxValue
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   TermValues.register(number, dictionary)
@@ -153,7 +155,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** A join cluster over variables, to be put together; see [[ClusterBuilder]]. */
   def cluster(columns: JList[String], names: JList[String]): ClusterBuilder =
-    new ClusterBuilder(session, columns.asScala.toSeq, names.asScala.toSeq)
+    new ClusterBuilder(session, columns.asScala.toSeq, names.asScala.toSeq, broadcastRows)
 
   /** A relation that joins build, whatever index of it there is; what is computed stays as it is. */
   def built(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {

@@ -164,7 +164,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
         val out = new LongTable(width, rows)
         parts.foreach { case (count, cells) => out.appendAll(cells, 0, count) }
         ended(out)
-        bound.foreach { case c: ClusterJoinExec => c.order.ranAsJob(c.longMetric("numOutputRows").value, nanos * slices); case _ => }
+        bound.foreach { case c: ClusterJoinExec => c.ranAsJob(); case _ => }
         out
       } finally bound.collectWithSubqueries { case leaf: ShippedAtBind => leaf.release() }
     }

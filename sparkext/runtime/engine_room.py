@@ -26,10 +26,16 @@ class EngineRoom:
 
     Calls that move windows or evaluate must not overlap; the engine holds one lock around them. `threads` of the driver
     may work on one evaluation; `copies_chains` says whether indexes of windows copy what is looked up again and again.
+    Relations of more than `broadcast_rows` stay in parts where executors join them in processes of their own.
     """
 
     def __init__(
-        self, spark: SparkSession, dictionary: Any, threads: int = 1, copies_chains: bool = True
+        self,
+        spark: SparkSession,
+        dictionary: Any,
+        threads: int = 1,
+        copies_chains: bool = True,
+        broadcast_rows: int = 2**63 - 1,
     ) -> None:
         self.spark = spark
         base = str(_SHARED_MEMORY) if _SHARED_MEMORY.is_dir() else None
@@ -39,6 +45,7 @@ class EngineRoom:
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
         self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
         getattr(self.jvm, "copiesChains_$eq")(copies_chains)
+        getattr(self.jvm, "broadcastRows_$eq")(broadcast_rows)
         self.number = int(self.jvm.number())
         self.executors_apart = bool(self.jvm.executorsApart())
         self._constants: dict[str, int] = {}

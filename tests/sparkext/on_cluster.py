@@ -89,6 +89,33 @@ def check_table(spark: SparkSession, folder: Path, names: list[str], on_driver: 
     engine.close()
 
 
+def check_parts(spark: SparkSession, folder: Path, names: list[str]) -> None:
+    """The same where relations lie in parts; queries tell of the steps of all tasks, and of orders that changed."""
+    settings = {"driverExecution.enabled": "false", "clusterJoin.broadcastRows": "1"}
+    for key, value in settings.items():
+        spark.conf.set(f"spark.cqels.{key}", value)
+    work = folder / "parts"
+    work.mkdir()
+    engine = sparkext.Engine(spark, work_dir=work / "store")
+    path = write_graphs(work, DEFAULT_GRAPH, {ROOMS: LOCALIZATION})
+    engine.load_static(path, progress=False)
+    told: list[str] = []
+    answered = replay(
+        engine,
+        [QUERIES[name] for name in names],
+        {STREAM: sightings()},
+        ended=lambda queries: told.extend(str(query.explain()) for query in queries),
+    )
+    for name, text, (_, answers) in zip(names, told, answered, strict=True):
+        assert shortened(answers) == table_of(name), name
+        assert "Spark job" in text, text
+        assert "rows in" in text, text
+    assert any("then exchange by ?" in text for text in told), told
+    engine.close()
+    for key in settings:
+        spark.conf.unset(f"spark.cqels.{key}")
+
+
 def check_texts(spark: SparkSession, folder: Path) -> None:
     """Queries that need texts of terms have the oracle's answers where everything else runs as jobs."""
     spark.conf.set("spark.cqels.driverExecution.enabled", "true")
@@ -172,6 +199,7 @@ def main() -> None:
     spark = start(folder)
     names = list(QUERIES) if wanted == "all" else wanted.split(",")
     check_table(spark, folder, names, on_driver=False)
+    check_parts(spark, folder, names)
     if count:
         check_table(spark, folder, names, on_driver=True)
         check_random(spark, folder, count)

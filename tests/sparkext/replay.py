@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.oracle import StaticGraphs
     from sparkext.runtime.answers import Answers
+    from sparkext.runtime.registered_query import RegisteredQuery
 
 Answered = dict[int, Bag]
 
@@ -37,9 +38,16 @@ def in_batches(streams: Streams, size: int) -> Iterator[tuple[str, list[Element]
 
 
 def replay(
-    engine: Engine, texts: Sequence[str], streams: Streams, batch: int = 1
+    engine: Engine,
+    texts: Sequence[str],
+    streams: Streams,
+    batch: int = 1,
+    ended: Callable[[Sequence[RegisteredQuery]], object] = lambda queries: None,
 ) -> list[tuple[tuple[str, ...], Answered]]:
-    """Register the queries, push everything, end the streams, stop: variables and answers of each query."""
+    """Register the queries, push everything, end the streams, stop: variables and answers of each query.
+
+    `ended` is shown the queries before they stop.
+    """
     collected: list[list[Answers]] = [[] for _ in texts]
     for iri in streams:
         engine.register_stream(iri)
@@ -51,6 +59,7 @@ def replay(
             engine.stream(iri).push_elements([stream_element(e) for e in elements])
         engine.finish()
         assert [query.progress.failures for query in queries] == [0] * len(queries)
+        ended(queries)
         return [
             (query.variables, by_instant(answers))
             for query, answers in zip(queries, collected, strict=True)

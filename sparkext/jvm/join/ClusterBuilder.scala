@@ -12,9 +12,10 @@ import org.apache.spark.sql.types.LongType
 
 /** Puts a join cluster together, as Python tells of it: variables by number, relations and filters as DataFrames.
  *
- *  `columnNames` are those of the variables, a "?" behind those that may be unbound; `names` is what the variables are called.
+ *  `columnNames` are those of the variables, a "?" behind those that may be unbound; `names` is what the variables are called. No
+ *  executor of a cluster is sent a relation of more than `mostSent` rows as a whole.
  */
-final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], names: Seq[String]) {
+final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], names: Seq[String], mostSent: Long) {
   private val variables: Seq[AttributeReference] =
     columnNames.map(n => AttributeReference(n.stripSuffix("?"), LongType, nullable = n.endsWith("?"))())
   private val relations = mutable.ArrayBuffer[JoinedRelation]()
@@ -75,7 +76,7 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
   def frame(output: java.util.List[String], estimatedRows: Long): Dataset[Row] = {
     val places = output.asScala.toSeq.map(columns(_)).toArray
     pruneChildren(JoinSpec.bits(places))
-    val shape = new JoinShape(names.toArray, relations.toArray, items.toArray, places)
+    val shape = new JoinShape(names.toArray, relations.toArray, items.toArray, places, mostSent)
     order = new ClusterOrder(shape)
     val shown = places.toSeq.map(variables(_).newInstance())
     Dataset.ofRows(session, ClusterJoin(shape, sources.toSeq, conditions.toSeq, variables, shown, order, estimatedRows, children.toSeq))

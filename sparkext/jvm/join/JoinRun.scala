@@ -30,6 +30,7 @@ private[join] final class JoinRun(val spec: JoinSpec) {
   })
   private var out: LongTable = _
   private var shown: Array[Int] = spec.output // variables, in the order in which they are told
+  private var weighed = false
   private var limit: RunLimit = _
   private var waiting = mutable.ArrayBuffer[JoinNode]() // nodes with buffers, those with most left to do first
   private var vectors = 0 // since this evaluation began
@@ -48,8 +49,8 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     waiting.foreach { node => node.buffer.rows = 0; node.buffer.weighted = false } // what a run that failed has left
   }
 
-  /** Has of each answer only these cells of the output be told. */
-  def output(select: Array[Int]): Unit = shown = select.map(spec.output(_))
+  /** Has of each answer only these cells of the output be told; `weighed`: once, its weight behind them, not as often as it counts. */
+  def output(select: Array[Int], weighed: Boolean = false): Unit = { shown = select.map(spec.output(_)); this.weighed = weighed }
   def table: LongTable = out
 
   private[join] def bufferOf(node: JoinNode): JoinBuffer = {
@@ -61,10 +62,11 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     node.buffer
   }
 
-  /** Takes in rows `from` until `until` of the driving relation, `data` holding its cells side by side. */
-  def drive(relation: Int, data: Array[Long], from: Int, until: Int): Unit = {
+  /** Takes in rows `from` until `until` of the driving relation, `data` holding its cells side by side; with `weights` behind each row's. */
+  def drive(relation: Int, data: Array[Long], from: Int, until: Int, weights: Boolean = false): Unit = {
     val node = nodes.start(relation)
     val columns = spec.relations(relation).variables
+    val stride = if (weights) columns.length + 1 else columns.length
     val buffer = bufferOf(node)
     var at = from
     while (at < until) {
@@ -74,13 +76,23 @@ private[join] final class JoinRun(val spec: JoinSpec) {
         if ((node.live & 1L << columns(c)) != 0) {
           val column = buffer.column(columns(c))
           var i = 0
-          while (i < n) { column(buffer.rows + i) = data((at + i) * columns.length + c); i += 1 }
+          while (i < n) { column(buffer.rows + i) = data((at + i) * stride + c); i += 1 }
         }
         c += 1
       }
+      if (weights) takeWeights(buffer, data, at, n, stride)
       buffer.rows += n
       at += n
       if (buffer.rows >= node.limit) process(node)
+    }
+  }
+
+  private def takeWeights(buffer: JoinBuffer, data: Array[Long], at: Int, n: Int, stride: Int): Unit = {
+    var i = 0
+    while (i < n) {
+      val weight = data((at + i) * stride + stride - 1)
+      if (weight != 1L || buffer.weighted) buffer.weightsOf(buffer.rows + i)(buffer.rows + i) = weight
+      i += 1
     }
   }
 
@@ -135,13 +147,15 @@ private[join] final class JoinRun(val spec: JoinSpec) {
     var j = 0
     while (j < n) {
       val i = selected(j)
-      var times = if (buffer.weighted) buffer.weights(i) else 1L
+      val weight = if (buffer.weighted) buffer.weights(i) else 1L
+      var times = if (weighed) 1L else weight
       while (times > 0) {
         val at = out.appendRow()
         val cells = out.data
         var c = 0
         while (c < output.length) { cells(at + c) = buffer.columns(output(c))(i); c += 1 }
-        if (output.length == 0) cells(at) = 1L
+        if (weighed) cells(at + c) = weight
+        else if (output.length == 0) cells(at) = 1L
         times -= 1
         if (limit != null && times > 0) limit.check(RunLimit.RowsOut)
       }

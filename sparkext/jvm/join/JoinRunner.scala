@@ -152,33 +152,70 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     out
   }
 
-  /** The answers of one of `slices` parts of the driving relation, piece by piece: what is held is a piece's answers. */
-  def iterator(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], slice: Int, slices: Int, limit: RunLimit)
+  /** The answers of one of `slices` parts of the driving relation, piece by piece: what is held is a piece's answers. `weighed`: each once, its
+   *  weight behind its cells.
+   */
+  def iterator(
+      contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], slice: Int, slices: Int, limit: RunLimit, weighed: Boolean = false)
       : Iterator[LongTable] =
-    if (contents.exists(_.rowCount == 0)) { driver = -1; answers = 0; Iterator.empty }
-    else {
-      answers = 0
-      val out = new LongTable(math.max(1, select.length), 64)
-      took = 1
-      val main = run(0)
-      main.begin(contents, order, out, limit)
-      main.output(select)
-      val asked = System.nanoTime()
-      driver = choose(main, contents, order)
-      decisionNanos = System.nanoTime() - asked
+    pieces(contents, order, select, limit, weighed) { main =>
       val (cells, n) = rowsOf(contents(driver))
       val until = (n.toLong * (slice + 1) / slices).toInt
       var from = (n.toLong * slice / slices).toInt
+      piece => {
+        val to = math.min(until, from + piece)
+        if (from < to) main.drive(driver, cells, from, to)
+        from = to
+        from < until
+      }
+    }
+
+  /** The answers to rows of the driving relation that come in blocks, their weights behind their cells. */
+  def arriving(
+      contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], blocks: Iterator[Array[Long]], limit: RunLimit, weighed: Boolean)
+      : Iterator[LongTable] =
+    pieces(contents, order, select, limit, weighed) { main =>
+      val stride = spec.relations(driver).variables.length + 1
+      var block = Array.emptyLongArray
+      var from = 0
+      piece => {
+        if (from == block.length / stride && blocks.hasNext) { block = blocks.next(); from = 0 }
+        val to = math.min(block.length / stride, from + piece)
+        if (from < to) main.drive(driver, block, from, to, weights = true)
+        from = to
+        from < block.length / stride || blocks.hasNext
+      }
+    }
+
+  /** The answers of an evaluation that `begin` makes ready; what it gives takes in about so many rows and tells whether there are more. */
+  private def pieces(contents: Array[RelationContent], order: JoinOrderData, select: Array[Int], limit: RunLimit, weighed: Boolean)(
+      begin: JoinRun => (Int => Boolean)): Iterator[LongTable] = {
+    answers = 0
+    driver = -1
+    if (contents.exists(_.rowCount == 0)) Iterator.empty
+    else {
+      val width = select.length + (if (weighed) 1 else 0)
+      val out = new LongTable(math.max(1, width), 64)
+      took = 1
+      val main = run(0)
+      main.begin(contents, order, out, limit)
+      main.output(select, weighed)
+      val asked = System.nanoTime()
+      driver = choose(main, contents, order)
+      decisionNanos = System.nanoTime() - asked
+      busyNanos = 0
+      val drive = begin(main)
       var piece = FirstPiece
+      var more = true
       new Iterator[LongTable] {
         override def hasNext: Boolean = {
-          while (out.rowCount == 0 && from < until) {
-            val to = math.min(until, from + piece)
-            main.drive(driver, cells, from, to)
+          while (out.rowCount == 0 && more) {
+            val began = System.nanoTime()
+            more = drive(piece)
             main.drain()
+            busyNanos += System.nanoTime() - began
             piece = if (out.rowCount > MostHeld) math.max(1, piece / 4) else if (out.rowCount < MostHeld / 8) math.min(piece * 4, 1 << 20) else piece
-            from = to
-            if (from >= until) history.evaluated(main.nodes, driver, pinned = order.steps != null)
+            if (!more) history.evaluated(main.nodes, driver, pinned = order.steps != null)
           }
           out.rowCount > 0
         }
@@ -191,12 +228,34 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
         }
       }
     }
+  }
 
   /** The relation to begin with. */
   def driverFor(contents: Array[RelationContent], order: JoinOrderData): Int = {
     val main = run(0)
     main.begin(contents, order, new LongTable(1), null)
     choose(main, contents, order)
+  }
+
+  /** Chooses where a job begins, and tells the way that its rows are expected to go. */
+  private[join] def pathFor(contents: Array[RelationContent], order: JoinOrderData): Seq[JoinStep] = {
+    val asked = System.nanoTime()
+    driver = driverFor(contents, order)
+    val path = JoinHistory.path(run(0).nodes, driver)
+    decisionNanos = System.nanoTime() - asked
+    path
+  }
+
+  /** Takes over what the tasks of that job have met on this way. */
+  private[join] def learn(path: Seq[JoinStep], met: Seq[StepReport], busy: Long, order: JoinOrderData): Unit = {
+    val nodes = run(0).nodes
+    busyNanos = busy
+    for (step <- path; m <- met.find(_.name == step.name)) {
+      val others = step match { case e: Extend => e.parts.length - 1; case _: Check => 1; case _ => 0 }
+      step.note(m.rowsIn, m.rowsOut, m.reads, math.max(m.reads, m.rowsIn) * others)
+    }
+    nodes.table.update()
+    history.evaluated(nodes, driver, pinned = order.steps != null)
   }
 
   private def choose(main: JoinRun, contents: Array[RelationContent], order: JoinOrderData): Int =

@@ -17,7 +17,8 @@ import org.apache.spark.sql.types.LongType
  *  `join|threads|names`, which begins another join; `content|kind|arity|cells|counts` and `relation|content|variables`, which
  *  are numbered as they come; `filter|expensive|condition`, `bind|variable|expensive|value`; `output|variables`;
  *  `rows`, `in`, `out` `|content|cells` and `clear|content`, which change what contents hold;
- *  `order|sequence|driver|after`; `warm`; `run` and `slices|number`, each of which gives a line of answers.
+ *  `order|sequence|driver|after`; `warm`; `run`, `slices|number` and `parts|number|most`, each of which gives a line of answers. In
+ *  the last, relations of more than `most` rows lie in so many parts.
  */
 final class JoinTrial(session: SparkSession) {
   private val answers = new StringBuilder
@@ -78,6 +79,7 @@ final class JoinTrial(session: SparkSession) {
       answer(here())
       if (broken.isEmpty) stale.foreach(words => broken = words)
     case "slices" => answer(sliced(words(1).toInt))
+    case "parts" => answer(inParts(words(1).toInt, words(2).toLong))
   }
 
   private def made(kind: String, arity: Int, cells: Array[Long], counts: Array[Int]): RelationContent = {
@@ -132,6 +134,38 @@ final class JoinTrial(session: SparkSession) {
     nodes.all.filter(n => n.isValued && math.abs(n.cost - scratch(n)) > 1e-9 * math.abs(n.cost))
       .map(n => s"a kept value is ${n.cost}, from scratch it is ${scratch(n)}: ${n.remaining}, ${n.items}")
   }.nextOption()
+
+  /** As the stages of a job on a cluster do it; rows are handed over here. */
+  private def inParts(parts: Int, most: Long): Iterator[LongTable] = {
+    val now = sources.map(contents(_)).toArray
+    if (now.exists(_.rowCount == 0)) Iterator.empty
+    else {
+      val chooser = new JoinRunner(spec, 1, 0L)
+      val path = chooser.pathFor(now, order)
+      val stages = JoinStages.of(spec, order, chooser.lastDriver, path, r => now(r).arity > 0 && now(r).rowCount > most,
+        (r, columns) => RelationParts.column(now(r), columns, parts))
+      var found: Seq[Iterator[LongTable]] = Nil // by task
+      for ((stage, n) <- stages.zipWithIndex) {
+        val here = stage.sources.zip(stage.columns).map {
+          case (-1, _) => Array.fill[RelationContent](parts)(null)
+          case (r, -1) => Array.fill(parts)(now(r))
+          case (r, column) => RelationParts.splitHere(now(r), column, parts)
+        }
+        if (stage.continues) exchanges += 1
+        def runner = new JoinRunner(stage.spec, 1, 0L)
+        found =
+          if (!stage.continues) Seq.tabulate(parts)(p => stage.begin(runner, here.map(_(p)), p, parts, null))
+          else {
+            val blocks = found.flatMap(stages(n - 1).send(_, stage, parts).toSeq)
+            Seq.tabulate(parts)(p => stage.goOn(runner, here.map(_(p)), blocks.iterator.filter(_._1 == p).map(_._2), null))
+          }
+      }
+      found.iterator.flatten
+    }
+  }
+
+  /** Exchanges of rows in all runs in parts so far. */
+  var exchanges = 0
 
   private def answer(tables: => Iterator[LongTable]): Unit = {
     val length = answers.length

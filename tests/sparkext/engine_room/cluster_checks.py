@@ -10,14 +10,17 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyspark.sql.functions as F
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from tests.sparkext.engine_room.cluster_generator import random_cluster
 from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.plan_shapes import AS_JOB, ON_DRIVER
+from tests.sparkext.engine_room.planned_clusters import SHOWN, PlannedCluster
 from tests.sparkext.engine_room.shape_tables import CONTENTS, ShapeTables
 from tests.sparkext.engine_room.stream_blocks import Element, block, iri
 from tests.sparkext.engine_room.text_cases import (
@@ -196,6 +199,60 @@ def check_static_rows_are_computed_where_the_texts_are(live: LiveRoom) -> None:
     for name, (frame, expected) in wanted.items():
         content = live.room.staticContent(name, frame._jdf, False)
         assert live.rows(content.table()) == sorted(expected), name
+
+
+def check_clusters_in_parts(live: LiveRoom) -> None:
+    """A join whose larger relations lie in parts answers as a naive one; rows are exchanged on the way."""
+    exchanged = 0
+    for seed in range(30_000, 30_040):
+        cluster, shown = random_cluster(seed, plans=True), SHOWN[seed % len(SHOWN)]
+        getattr(live.room, "broadcastRows_$eq")((1, 10, 40)[seed % 3])
+        plan = PlannedCluster(live, cluster, shown)
+        for number, evaluation in enumerate(cluster.evaluations):
+            cluster.evaluations[number] = replace(evaluation, slices=1 + (seed + number) % 3)
+            assert plan.answers(number) == plan.expected(number), (seed, shown, number)
+            exchanged += sum(name.startswith("exchange") for name, *_ in plan.steps())
+    assert exchanged > 60, exchanged
+
+
+def check_static_parts_are_sent_once(live: LiveRoom) -> None:
+    """What is large and static is put in parts once; steps, their rows and the history are those of all tasks."""
+    getattr(live.room, "broadcastRows_$eq")(1000)
+    names = live.static("names", [(n, n + 100_000) for n in range(1, 5001)])
+    knows = live.static("knows", [(n, n % 5000 + 1) for n in range(1, 5001)])
+    now, rooms = live.stage("now"), live.static("rooms", [(r, r + 900_000) for r in range(1, 4)])
+    builder = live.room.cluster(live.names("p", "r", "q", "n", "m"), live.names(*"prqnm"))
+    for name, content, columns in (
+        ("now", now, "pr"),
+        ("knows", knows, "pq"),
+        ("names", names, "qn"),
+        ("rooms", rooms, "rm"),
+    ):
+        builder.relation(name, live.frame(content, *columns)._jdf)
+    frame = DataFrame(builder.frame(live.names(*"pnm"), 1000), live.spark)
+    order, plan = builder.clusterOrder(), live.prepare(frame)
+    for last in (300, 700, 5000):
+        live.put(now, [(p, p % 3 + 1) for p in range(1, last + 1, 3)])
+        order.drive(0)
+        expected = [(p, p % 5000 + 1 + 100_000, p % 3 + 1 + 900_000) for p in range(1, last + 1, 3)]
+        assert live.as_job(plan, 2) == expected
+        report, rows = json.loads(order.report()), len(expected)
+        steps = {name: counts for name, *counts in report["steps"]}
+        # Where the rows of now are many, too, they lie in parts by what they are joined by.
+        assert ("exchange by ?p of knows" in steps) == (rows <= 1000), report
+        assert steps.get("exchange by ?p of knows", [rows, rows])[:2] == [rows, rows], steps
+        assert steps["exchange by ?q of names"][:2] == [rows, rows], steps
+        assert steps["?q from knows"][:3] == [rows, rows, rows], steps
+        assert steps["?n from names"][:3] == [rows, rows, rows], steps
+        assert report["order"][0] == "now" and len(report["order"]) == 4, report
+        kept = live.cqels.join.RelationParts
+        assert [kept.keptOf(content) for content in (names, knows, rooms)] == [1, 1, 0]
+    order.drive(-1)
+    live.put(now, [(1, 2)])
+    assert live.as_job(plan, 1) == [(1, 100_002, 900_002)]
+    # As the driver does it.
+    assert live.on_driver(plan) == [(1, 100_002, 900_002)]
+    assert not any(name.startswith("exchange") for name, *_ in json.loads(order.report())["steps"])
 
 
 CHECKS: dict[str, Callable[[LiveRoom], None]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -65,6 +66,11 @@ class PlannedCluster:
         if evaluation.slices:
             return self.live.as_job(self.plan, evaluation.slices)
         return self.live.on_driver(self.plan)
+
+    def steps(self) -> list[list[Any]]:
+        """The steps of the last evaluation; see ClusterOrder.scala."""
+        told: dict[str, list[list[Any]]] = json.loads(self.order.report())
+        return told["steps"]
 
     def expected(self, number: int) -> list[Row]:
         """What it should answer."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -48,14 +50,25 @@ def difference(expected: Bag, found: Bag | str) -> str:
     return f"{sum(expected.values())} rows expected, {sum(found.values())} found: {', '.join(few)}"
 
 
-def tried(live: LiveRoom, clusters: Sequence[Cluster]) -> Iterator[str]:
+def tried(
+    live: LiveRoom, clusters: Sequence[Cluster], script: Callable[[Cluster], str] = Cluster.script
+) -> Iterator[str]:
     """What is wrong with the answers to these clusters without plans, in words."""
     trial = live.cqels.join.JoinTrial(live.spark._jsparkSession)
-    lines = iter(trial.run("\n".join(cluster.script() for cluster in clusters)).split("\n"))
+    lines = iter(trial.run("\n".join(map(script, clusters))).split("\n"))
     for cluster in clusters:
         for number, evaluation in enumerate(cluster.evaluations):
             if words := difference(evaluation.expected, read(next(lines))):
-                yield f"seed {cluster.seed}, evaluation {number + 1}: {words}\n{cluster.script()}"
+                yield f"seed {cluster.seed}, evaluation {number + 1}: {words}\n{script(cluster)}"
+    if script is in_parts:
+        assert trial.exchanges() > len(clusters)
+
+
+def in_parts(cluster: Cluster) -> str:
+    """The script of a cluster whose evaluations are stages; which relations lie in parts is random, too."""
+    random = Random(cluster.seed)
+    how = f"parts|{random.choice((1, 2, 3, 7))}|{random.choice((0, 5, 20, 100))}"
+    return re.sub(r"^(run|slices\|.*)$", how, cluster.script(), flags=re.MULTILINE)
 
 
 def check(live: LiveRoom, seeds: Sequence[int]) -> None:
@@ -81,6 +94,13 @@ def test_one_seed(live: LiveRoom) -> None:
 
 def test_2000_random_clusters(live: LiveRoom) -> None:
     check(live, range(2_000))
+
+
+def test_1000_random_clusters_in_parts(live: LiveRoom) -> None:
+    for start in range(20_000, 21_000, TOGETHER):
+        clusters = [random_cluster(seed) for seed in range(start, start + TOGETHER)]
+        wrong = list(tried(live, clusters, in_parts))
+        assert not wrong, f"{len(wrong)} evaluations differ\n\n" + "\n\n".join(wrong[:5])
 
 
 def planned(live: LiveRoom, seed: int) -> Iterator[str]:

@@ -1,0 +1,135 @@
+package org.apache.spark.sql.cqels
+package join
+
+import scala.collection.mutable
+
+import org.apache.spark.{Dependency, HashPartitioner, OneToOneDependency, Partition, SparkContext, TaskContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.{RDD, ShuffledRDD}
+import org.apache.spark.scheduler.ExecutorCacheTaskLocation
+
+/** One evaluation of a join as the stages of a Spark job.
+ *
+ *  Without large relations it is one stage, over slices of the relation with which it begins, all others being sent to all executors. On a
+ *  cluster, a relation of more than `mostSent` rows stays in parts ([[RelationParts]]), and rows of the join go to the part that can have
+ *  others for them. Where they do is decided before each evaluation: on the way that samples, taken on the driver, say is the cheapest.
+ */
+private[join] final class JoinJob(
+    sc: SparkContext, spec: JoinSpec, contents: Array[RelationContent], order: JoinOrderData, chooser: => JoinRunner, slices: Int, mostSent: Long) {
+  private val reports = new StepReports
+  private val isEmpty = contents.exists(_.rowCount == 0)
+  private val large = contents.indices.filter(r => !sc.isLocal && contents(r).arity > 0 && contents(r).rowCount > mostSent).toSet
+  private val parts =
+    math.max(sc.defaultParallelism.toLong, large.foldLeft(0L)((n, r) => math.max(n, 1 + contents(r).rowCount / math.max(1L, mostSent))))
+      .min(JoinJob.MostParts).toInt
+  private lazy val runner = chooser
+  private var path: Seq[JoinStep] = Nil
+  private val stages: Array[JoinStage] =
+    if (isEmpty) Array.empty
+    else {
+      path = runner.pathFor(contents, order)
+      if (large.isEmpty) JoinStages.whole(spec, order, runner.lastDriver)
+      else JoinStages.of(spec, order, runner.lastDriver, path, large.contains, (r, columns) => RelationParts.column(contents(r), columns, parts))
+    }
+
+  /** The partitions of its answers. */
+  val partitions: Int = if (stages.exists(_.isParted)) parts else slices
+
+  /** What its tasks answer, and the broadcasts that serve it alone. */
+  def tables(): (RDD[LongTable], Seq[Broadcast[_]]) =
+    if (isEmpty) (sc.parallelize(Seq.empty[LongTable], slices), Nil)
+    else {
+      sc.register(reports)
+      val once = mutable.ArrayBuffer[Broadcast[_]]()
+      def note[T](sent: (T, Seq[Broadcast[ShippedContent]])): T = { once ++= sent._2; sent._1 }
+      val executors = if (stages.exists(_.isParted)) JoinJob.executors(sc) else Array.empty[String]
+      var last: RDD[LongTable] = null
+      for ((stage, n) <- stages.zipWithIndex) {
+        val here = stage.sources.zip(stage.columns).map {
+          case (-1, _) => null
+          case (r, -1) => note(ShippedContent.broadcast(sc, contents(r)))
+          case (r, column) => note(RelationParts.send(sc, contents(r), column, parts))
+        }
+        val task = new StageTask(n, stage, here, reports)
+        last =
+          if (!stage.continues) new FirstStageRDD(sc, task, if (stage.isParted) parts else slices, executors)
+          else new NextStageRDD(new ShuffledRDD(new SentRDD(last, stages(n - 1), stage, parts), new HashPartitioner(parts)), task, executors)
+      }
+      (last, once.toSeq)
+    }
+
+  /** What it did, for the order of its join; after it has run. */
+  def ended(): JobRun = {
+    val tasks = reports.value
+    val steps = StepReports.merged(tasks, stages)
+    val busy = tasks.map(_.busy).sum
+    if (!isEmpty) runner.learn(path, steps, busy, order)
+    JobRun(if (isEmpty) null else runner, steps, busy)
+  }
+}
+
+/** What a job did: who chose its order (null: there was nothing to join), its steps, and the nanoseconds that joining took in all tasks. */
+private[join] final case class JobRun(chooser: JoinRunner, steps: Seq[StepReport], busy: Long) {
+  def largest: Long = steps.foldLeft(0L)((most, s) => math.max(most, s.rowsOut))
+}
+
+private[join] object JoinJob {
+  final val MostParts = 10000L
+
+  /** The executors of now, as tasks may prefer them: the same part goes to the same one, as long as there are no others. */
+  def executors(sc: SparkContext): Array[String] =
+    sc.env.blockManager.master.getMemoryStatus.keysIterator.filterNot(_.isDriver).toArray
+      .sortBy(id => (id.executorId.length, id.executorId)).map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString)
+}
+
+/** What the tasks of a stage do. */
+private final class StageTask(number: Int, stage: JoinStage, relations: Array[ShippedRelation], reports: StepReports) extends Serializable {
+  def run(part: Int, parts: Int, blocks: Iterator[Array[Long]], context: TaskContext): Iterator[LongTable] = {
+    val contents = relations.map(r => if (r == null) null else r.here(part))
+    val runner = new JoinRunner(stage.spec, 1, 0L)
+    val limit = RunLimit.of(context)
+    val width = if (stage.continues) stage.spec.relations(0).variables.length + 1 else 1
+    var arrived, waited = 0L
+    val timed = if (blocks == null) null else new Iterator[Array[Long]] {
+      override def hasNext: Boolean = { val began = System.nanoTime(); val more = blocks.hasNext; waited += System.nanoTime() - began; more }
+      override def next(): Array[Long] = {
+        val began = System.nanoTime()
+        val block = blocks.next()
+        waited += System.nanoTime() - began
+        arrived += block.length / width
+        block
+      }
+    }
+    // Whoever reads the answers may have had enough before their end.
+    context.addTaskCompletionListener[Unit] { _ =>
+      reports.add(TaskReport(number, part, if (stage.continues) arrived else -1L, waited, runner.report, math.max(0L, runner.busy)))
+    }
+    if (stage.continues) stage.goOn(runner, contents, timed, limit) else stage.begin(runner, contents, part, parts, limit)
+  }
+}
+
+private abstract class StageRDD(sc: SparkContext, dependencies: Seq[Dependency[_]], executors: Array[String]) extends RDD[LongTable](sc, dependencies) {
+  override protected def getPreferredLocations(split: Partition): Seq[String] =
+    if (executors.isEmpty) Nil else Seq(executors(split.index % executors.length))
+}
+
+private final class FirstStageRDD(sc: SparkContext, task: StageTask, parts: Int, executors: Array[String]) extends StageRDD(sc, Nil, executors) {
+  override protected def getPartitions: Array[Partition] = Array.tabulate(parts)(JoinSlice(_))
+  override def compute(split: Partition, context: TaskContext): Iterator[LongTable] = task.run(split.index, parts, null, context)
+}
+
+private final class NextStageRDD(arrived: RDD[(Int, Array[Long])], task: StageTask, executors: Array[String])
+    extends StageRDD(arrived.sparkContext, Seq(new OneToOneDependency(arrived)), executors) {
+  override protected def getPartitions: Array[Partition] = firstParent[(Int, Array[Long])].partitions
+  override def compute(split: Partition, context: TaskContext): Iterator[LongTable] = {
+    val parent = firstParent[(Int, Array[Long])]
+    task.run(split.index, partitions.length, parent.iterator(split, context).map(_._2), context)
+  }
+}
+
+/** The rows of a stage on their way to the parts of the next one. */
+private final class SentRDD(found: RDD[LongTable], stage: JoinStage, next: JoinStage, parts: Int) extends RDD[(Int, Array[Long])](found) {
+  override protected def getPartitions: Array[Partition] = firstParent[LongTable].partitions
+  override def compute(split: Partition, context: TaskContext): Iterator[(Int, Array[Long])] =
+    stage.send(firstParent[LongTable].iterator(split, context), next, parts)
+}
