@@ -7,7 +7,7 @@ import itertools
 import logging
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -48,7 +48,9 @@ from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
 from static_data.graph_changes import ChangeKind
+from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
+from static_data.reading import ReadingOptions
 from static_data.store import StaticStore
 from static_data.store_changes import StoreChange
 
@@ -148,13 +150,18 @@ class Engine:
         format: str | None = None,
         progress: bool | None = None,
         base_iri: str | None = None,
+        on_error: str = "fail",
+        skipped_file: str | Path | None = None,
+        contexts: Mapping[str, str | Path] | None = None,
     ) -> LoadReport:
-        """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain, .gz or .bz2) in parallel.
+        """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain or packed) in parallel.
 
         `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. `base_iri`
         is what relative IRIs are resolved against (default: each file's own IRI). In place of files it may be given
         an rdflib graph, or a dataset, whose named graphs keep their names. Queries that are registered see the
-        new data from their next evaluation on. See `StaticStore.load` for errors.
+        new data from their next evaluation on. `on_error` is "fail", "skip" (malformed statements are left out,
+        counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
+        contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
         """
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
@@ -164,7 +171,14 @@ class Engine:
                 return self.store.load(file.name, graph=graph, progress=progress)
         named = cast("str | Path | Sequence[str | Path]", files)
         return self.store.load(
-            named, graph=graph, format=format, progress=progress, base_iri=base_iri
+            named,
+            graph=graph,
+            format=format,
+            progress=progress,
+            base_iri=base_iri,
+            on_error=on_error,
+            skipped_file=skipped_file,
+            contexts=contexts,
         )
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:
@@ -176,32 +190,39 @@ class Engine:
         self.store.open(path, progress=progress)
 
     def replace_graph(
-        self, graph: str | None, source: Source, at: int | datetime | None = None
+        self,
+        graph: str | None,
+        source: Source,
+        at: int | datetime | None = None,
+        on_error: str = "fail",
+        skipped_file: str | Path | None = None,
+        contexts: Mapping[str, str | Path] | None = None,
     ) -> None:
         """Have a graph (None: the default graph) consist of these triples: N-Triples text, files, triples as
         `Stream.push` takes them, or an rdflib Graph.
 
         `at` is the event time, in milliseconds since the epoch or as a datetime, from which on evaluations see it
         (RSP-QL's time-varying graphs); None: from the next evaluation on. Queries that read nothing of what differs
-        keep their plans. Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, and StreamElementError
-        for triples that are none.
+        keep their plans. `on_error`, `skipped_file` and `contexts` are as for `load_static`. Raises
+        MalformedRdfError, UnsupportedFormatError, MissingFileError, and StreamElementError for triples that are none.
         """
         with self.lock:
-            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at)
+            options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
+            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options)
 
     def insert(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Put triples into a graph; see `replace_graph`."""
         with self.lock:
-            self.graph_versions.add(ChangeKind.INSERT, graph, triples, at)
+            self.graph_versions.add(ChangeKind.INSERT, graph, triples, at, ReadingOptions())
 
     def remove(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Take triples out of a graph, those that are in it; see `replace_graph`."""
         with self.lock:
-            self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at)
+            self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at, ReadingOptions())
 
     def _static_data_changed(self, change: StoreChange) -> None:
         with self.lock:
@@ -220,11 +241,17 @@ class Engine:
     # -- streams ----------------------------------------------------------------------------------------
 
     def register_stream(
-        self, iri: str, source: DataFrame | None = None, checkpoint: str | None = None
+        self,
+        iri: str,
+        source: DataFrame | None = None,
+        checkpoint: str | None = None,
+        on_error: str = "skip",
     ) -> Stream:
         """Make a stream known; with `source`, a streaming DataFrame, it is fed from there.
 
-        Registering an IRI again gives the same stream.
+        `on_error` says what becomes of a malformed element: "skip" sets it aside and counts it, "fail" raises
+        StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
+        an IRI again gives the same stream.
         """
         with self.lock:
             if iri not in self.streams:
@@ -232,7 +259,7 @@ class Engine:
                 watermark = StreamWatermark(
                     self.settings.allowed_lateness, idle, self.evaluations.clock
                 )
-                self.streams[iri] = Stream(self, iri, watermark)
+                self.streams[iri] = Stream(self, iri, watermark, OnError.named(on_error))
             stream = self.streams[iri]
         if source is not None:
             stream.read(source, checkpoint)

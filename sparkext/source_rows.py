@@ -12,6 +12,7 @@ from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, canonical_term
 from sparkext.recorded_streams.reader import read_document
 from sparkext.s2r.event_time import GREATEST_TIME
+from static_data.on_error import OnError
 from static_data.rdf_formats import RdfFormat
 from static_data.rdf_version import RdfVersion
 
@@ -37,11 +38,13 @@ class _Group:
     flaw: str | None = None
 
 
-def elements_of_rows(table: pa.Table, version: RdfVersion = RdfVersion.STAR) -> BatchElements:
+def elements_of_rows(
+    table: pa.Table, version: RdfVersion = RdfVersion.STAR, accepts: bool = False
+) -> BatchElements:
     """Elements of the columns subject, predicate, object, time and perhaps graph.
 
     A row that is no triple with a time costs the element that it belongs to. `version` tells how quoted triples are
-    read.
+    read; with `accepts`, IRIs are taken as they stand.
 
     >>> table = pa.table({"subject": ["http://e/s"] * 2, "predicate": ["http://e/p"] * 2,
     ...                   "object": ['"1"', "oops"], "time": [5, 5]})
@@ -52,10 +55,10 @@ def elements_of_rows(table: pa.Table, version: RdfVersion = RdfVersion.STAR) -> 
     ["object 'oops' is not an RDF term in N-Triples syntax"]
     """
     subjects, predicates, objects = (
-        _terms(table, column, version) for column in ("subject", "predicate", "object")
+        _terms(table, column, version, accepts) for column in ("subject", "predicate", "object")
     )
     named = "graph" in table.column_names
-    graphs = _terms(table, "graph", version) if named else [_NO_TERM] * len(table)
+    graphs = _terms(table, "graph", version, accepts) if named else [_NO_TERM] * len(table)
     times = _milliseconds(table.column("time"))
     groups: dict[tuple[str | None, int, int], _Group] = {}
     found = BatchElements()
@@ -91,11 +94,13 @@ def elements_of_documents(
     documents: Iterable[str | bytes | None],
     format: str | None = None,
     version: RdfVersion = RdfVersion.STAR,
+    accepts: bool = False,
 ) -> BatchElements:
     """Elements of whole documents; `format` is ``nquads`` or ``trig``, None to tell by the content.
 
-    `version` tells how quoted triples are read.
+    `version` tells how quoted triples are read; with `accepts`, IRIs are taken as they stand.
     """
+    on_error = OnError.ACCEPT if accepts else OnError.SKIP
     found = BatchElements()
     for document in documents:
         if document is None:
@@ -105,7 +110,9 @@ def elements_of_documents(
             document.encode("utf-8", "surrogateescape") if isinstance(document, str) else document
         )
         kind = document_format(content) if format is None else _FORMATS[format]
-        elements, set_aside = read_document(content, kind, "document", version=version)
+        elements, set_aside = read_document(
+            content, kind, "document", version=version, on_error=on_error
+        )
         found.elements += elements
         found.set_aside += map(str, set_aside)
     return found
@@ -142,19 +149,19 @@ _ALLOWED = {
 }
 
 
-def _terms(table: pa.Table, column: str, version: RdfVersion) -> Sequence[_Cell]:
+def _terms(table: pa.Table, column: str, version: RdfVersion, accepts: bool) -> Sequence[_Cell]:
     """The cells of a column; each distinct text is looked at once."""
     missing = _NO_TERM if column == "graph" else _Cell(None, f"no {column}")
     encoded = table.column(column).cast(pa.string()).combine_chunks().dictionary_encode()
-    known = [_cell(column, text, version) for text in encoded.dictionary.to_pylist()]
+    known = [_cell(column, text, version, accepts) for text in encoded.dictionary.to_pylist()]
     return [missing if i is None else known[i] for i in encoded.indices.to_pylist()]
 
 
-def _cell(column: str, text: str, version: RdfVersion) -> _Cell:
+def _cell(column: str, text: str, version: RdfVersion, accepts: bool) -> _Cell:
     if column != "object" and _ABSOLUTE_IRI.fullmatch(text) and not text.startswith("_:"):
         return _Cell(f"<{text}>")
     try:
-        term = canonical_term(text, version)
+        term = canonical_term(text, version, accepts)
     except MalformedLineError:
         return _Cell(None, f"{column} {text!r} is not an RDF term in N-Triples syntax")
     # RDF 1.2 has triple terms as objects only.

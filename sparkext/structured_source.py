@@ -104,10 +104,12 @@ class _Feed:
     def _elements(self, batch: DataFrame) -> BatchElements:
         if self._format == "columns":
             names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
-            return elements_of_rows(batch.select(*names).toArrow(), self._stream.rdf)
+            return elements_of_rows(
+                batch.select(*names).toArrow(), self._stream.rdf, self._stream.accepts
+            )
         documents = batch.select("value").toArrow().column("value").to_pylist()
         kind = None if self._format == "auto" else self._format
-        return elements_of_documents(documents, kind, self._stream.rdf)
+        return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)
 
 
 def _checked_format(frame: DataFrame, format: str) -> str:

@@ -4,6 +4,7 @@ from static_data.catalogue import Catalogue, ColumnStatistics, RelationStatistic
 from static_data.errors import StaticDataError
 from static_data.graph_names import DEFAULT_GRAPH, GraphName
 from static_data.load import LoadReport
+from static_data.on_error import OnError, Skipped
 from static_data.store import StaticStore
 from static_data.store_changes import StoreChange
 
@@ -13,7 +14,9 @@ __all__ = [
     "ColumnStatistics",
     "GraphName",
     "LoadReport",
+    "OnError",
     "RelationStatistics",
+    "Skipped",
     "StaticDataError",
     "StaticStore",
     "StoreChange",

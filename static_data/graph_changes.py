@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,21 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from static_data.errors import MalformedRdfError, StaticDataError
+from static_data.errors import StaticDataError
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
+from static_data.on_error import Skipped, write_skipped
+from static_data.rdf_formats import RdfFormat
 from static_data.rdf_version import RdfVersion
+from static_data.reading import ReadingOptions
 from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.source_files import find_files
-from static_data.statements import triples_of
+from static_data.statements import canonical_lines, triples_of
 from static_data.store import StaticStore
+
+logger = logging.getLogger(__name__)
+
+_STRICTLY = ReadingOptions()
 
 _READ_HERE = 8 << 20
 """Files of so many bytes together are read on the driver; larger ones are loaded by Spark."""
@@ -49,6 +57,7 @@ class GraphChange:
     graph: str | None
     texts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    options: ReadingOptions = _STRICTLY
 
     def __str__(self) -> str:
         graph = "the default graph" if self.graph is None else graph_name_text(self.graph)
@@ -62,35 +71,43 @@ def read_change(
     source: str | Path | Sequence[str | Path],
     name: str = "triples",
     version: RdfVersion = RdfVersion.STAR,
+    options: ReadingOptions = _STRICTLY,
 ) -> GraphChange:
     """Read and check what a change is made of: N-Triples text, or one or several files.
 
-    A text begins as N-Triples do, with `<`, `_:` or `#`, or is empty. `version` tells how quoted triples are read.
-    Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, and StaticDataError for triples with blank nodes
-    that are to be removed: they would name no node of the graph.
+    A text begins as N-Triples do, with `<`, `_:` or `#`, or is empty. `version` tells how quoted triples are read;
+    what is skipped goes to the file of `options`. Raises MalformedRdfError, UnsupportedFormatError,
+    MissingFileError, and StaticDataError for triples with blank nodes that are to be removed: they would name no
+    node of the graph.
     """
+    reading = options.reading(version)
+    skipped: list[Skipped] = []
     if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
-        texts = [(name, _canonical(spark, name, source, version))]
+        texts = [
+            (
+                name,
+                canonical_lines(
+                    spark, name, RdfFormat.N_TRIPLES, [source], reading, skipped=skipped
+                ),
+            )
+        ]
     else:
         files = find_files(spark, source)
         if kind is not ChangeKind.REMOVE and sum(file.size for file in files) > _READ_HERE:
-            return GraphChange(kind, graph, files=tuple(file.name for file in files))
-        texts = [(file.name, triples_of(spark, file, version)) for file in files]
+            return GraphChange(kind, graph, (), tuple(file.name for file in files), options)
+        texts = [(file.name, triples_of(spark, file, reading, skipped)) for file in files]
+    if skipped:
+        logger.warning(
+            "skipped %d malformed statement(s), see %s",
+            len(skipped),
+            write_skipped(skipped, options.skipped_file),
+        )
     for where, text in texts:
         if kind is ChangeKind.REMOVE and _has_blank_nodes(text):
             raise StaticDataError(
                 f"{where}: a blank node names no node of the graph: such triples cannot be removed"
             )
     return GraphChange(kind, graph, tuple(text for _, text in texts))
-
-
-def _canonical(spark: SparkSession, name: str, text: str, version: RdfVersion) -> str:
-    reader = extension(spark).CanonicalLines(False, version is RdfVersion.RDF_1_2)
-    canonical = str(reader.read(text))
-    problem = reader.problem()
-    if problem is not None:
-        raise MalformedRdfError(name, problem.line(), problem.column(), problem.message())
-    return canonical
 
 
 def _has_blank_nodes(canonical: str) -> bool:
@@ -129,7 +146,17 @@ class GraphEditor:
         store = self._store
         if change.files:
             replace = change.kind is ChangeKind.REPLACE
-            store.load(change.files, change.graph, progress=False, replace=replace, one_graph=True)
+            options = change.options
+            store.load(
+                change.files,
+                change.graph,
+                progress=False,
+                replace=replace,
+                one_graph=True,
+                on_error=options.on_error,
+                skipped_file=options.skipped_file,
+                contexts=options.contexts,
+            )
             return
         graph_id = DEFAULT_GRAPH
         if change.graph is not None:

@@ -18,14 +18,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from static_data.errors import MalformedRdfError
 from static_data.jvm import extension
-from static_data.rdf_formats import Compression, FileFormat, RdfFormat
-from static_data.rdf_reader import lines_of, open_unpacked, unpacked
+from static_data.on_error import Skipped
+from static_data.packings import ByteStream, Compression, Opener, open_unpacked, unpacked
+from static_data.rdf_formats import FileFormat, RdfFormat
+from static_data.rdf_reader import Entry, entries_of
 from static_data.rdf_version import RdfVersion
+from static_data.reading import Reading
 from static_data.source_files import SourceFile
-from static_data.statements import malformed
+from static_data.statements import as_skipped, malformed
 
 _LINES_PER_BATCH = 8192
-_PARSED_SCHEMA = "file INT, line STRING, error_line INT, error_column INT, error STRING"
+_PACKINGS_OF_SPARK = (Compression.NONE, Compression.GZIP, Compression.BZIP2)
+_PACKED_FOR_SPARK = (".deflate", ".lz4", ".snappy", ".zst", ".gz", ".bz2")
+_PARSED_SCHEMA = (
+    "file INT, line STRING, error_line INT, error_column INT, error STRING, fatal BOOLEAN"
+)
 _PARSED_ARROW = pa.schema(
     [
         ("file", pa.int32()),
@@ -33,13 +40,17 @@ _PARSED_ARROW = pa.schema(
         ("error_line", pa.int32()),
         ("error_column", pa.int32()),
         ("error", pa.string()),
+        ("fatal", pa.bool_()),
     ]
 )
 
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What one load did: statements read, quads that were new, terms that were new."""
+    """What one load did: statements read, quads that were new, terms that were new.
+
+    `skipped` counts what was left out as malformed, with places and reasons in `skipped_file`.
+    """
 
     files: int
     bytes: int
@@ -47,6 +58,8 @@ class LoadReport:
     quads_added: int
     terms: int
     seconds: float
+    skipped: int = 0
+    skipped_file: str | None = None
 
     @property
     def duplicates(self) -> int:
@@ -54,10 +67,11 @@ class LoadReport:
         return self.statements - self.quads_added
 
     def __str__(self) -> str:
+        left_out = f", {self.skipped:,} skipped ({self.skipped_file})" if self.skipped else ""
         return (
             f"{self.statements:,} statements in {self.files} file(s), {self.bytes:,} bytes:"
             f" {self.quads_added:,} new quads, {self.duplicates:,} duplicates,"
-            f" {self.terms:,} terms, {self.seconds:.1f} s"
+            f" {self.terms:,} terms{left_out}, {self.seconds:.1f} s"
         )
 
 
@@ -67,31 +81,32 @@ def encode_files(
     files: Sequence[SourceFile],
     scopes: Sequence[str],
     graph: str | None,
-    base_iri: str | None = None,
-    version: RdfVersion = RdfVersion.STAR,
+    base_iri: str | None,
+    reading: Reading,
     one_graph: bool = False,
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
     `scopes` holds a blank node prefix per file, `graph` the canonical text of the graph for triples
-    without one, `base_iri` replaces the files' own IRIs as the base of relative ones, `version`
-    tells how quoted triples are read; with `one_graph` a statement that names a graph is malformed.
+    without one, `base_iri` replaces the files' own IRIs as the base of relative ones; with `one_graph`
+    a statement that names a graph is malformed.
     Returns the extension's StaticLoad, to be written and then closed. Raises MalformedRdfError for
     the first malformed file, with nothing changed.
     """
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
-    parsed = _parsed_lines(spark, others, base_iri, version)
+    parsed = _parsed_lines(spark, others, base_iri, reading)
     load = extension(spark).StaticLoader.load(
         spark._jsparkSession,
         dictionary,
         [_hadoop_path(file) for file in files],
         list(scopes),
         [_names_graphs(file, one_graph) for file in files],
-        [_strict(file, version) for file in files],
+        [_strict(file, reading) for file in files],
         line_files,
         parsed._jdf if parsed is not None else None,
         graph,
+        reading.on_error.value,
     )
     problem = load.problem()
     if problem is not None:
@@ -106,8 +121,8 @@ def encode_small_files(
     files: Sequence[SourceFile],
     scopes: Sequence[str],
     graph: str | None,
-    base_iri: str | None = None,
-    version: RdfVersion = RdfVersion.STAR,
+    base_iri: str | None,
+    reading: Reading,
     one_graph: bool = False,
 ) -> Any:
     """As `encode_files`, for a few local files that fit into memory, without a Spark job.
@@ -119,24 +134,39 @@ def encode_small_files(
         path = file.local_path
         assert path is not None
 
-        def opener(path: Path = path, packing: Compression = file.format.compression) -> Any:
+        def opener(path: Path = path, packing: Compression = file.format.compression) -> ByteStream:
             return open_unpacked(path, packing)
 
+        lines = []
         try:
-            lines = lines_of(file.name, file.format, base_iri or file.uri, opener, version)
-            texts.append("\n".join(lines))
+            for entry in entries_of(file.name, file.format, base_iri or file.uri, opener, reading):
+                if not isinstance(entry, str):
+                    return None
+                lines.append(entry)
         except MalformedRdfError:
             return None
+        texts.append("\n".join(lines))
     load = extension(spark).StaticLoader.loadHere(
         spark._jsparkSession,
         dictionary,
         texts,
         list(scopes),
         [_names_graphs(file, one_graph) for file in files],
-        [_strict(file, version) for file in files],
+        [_strict(file, reading) for file in files],
         graph,
+        reading.on_error.value,
     )
     return load if load.problem() is None else None
+
+
+def skipped_of(load: Any, files: Sequence[SourceFile]) -> list[Skipped]:
+    """What a load left out, in the order of the files."""
+    found = []
+    for problem in load.skipped():
+        file = files[problem.file()]
+        error = malformed(file.name, file.format.rdf, problem)
+        found.append(as_skipped(error, problem.text()))
+    return found
 
 
 def _names_graphs(file: SourceFile, one_graph: bool) -> bool:
@@ -144,18 +174,20 @@ def _names_graphs(file: SourceFile, one_graph: bool) -> bool:
     return not one_graph and file.format.rdf is not RdfFormat.N_TRIPLES
 
 
-def _strict(file: SourceFile, version: RdfVersion) -> bool:
+def _strict(file: SourceFile, reading: Reading) -> bool:
     """Whether lines hold triple terms in RDF 1.2's form only; ours of other formats are always RDF-star."""
-    return version is RdfVersion.RDF_1_2 and file.format.rdf.line_based
+    return reading.version is RdfVersion.RDF_1_2 and file.format.rdf.line_based
 
 
 def _read_by_spark(file: SourceFile) -> bool:
     name = file.name.rsplit("/", 1)[-1]
     # Hadoop skips files with such names as hidden ones, and knows packings by lower-case endings.
     hidden = name.startswith(("_", "."))
-    return (
-        file.format.rdf.line_based and not hidden and name.endswith(file.format.compression.value)
-    )
+    packing = file.format.compression
+    known = packing in _PACKINGS_OF_SPARK and name.endswith(packing.value)
+    # A name may look packed without being so.
+    plain = packing is not Compression.NONE or not name.endswith(_PACKED_FOR_SPARK)
+    return file.format.rdf.line_based and not hidden and known and plain
 
 
 def _hadoop_path(file: SourceFile) -> str:
@@ -171,19 +203,19 @@ class _ParseTask:
     name: str
     base_iri: str
     format: FileFormat
-    version: RdfVersion
+    reading: Reading
 
 
 def _parsed_lines(
     spark: SparkSession,
     files: Sequence[tuple[int, SourceFile]],
     base_iri: str | None,
-    version: RdfVersion,
+    reading: Reading,
 ) -> DataFrame | None:
     """The lines of files that Python workers parse, in parallel over files."""
     frames = []
     local = [
-        _ParseTask(i, str(f.local_path.absolute()), base_iri or f.uri, f.format, version)
+        _ParseTask(i, str(f.local_path.absolute()), base_iri or f.uri, f.format, reading)
         for i, f in files
         if f.local_path
     ]
@@ -194,7 +226,7 @@ def _parsed_lines(
         with _driver_python(spark):
             frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
     remote = [
-        _ParseTask(i, f.name, base_iri or f.uri, f.format, version)
+        _ParseTask(i, f.name, base_iri or f.uri, f.format, reading)
         for i, f in files
         if not f.local_path
     ]
@@ -238,12 +270,10 @@ def _local_parser(
 
                 def opener(
                     path: str = task.name, packing: Compression = task.format.compression
-                ) -> Any:
+                ) -> ByteStream:
                     return open_unpacked(Path(path), packing)
 
-                yield from _line_batches(
-                    task, lines_of(task.name, task.format, task.base_iri, opener, task.version)
-                )
+                yield from _line_batches(task, opener)
 
     return parse
 
@@ -255,49 +285,42 @@ def _content_parser(
         for batch in batches:
             for content in batch.column(0).to_pylist():
 
-                def opener(content: bytes = content) -> Any:
+                def opener(content: bytes = content) -> ByteStream:
                     return unpacked(content, task.format.compression)
 
-                yield from _line_batches(
-                    task, lines_of(task.name, task.format, task.base_iri, opener, task.version)
-                )
+                yield from _line_batches(task, opener)
 
     return parse
 
 
-def _line_batches(task: _ParseTask, lines: Iterator[str]) -> Iterator[pa.RecordBatch]:
-    """Lines as Arrow batches; a malformed file ends with one row that says what is wrong."""
-    batch: list[str] = []
+def _line_batches(task: _ParseTask, opener: Opener) -> Iterator[pa.RecordBatch]:
+    """Lines as Arrow batches, with rows that say what was left out; a file that fails ends with such a row."""
+    batch: list[Entry] = []
     try:
-        for line in lines:
-            batch.append(line)
+        for entry in entries_of(task.name, task.format, task.base_iri, opener, task.reading):
+            batch.append(entry)
             if len(batch) == _LINES_PER_BATCH:
                 yield _batch(task.index, batch)
                 batch = []
     except MalformedRdfError as error:
-        columns: list[list[Any]] = [
-            [task.index],
-            [None],
-            [error.line],
-            [error.column],
-            [error.message],
-        ]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(c, f.type) for c, f in zip(columns, _PARSED_ARROW, strict=True)],
-            schema=_PARSED_ARROW,
-        )
+        yield _batch(task.index, [error], fatal=True)
         return
     if batch:
         yield _batch(task.index, batch)
 
 
-def _batch(index: int, lines: list[str]) -> pa.RecordBatch:
-    n = len(lines)
-    nothing = [pa.nulls(n, field.type) for field in list(_PARSED_ARROW)[2:]]
-    return pa.RecordBatch.from_arrays(
-        [pa.array([index] * n, pa.int32()), pa.array(lines, pa.string()), *nothing],
-        schema=_PARSED_ARROW,
-    )
+def _batch(index: int, entries: Sequence[Entry], fatal: bool = False) -> pa.RecordBatch:
+    errors = [None if isinstance(entry, str) else entry for entry in entries]
+    columns: list[list[Any]] = [
+        [index] * len(entries),
+        [entry if isinstance(entry, str) else None for entry in entries],
+        [error and error.line for error in errors],
+        [error and error.column for error in errors],
+        [error and error.message for error in errors],
+        [fatal] * len(entries),
+    ]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _PARSED_ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_PARSED_ARROW)
 
 
 class Stopwatch:

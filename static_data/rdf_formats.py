@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from static_data.errors import UnsupportedFormatError
+from static_data.packings import Compression
+
+__all__ = ["Compression", "FileFormat", "RdfFormat", "format_of", "named_format"]
 
 
 class RdfFormat(Enum):
@@ -24,14 +27,6 @@ class RdfFormat(Enum):
         return self in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
 
 
-class Compression(Enum):
-    """How the bytes of a file are packed."""
-
-    NONE = ""
-    GZIP = "gz"
-    BZIP2 = "bz2"
-
-
 @dataclass(frozen=True)
 class FileFormat:
     """What a file holds and how it is packed."""
@@ -42,8 +37,12 @@ class FileFormat:
 
 _EXTENSIONS = {
     "nt": RdfFormat.N_TRIPLES,
+    "ntriples": RdfFormat.N_TRIPLES,
     "nq": RdfFormat.N_QUADS,
+    "nquads": RdfFormat.N_QUADS,
     "ttl": RdfFormat.TURTLE,
+    "turtle": RdfFormat.TURTLE,
+    "n3": RdfFormat.TURTLE,
     "trig": RdfFormat.TRIG,
     "rdf": RdfFormat.RDF_XML,
     "xml": RdfFormat.RDF_XML,
@@ -51,44 +50,62 @@ _EXTENSIONS = {
     "jsonld": RdfFormat.JSON_LD,
     "json": RdfFormat.JSON_LD,
 }
-_NAMES = _EXTENSIONS | {
-    "ntriples": RdfFormat.N_TRIPLES,
-    "nquads": RdfFormat.N_QUADS,
-    "turtle": RdfFormat.TURTLE,
-    "rdfxml": RdfFormat.RDF_XML,
-}
-_COMPRESSIONS = {"gz": Compression.GZIP, "bz2": Compression.BZIP2}
+_NAMES = _EXTENSIONS | {"rdfxml": RdfFormat.RDF_XML}
+_COMPRESSIONS = {c.value: c for c in Compression if c is not Compression.NONE}
+_KNOWN = ", ".join("." + e for e in _EXTENSIONS)
+
+
+def named_format(
+    file: str, format: str | RdfFormat | None = None
+) -> tuple[RdfFormat | None, Compression]:
+    """What name and `format` tell; the RDF format is None when the name has no ending to tell it by.
+
+    Extensions count in any case. The compression always comes from the name. Raises
+    UnsupportedFormatError, naming the file, for an ending or a `format` that is not known.
+
+    >>> named_format("dump.gz")
+    (None, <Compression.GZIP: 'gz'>)
+    """
+    name = file.rstrip("/").rsplit("/", 1)[-1].lower()
+    stem, _, extension = name.rpartition(".")
+    compression = _COMPRESSIONS.get(extension, Compression.NONE) if stem else Compression.NONE
+    if compression is not Compression.NONE:
+        name = stem
+        stem, _, extension = stem.rpartition(".")
+    if isinstance(format, RdfFormat):
+        return format, compression
+    if format is not None:
+        stated = _NAMES.get(format.lower().lstrip(".").replace("-", "").replace("/", ""))
+        if stated is None:
+            raise UnsupportedFormatError(file, f"unknown RDF format {format!r}; known: {_KNOWN}")
+        return stated, compression
+    if not stem:
+        return None, compression
+    by_name = _EXTENSIONS.get(extension)
+    if by_name is None:
+        packed = ", ".join("." + ending for ending in _COMPRESSIONS)
+        raise UnsupportedFormatError(
+            file,
+            f"cannot tell the RDF format from this name; known: {_KNOWN}, each also with"
+            f" {packed}; or state the format",
+        )
+    return by_name, compression
 
 
 def format_of(file: str, format: str | RdfFormat | None = None) -> FileFormat:
     """Tell format and compression of `file`; `format` overrides what the name says.
 
-    Extensions count in any case. The compression always comes from the name.
-    Raises UnsupportedFormatError, naming the file, when the format stays unknown.
+    Raises UnsupportedFormatError, naming the file, when the format stays unknown; see
+    `static_data.format_sniffing` for files whose names have no ending.
 
     >>> format_of("people.ttl.gz")
     FileFormat(rdf=<RdfFormat.TURTLE: 'ttl'>, compression=<Compression.GZIP: 'gz'>)
     >>> format_of("dump", "N-Quads").rdf
     <RdfFormat.N_QUADS: 'nq'>
     """
-    name = file.rstrip("/").rsplit("/", 1)[-1].lower()
-    stem, _, extension = name.rpartition(".")
-    compression = _COMPRESSIONS.get(extension, Compression.NONE) if stem else Compression.NONE
-    if compression is not Compression.NONE:
-        stem, _, extension = stem.rpartition(".")
-    if isinstance(format, RdfFormat):
-        return FileFormat(format, compression)
-    known = ", ".join("." + e for e in _EXTENSIONS)
-    if format is not None:
-        stated = _NAMES.get(format.lower().lstrip(".").replace("-", "").replace("/", ""))
-        if stated is None:
-            raise UnsupportedFormatError(file, f"unknown RDF format {format!r}; known: {known}")
-        return FileFormat(stated, compression)
-    by_name = _EXTENSIONS.get(extension) if stem else None
-    if by_name is None:
+    rdf, compression = named_format(file, format)
+    if rdf is None:
         raise UnsupportedFormatError(
-            file,
-            f"cannot tell the RDF format from this name; known: {known}, each also with .gz or"
-            " .bz2; or state the format",
+            file, f"cannot tell the RDF format from this name; known: {_KNOWN}; or state the format"
         )
-    return FileFormat(by_name, compression)
+    return FileFormat(rdf, compression)

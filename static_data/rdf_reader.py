@@ -3,24 +3,35 @@
 Turtle, TriG, RDF/XML and JSON-LD are parsed by pyoxigraph, as a stream. Lines of N-Triples and
 N-Quads files are passed through as they are: the reader in the JVM validates them. Blank nodes
 without a label get labels that are the same at every reading, because Spark may run a task twice.
+
+What is left out of a malformed file when it is to be skipped: a line of N-Triples or N-Quads; the whole
+statement of Turtle or TriG, also within a graph; the top-level node element of RDF/XML, and where that
+is no XML all from there on; a triple of JSON-LD, and where that is no JSON the whole file.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyoxigraph as ox
 
 from static_data.errors import MalformedRdfError, MissingFileError
-from static_data.rdf_formats import Compression, FileFormat, RdfFormat, format_of
+from static_data.format_sniffing import told_format_here
+from static_data.json_ld_contexts import ContextError, with_contexts
+from static_data.line_writer import LineWriter
+from static_data.packings import BROKEN, ByteStream, Compression, Opener, open_unpacked
+from static_data.rdf_formats import FileFormat, RdfFormat
 from static_data.rdf_version import RdfVersion
-from static_data.reifiers import GENERATED_LABEL, fold_all, fold_stream
+from static_data.rdf_xml import XmlError, is_plain, parse_by_nodes, parse_whole
+from static_data.reading import Reading
+from static_data.reifiers import fold_all, fold_stream
+from static_data.sound_statements import sound_quads
+from static_data.turtle_text import hidden, hidden_stream
 
 _PARSERS = {
     RdfFormat.TURTLE: ox.RdfFormat.TURTLE,
@@ -28,13 +39,12 @@ _PARSERS = {
     RdfFormat.RDF_XML: ox.RdfFormat.RDF_XML,
     RdfFormat.JSON_LD: ox.RdfFormat.JSON_LD,
 }
-_STAR_FORMATS = (RdfFormat.TURTLE, RdfFormat.TRIG)
 _SCAN_BYTES = 1 << 20
-_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
-ByteStream = IO[bytes] | gzip.GzipFile | bz2.BZ2File
-Opener = Callable[[], ByteStream]
+Entry = str | MalformedRdfError
+"""A line, or what was wrong with something that was left out."""
 
 
 def read_lines(
@@ -42,37 +52,24 @@ def read_lines(
     format: str | RdfFormat | None = None,
     base_iri: str | None = None,
     version: RdfVersion = RdfVersion.STAR,
+    reading: Reading | None = None,
 ) -> Iterator[str]:
     """Yield the statements of a local file as N-Quads-star lines, without line ends.
 
-    `format` overrides what the name says; `base_iri` defaults to the file's own IRI. Blank node
-    labels are those of the file: whoever merges files scopes them. Raises UnsupportedFormatError,
-    MissingFileError, MalformedRdfError.
+    `format` overrides what the name says; `base_iri` defaults to the file's own IRI; `reading` is taken
+    in place of `version`. Blank node labels are those of the file: whoever merges files scopes them.
+    Raises UnsupportedFormatError, MissingFileError, MalformedRdfError.
     """
     path = Path(file)
-    kind = format_of(str(file), format)
     if not path.is_file():
         raise MissingFileError(str(file), "is a folder" if path.is_dir() else "no such file")
+    kind = told_format_here(str(file), format)
     base = path.absolute().as_uri() if base_iri is None else base_iri
-    return lines_of(str(file), kind, base, lambda: open_unpacked(path, kind.compression), version)
 
+    def opener() -> ByteStream:
+        return open_unpacked(path, kind.compression)
 
-def open_unpacked(path: Path, compression: Compression) -> ByteStream:
-    """Open a file for reading its unpacked bytes."""
-    if compression is Compression.GZIP:
-        return gzip.open(path, "rb")
-    if compression is Compression.BZIP2:
-        return bz2.open(path, "rb")
-    return path.open("rb")
-
-
-def unpacked(content: bytes, compression: Compression) -> ByteStream:
-    """The unpacked bytes of a file that is in memory, as an open file."""
-    if compression is Compression.GZIP:
-        return gzip.open(io.BytesIO(content), "rb")
-    if compression is Compression.BZIP2:
-        return bz2.open(io.BytesIO(content), "rb")
-    return io.BytesIO(content)
+    return lines_of(str(file), kind, base, opener, reading or Reading(version))
 
 
 def lines_of(
@@ -80,53 +77,134 @@ def lines_of(
     kind: FileFormat,
     base_iri: str,
     opener: Opener,
-    version: RdfVersion = RdfVersion.STAR,
+    reading: Reading,
 ) -> Iterator[str]:
     """Yield N-Quads-star lines from whatever `opener` opens; `name` is for error messages.
 
-    `opener` may be called more than once and must give the same bytes each time.
+    `opener` may be called more than once and must give the same bytes each time. What is left out
+    goes unsaid; see `entries_of`.
     """
+    for entry in entries_of(name, kind, base_iri, opener, reading):
+        if isinstance(entry, str):
+            yield entry
+
+
+def entries_of(
+    name: str, kind: FileFormat, base_iri: str, opener: Opener, reading: Reading
+) -> Iterator[Entry]:
+    """As `lines_of`, and among the lines, when malformed statements are skipped, what was wrong with each."""
     try:
         if kind.rdf.line_based:
-            with opener() as stream:
-                for raw in stream:
-                    yield raw.decode("utf-8").rstrip("\r\n")
+            yield from _raw_lines(name, opener, reading)
+        elif kind.rdf is RdfFormat.RDF_XML:
+            yield from _rdf_xml(name, base_iri, opener, reading)
+        elif kind.rdf is RdfFormat.JSON_LD:
+            yield from _json_ld(name, base_iri, opener, reading)
         else:
-            yield from _parsed_lines(kind.rdf, base_iri, opener, version)
+            yield from _turtle(name, kind.rdf, base_iri, opener, reading)
     except SyntaxError as error:
-        message = _without_place(error.msg)
-        raise MalformedRdfError(name, error.lineno, error.offset, message) from None
-    except UnicodeDecodeError as error:
-        raise MalformedRdfError(name, None, None, f"not UTF-8: {error.reason}") from None
-    except (EOFError, gzip.BadGzipFile, OSError, ValueError) as error:
+        raise _malformed(name, error) from None
+    except XmlError as problem:
+        raise MalformedRdfError(name, problem.line, problem.column, problem.message) from None
+    except BROKEN as error:
         if kind.compression is Compression.NONE:
             raise
         packing = kind.compression.value
         raise MalformedRdfError(name, None, None, f"broken .{packing} file: {error}") from None
 
 
-def _without_place(message: str) -> str:
-    return re.sub(r"^Parser error at (line \d+ )?(between )?.*?: ", "", message, count=1)
+def _malformed(name: str, error: SyntaxError) -> MalformedRdfError:
+    message = re.sub(
+        r"^Parser error (at|between) (line \d+ )?(between )?.*?: ", "", error.msg, count=1
+    )
+    return MalformedRdfError(name, error.lineno, error.offset, message)
 
 
-def _parsed_lines(
-    rdf: RdfFormat, base_iri: str, opener: Opener, version: RdfVersion
-) -> Iterator[str]:
-    write = _LineWriter()
+def _raw_lines(name: str, opener: Opener, reading: Reading) -> Iterator[Entry]:
+    number = 0
+    with opener() as stream:
+        for raw in stream:
+            for line in raw.removesuffix(b"\n").removesuffix(b"\r").split(b"\r"):
+                number += 1
+                try:
+                    yield line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    column = len(line[: error.start].decode("utf-8")) + 1
+                    problem = MalformedRdfError(name, number, column, "not UTF-8")
+                    if not reading.skips:
+                        raise problem from None
+                    yield problem
+
+
+# ---- Turtle and TriG -----------------------------------------------------------------------------
+
+
+def _turtle(
+    name: str, rdf: RdfFormat, base_iri: str, opener: Opener, reading: Reading
+) -> Iterator[Entry]:
+    def lines(hides: bool) -> Iterator[str]:
+        with opener() as stream:
+            source: Any = hidden_stream(stream) if hides else stream
+            quads = ox.parse(
+                source, format=_PARSERS[rdf], base_iri=base_iri, lenient=reading.accepts
+            )
+            yield from _written(_folded(quads, opener, reading), hides)
+
+    if reading.skips and not _is_sound(rdf, base_iri, opener):
+        yield from _sound_turtle(name, rdf, base_iri, opener, reading)
+        return
+    done = 0
+    try:
+        for line in lines(hides=False):
+            yield line
+            done += 1
+    except SyntaxError:
+        if reading.accepts:
+            raise
+        # It may be an IRI that N-Triples allows. The lines so far are the same when it is read again.
+        yield from islice(lines(hides=True), done, None)
+
+
+def _is_sound(rdf: RdfFormat, base_iri: str, opener: Opener) -> bool:
     with opener() as stream:
         source: Any = stream
-        quads: Iterable[Any] = ox.parse(source, format=_PARSERS[rdf], base_iri=base_iri)
-        if rdf in _STAR_FORMATS and version is RdfVersion.STAR:
-            # Only a file that spells out rdf:reifies can use a generated blank node as an explicit
-            # reifier.
-            spelt = _find(opener, rb"reifies", 16)
-            if spelt:
-                written = {m.decode() for m in _find(opener, rb"_:([a-f][0-9a-f]{20,31})", 64)}
-                quads = fold_all(quads, written)
-            else:
-                quads = fold_stream(quads)
-        for quad in quads:
-            yield write.line(quad)
+        try:
+            for _ in ox.parse(source, format=_PARSERS[rdf], base_iri=base_iri):
+                pass
+        except SyntaxError:
+            return False
+    return True
+
+
+def _sound_turtle(
+    name: str, rdf: RdfFormat, base_iri: str, opener: Opener, reading: Reading
+) -> Iterator[Entry]:
+    with opener() as stream:
+        # Bytes that are not UTF-8 go back to the parser, which says so.
+        text = hidden(stream.read().decode("utf-8", "surrogateescape"))
+    problems: list[MalformedRdfError] = []
+
+    def report(line: int, column: int, message: str) -> None:
+        found = SyntaxError(message)
+        found.lineno, found.offset = line, column
+        problems.append(_malformed(name, found))
+
+    quads = sound_quads(text, _PARSERS[rdf], base_iri, report)
+    for line in _written(_folded(quads, opener, reading), reveals=True):
+        yield from problems
+        problems.clear()
+        yield line
+    yield from problems
+
+
+def _folded(quads: Iterable[Any], opener: Opener, reading: Reading) -> Iterable[Any]:
+    if reading.version is not RdfVersion.STAR:
+        return quads
+    # Only a file that spells out rdf:reifies can use a generated blank node as an explicit reifier.
+    if not _find(opener, rb"reifies", 16):
+        return fold_stream(quads)
+    written = {m.decode() for m in _find(opener, rb"_:([a-f][0-9a-f]{20,31})", 64)}
+    return fold_all(quads, written)
 
 
 def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:
@@ -142,52 +220,112 @@ def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:
     return found
 
 
-class _LineWriter:
-    """Writes quads as lines, with repeatable labels for blank nodes that the parser made up."""
-
-    def __init__(self) -> None:
-        self._labels: dict[str, str] = {}
-
-    def line(self, quad: Any) -> str:
-        if isinstance(quad, ox.Quad):
-            text = str(quad)
-            # The text of the library is canonical unless one of these occurs: most lines take this
-            # way.
-            if "_:" not in text and "\\" not in text and "<<" not in text:
-                return text + " ."
-        parts = [self._term(quad[0]), self._term(quad[1]), self._term(quad[2])]
-        if not isinstance(quad[3], ox.DefaultGraph):
-            parts.append(self._term(quad[3]))
-        return " ".join(parts) + " ."
-
-    def _term(self, term: Any) -> str:
-        if isinstance(term, ox.NamedNode):
-            return f"<{term.value}>"
-        if isinstance(term, ox.Literal):
-            text = str(term)
-            if "\\" not in text:
-                return text
-            quoted = f'"{term.value.translate(_ESCAPES)}"'
-            return quoted + _literal_suffix(term)
-        if isinstance(term, ox.BlankNode):
-            return "_:" + self._label(term.value)
-        subject, predicate, object_ = (self._term(part) for part in term)
-        return f"<< {subject} {predicate} {object_} >>"
-
-    def _label(self, label: str) -> str:
-        if GENERATED_LABEL.fullmatch(label):
-            known = self._labels.get(label)
-            if known is None:
-                known = f"anon-{len(self._labels)}"
-                self._labels[label] = known
-            return known
-        # Keeps written labels apart from the made-up ones; digits never start with an x.
-        return f"anon-x{label[5:]}" if label.startswith("anon-") else label
+def _written(quads: Iterable[Any], reveals: bool) -> Iterator[str]:
+    write = LineWriter(reveals)
+    for quad in quads:
+        yield write.line(quad)
 
 
-def _literal_suffix(term: Any) -> str:
-    if term.language:
-        direction = getattr(term, "direction", None)
-        ending = f"--{direction!s}" if direction is not None else ""
-        return f"@{term.language.lower()}{ending}"
-    return "" if term.datatype.value == _XSD_STRING else f"^^<{term.datatype.value}>"
+# ---- RDF/XML and JSON-LD -------------------------------------------------------------------------
+
+
+def _rdf_xml(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iterator[Entry]:
+    if reading.skips:
+        problems: list[MalformedRdfError] = []
+
+        def report(problem: XmlError) -> None:
+            problems.append(MalformedRdfError(name, problem.line, problem.column, problem.message))
+
+        with opener() as stream:
+            for line in _written(parse_by_nodes(stream, base_iri, report), reveals=True):
+                yield from problems
+                problems.clear()
+                yield line
+        yield from problems
+        return
+    done = 0
+    with opener() as stream:
+        plain = is_plain(stream)
+    if plain:
+        with opener() as stream:
+            source: Any = stream
+            quads = ox.parse(
+                source,
+                format=ox.RdfFormat.RDF_XML,
+                base_iri=base_iri,
+                lenient=reading.accepts,
+            )
+            try:
+                for line in _written(quads, reveals=False):
+                    yield line
+                    done += 1
+                return
+            except SyntaxError:
+                # The slower way may read it, and knows places.
+                pass
+    with opener() as stream:
+        whole = _written(parse_whole(stream, base_iri, reading.accepts), not reading.accepts)
+        yield from islice(whole, done, None)
+
+
+def _json_ld(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iterator[Entry]:
+    if reading.skips:
+        # JSON has no place to go on from: a file that is malformed is left out whole.
+        try:
+            for _ in _json_ld_entries(name, base_iri, opener, reading):
+                pass
+        except MalformedRdfError as error:
+            yield error
+            return
+    yield from _json_ld_entries(name, base_iri, opener, reading)
+
+
+def _json_ld_entries(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iterator[Entry]:
+    with opener() as stream:
+        source: Any = stream
+        if reading.contexts:
+            source = _with_contexts(name, stream.read(), base_iri, reading)
+        # Held to RFC 3987, the parser would leave out what is malformed, and say nothing.
+        quads = ox.parse(source, format=ox.RdfFormat.JSON_LD, base_iri=base_iri, lenient=True)
+        write = LineWriter()
+        try:
+            for quad in quads:
+                iris = [t.value for t in quad if isinstance(t, ox.NamedNode)]
+                # A key that means no IRI is no property, as JSON-LD has it.
+                if not all(_ABSOLUTE.match(iri) for iri in iris):
+                    continue
+                odd = next((iri for iri in iris if _NOT_IN_IRI.search(iri)), None)
+                if odd is None or reading.accepts:
+                    yield write.line(quad)
+                elif reading.skips:
+                    yield _odd_iri(name, odd, opener)
+                else:
+                    raise _odd_iri(name, odd, opener)
+        except SyntaxError as error:
+            if error.lineno is None:
+                with opener() as again:
+                    _with_contexts(name, again.read(), base_iri, reading)
+            raise _malformed(name, error) from None
+
+
+def _odd_iri(name: str, iri: str, opener: Opener) -> MalformedRdfError:
+    """The error about an IRI, with its place where the file writes it out."""
+    with opener() as stream:
+        text = stream.read().decode("utf-8", "replace")
+    at = text.find(json.dumps(iri, ensure_ascii=False)[1:-1])
+    message = f"a character that is not allowed in an IRI, in <{iri}>"
+    if at < 0:
+        return MalformedRdfError(name, None, None, message)
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return MalformedRdfError(name, line, column, message)
+
+
+def _with_contexts(name: str, content: bytes, base_iri: str, reading: Reading) -> bytes:
+    try:
+        text = content.decode("utf-8")
+        return with_contexts(text, base_iri, reading.contexts).encode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise MalformedRdfError(name, line, None, "not UTF-8") from None
+    except ContextError as problem:
+        raise MalformedRdfError(name, problem.line, problem.column, problem.message) from None

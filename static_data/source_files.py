@@ -11,7 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.errors import MissingFileError
-from static_data.rdf_formats import FileFormat, RdfFormat, format_of
+from static_data.format_sniffing import told_format
+from static_data.packings import ByteStream, Compression, open_unpacked, unpacked
+from static_data.rdf_formats import FileFormat, RdfFormat, named_format
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def find_files(
 
 
 def _find(spark: SparkSession, name: str, format: str | RdfFormat | None) -> SourceFile:
-    kind = format_of(name, format)
+    named_format(name, format)  # What the name already rules out is said first.
     if name.startswith("file://"):
         name = name[len("file://") :]
     if "://" not in name:
@@ -71,10 +73,16 @@ def _find(spark: SparkSession, name: str, format: str | RdfFormat | None) -> Sou
             path.open("rb").close()
         except OSError as error:
             raise MissingFileError(name, error.strerror or str(error)) from error
+        kind = told_format(name, format, lambda packing: open_unpacked(path, packing), path)
         return SourceFile(name, path.absolute().as_uri(), kind, path.stat().st_size)
     jvm: Any = spark.sparkContext._jvm
     remote = jvm.org.apache.hadoop.fs.Path(name)
     system = remote.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     if not system.exists(remote) or system.getFileStatus(remote).isDirectory():
         raise MissingFileError(name)
+
+    def opener(packing: Compression) -> ByteStream:
+        return unpacked(remote_content(spark, name), packing)
+
+    kind = told_format(name, format, opener)
     return SourceFile(name, name, kind, system.getFileStatus(remote).getLen())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from static_data.errors import MalformedRdfError
+from static_data.format_sniffing import told_format_here
 from static_data.jvm import extension
-from static_data.rdf_formats import RdfFormat, format_of
-from static_data.rdf_reader import lines_of, read_lines, unpacked
+from static_data.on_error import Skipped
+from static_data.packings import ByteStream, open_unpacked, unpacked
+from static_data.rdf_formats import RdfFormat
+from static_data.rdf_reader import entries_of, read_lines
 from static_data.rdf_version import RdfVersion
+from static_data.reading import Reading
 from static_data.source_files import SourceFile, remote_content
 
 
@@ -28,23 +33,38 @@ def read_statements(
     `format` overrides what the name says; `base_iri` defaults to the file's own IRI. Raises UnsupportedFormatError,
     MissingFileError, MalformedRdfError.
     """
-    kind = format_of(str(file), format).rdf
-    return _canonical(spark, str(file), kind, read_lines(file, kind, base_iri, version), version)
+    lines = read_lines(file, format, base_iri, version)
+    first = list(islice(lines, 1))  # the file is there
+    kind = told_format_here(str(file), format).rdf
+    return canonical_lines(spark, str(file), kind, chain(first, lines), Reading(version))
 
 
 def triples_of(
-    spark: SparkSession, source: SourceFile, version: RdfVersion = RdfVersion.STAR
+    spark: SparkSession, source: SourceFile, reading: Reading, skipped: list[Skipped] | None = None
 ) -> str:
-    """As `read_statements`, of a file wherever it is; a statement that names a graph is malformed."""
+    """As `read_statements`, of a file wherever it is; a statement that names a graph is malformed.
+
+    What is left out is added to `skipped`.
+    """
     path, kind = source.local_path, source.format
-    if path is not None:
-        lines = read_lines(path, kind.rdf, version=version)
-    else:
-        content = remote_content(spark, source.name)
-        lines = lines_of(
-            source.name, kind, source.uri, lambda: unpacked(content, kind.compression), version
-        )
-    return _canonical(spark, source.name, kind.rdf, lines, version, one_graph=True)
+    content = None if path is not None else remote_content(spark, source.name)
+
+    def opener() -> ByteStream:
+        if content is not None:
+            return unpacked(content, kind.compression)
+        assert path is not None
+        return open_unpacked(path, kind.compression)
+
+    lines = []
+    for entry in entries_of(source.name, kind, source.uri, opener, reading):
+        if isinstance(entry, str):
+            lines.append(entry)
+        else:
+            # Lines keep their numbers.
+            lines += [""] * kind.rdf.line_based
+            if skipped is not None:
+                skipped.append(as_skipped(entry))
+    return canonical_lines(spark, source.name, kind.rdf, lines, reading, True, skipped)
 
 
 def malformed(name: str, kind: RdfFormat, problem: Any) -> MalformedRdfError:
@@ -58,20 +78,30 @@ def malformed(name: str, kind: RdfFormat, problem: Any) -> MalformedRdfError:
     return MalformedRdfError(name, None, None, f"{problem.message()} in: {problem.text()}")
 
 
-def _canonical(
+def as_skipped(error: MalformedRdfError, text: str | None = None) -> Skipped:
+    """An error as an entry about what was left out."""
+    return Skipped(error.file, error.line, error.column, error.message, text)
+
+
+def canonical_lines(
     spark: SparkSession,
     name: str,
     kind: RdfFormat,
     lines: Iterable[str],
-    version: RdfVersion,
+    reading: Reading,
     one_graph: bool = False,
+    skipped: list[Skipped] | None = None,
 ) -> str:
+    """Lines of N-Quads-star, made of a file of that kind, checked and in canonical form; raises MalformedRdfError."""
     reader = extension(spark).CanonicalLines(
         kind is not RdfFormat.N_TRIPLES and not one_graph,
-        version is RdfVersion.RDF_1_2 and kind.line_based,
+        reading.version is RdfVersion.RDF_1_2 and kind.line_based,
+        reading.on_error.value,
     )
     result = reader.read("\n".join(lines))
     problem = reader.problem()
     if problem is not None:
         raise malformed(name, kind, problem)
+    if skipped is not None:
+        skipped += [as_skipped(malformed(name, kind, p), p.text()) for p in reader.skipped()]
     return str(result)

@@ -17,10 +17,12 @@ from static_data.errors import StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
-from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_files
+from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_files, skipped_of
+from static_data.on_error import OnError, write_skipped
 from static_data.progress import progress_bar
 from static_data.rdf_formats import RdfFormat
 from static_data.rdf_version import RdfVersion
+from static_data.reading import Reading, ReadingOptions
 from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
 from static_data.saved_store import SavedTable, read_saved, write_saved
 from static_data.source_files import SourceFile, find_files
@@ -83,6 +85,9 @@ class StaticStore:
         base_iri: str | None = None,
         replace: bool = False,
         one_graph: bool = False,
+        on_error: str | OnError = OnError.FAIL,
+        skipped_file: str | Path | None = None,
+        contexts: Mapping[str, str | Path] | None = None,
     ) -> LoadReport:
         """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
         vanish. With `replace`, `graph` holds nothing else afterwards.
@@ -91,20 +96,29 @@ class StaticStore:
         `format` overrides what file names say, `progress` shows a bar on standard error (None: only
         on a terminal), `base_iri` is what relative IRIs are resolved against (None: each file's own
         IRI). With `one_graph`, a statement that names a graph itself is malformed, so that all go to
-        `graph`. Blank nodes are new with each file and load. Raises MalformedRdfError,
-        UnsupportedFormatError or MissingFileError, with nothing changed.
+        `graph`. Blank nodes are new with each file and load.
+
+        `on_error` says what becomes of statements that are malformed, see `OnError`: with "skip" they are
+        left out, counted in the report and added to `skipped_file`, JSON Lines (None: a new temporary
+        file). `contexts` are the JSON-LD contexts that documents refer to: local files by IRI; none is
+        fetched. Raises MalformedRdfError, UnsupportedFormatError or MissingFileError, with nothing changed.
         """
         watch = Stopwatch()
+        options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
+        reading = options.reading(self._rdf)
         sources = find_files(self._spark, files, format)
         with self.lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            encoded = self._encode(sources, scopes, graph_text, base_iri, one_graph)
+            encoded = self._encode(sources, scopes, graph_text, base_iri, reading, one_graph)
             # The dictionary has the terms by now, whatever becomes of the tables.
             self._scopes += len(sources)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.of_graph(graph_id) if replace]
             try:
+                left_out = skipped_of(encoded, sources)
+                # What cannot be told must not be left out.
+                said_in = write_skipped(left_out, skipped_file) if left_out else None
                 written = self._keep(encoded, replaced)
             finally:
                 encoded.close()
@@ -121,7 +135,11 @@ class StaticStore:
             quads_added=added,
             terms=encoded.termCount(),
             seconds=watch.seconds(),
+            skipped=len(left_out),
+            skipped_file=said_in,
         )
+        if left_out:
+            logger.warning("skipped %d malformed statement(s), see %s", len(left_out), said_in)
         logger.info("loaded %s", report)
         return report
 
@@ -131,10 +149,11 @@ class StaticStore:
         scopes: Sequence[str],
         graph: str | None,
         base_iri: str | None,
+        reading: Reading,
         one_graph: bool,
     ) -> Any:
         place = (self._spark, self.dictionary)
-        inputs = (*place, sources, scopes, graph, base_iri, self._rdf, one_graph)
+        inputs = (*place, sources, scopes, graph, base_iri, reading, one_graph)
         small = sum(source.size for source in sources) <= self._driver_bytes
         if small and all(source.local_path for source in sources):
             encoded = encode_small_files(*inputs)

@@ -149,14 +149,14 @@ class QuotedTriple:
 
 Term: TypeAlias = Iri | BlankNode | Literal | QuotedTriple
 
-# One alternative a kind of term; `lastgroup` then tells which one matched.
+# One alternative a kind of term. IRIs may have been taken as they stood, with any character.
 _TOKEN: Final = re.compile(
     rf"""
-    <(?P<iri>[^\x00-\x20<>"{{}}|^`\\]*)>
+    <(?P<iri>[^\x00-\x1f<>]*)>
   | (?P<open><<)[ ]
   | "(?P<lexical>(?:[^"\\\n\r]|\\["\\nr])*)"
     (?: @(?P<language>[a-z]+(?:-[a-z0-9]+)*)(?:--(?P<direction>ltr|rtl))?
-      | \^\^<(?P<datatype>[^\x00-\x20<>"{{}}|^`\\]*)> )?
+      | \^\^<(?P<datatype>[^\x00-\x1f<>]*)> )?
   | _:(?P<label>{LABEL})
     """,
     re.VERBOSE,

@@ -16,6 +16,8 @@ from typing import Any
 
 from sparkext import __version__
 from sparkext.s2r.event_time import parse_date_time
+from static_data.on_error import OnError
+from static_data.packings import PACKED_ENDINGS
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
@@ -42,7 +44,10 @@ _CHECK_EXAMPLE = """\
 example:
   cqels check q1.rspql --static people.ttl --stream http://deri.org/locstreams=sightings.trig \\
                        --answers answers.jsonl --semantics cqels"""
-_FILES = "RDF file (.nt .nq .ttl .trig .rdf .jsonld, each also .gz or .bz2)"
+_PACKED = "each also " + " ".join(f".{ending}" for ending in PACKED_ENDINGS)
+_FILES = (
+    f"RDF file (.nt .nq .ttl .trig .rdf .jsonld, {_PACKED}; a name without an ending: by content)"
+)
 
 
 def named_file(text: str) -> tuple[str, str]:
@@ -155,6 +160,7 @@ def build_parser() -> ArgumentParser:
     sparql.add_argument("query", metavar="QUERY.rq", nargs="?", help="file with the query")
     _files_argument(sparql, "--data", f"{_FILES} of the default graph")
     _named_files(sparql, "--named", "RDF file of a named graph")
+    _reading_arguments(sparql)
     sparql.add_argument(
         "--results", choices=RESULT_FORMATS, help="form of the answers (json; nt for triples)"
     )
@@ -222,7 +228,7 @@ def _query_and_data(parser: ArgumentParser) -> None:
     _named_files(
         parser,
         "--stream",
-        "recorded stream (.trig .nq, each also .gz or .bz2); several files of one IRI are one stream",
+        f"recorded stream (.trig .nq, {_PACKED}); several files of one IRI are one stream",
     )
     parser.add_argument(
         "--time-property",
@@ -233,7 +239,28 @@ def _query_and_data(parser: ArgumentParser) -> None:
         help="a predicate that gives an element its time, beside prov:generatedAtTime and"
         " sosa:resultTime",
     )
+    _reading_arguments(parser)
     parser.add_argument("--semantics", metavar="NAME", help="profile of windows and reports")
+
+
+def _reading_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--on-error",
+        choices=[one.value for one in OnError],
+        help="what becomes of malformed statements and stream elements: fail; skip, counted and listed in"
+        " --skipped FILE; accept, IRIs as they stand (without it: files fail, elements are skipped)",
+    )
+    parser.add_argument(
+        "--skipped", metavar="FILE", help="where to list what is skipped, JSON Lines (a new file)"
+    )
+    parser.add_argument(
+        "--context",
+        metavar="IRI=FILE",
+        type=named_file,
+        action="append",
+        default=[],
+        help="a JSON-LD context that files refer to; none is fetched",
+    )
 
 
 def _continuous_inputs(parser: ArgumentParser) -> None:

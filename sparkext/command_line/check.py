@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkext.command_line.inputs import grouped
+from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
 from sparkext.command_line.spark_start import checked_settings
@@ -42,12 +42,13 @@ def execute(arguments: Namespace) -> int:
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
     version = RdfVersion(settings.rdf)
-    static = read_static_graphs(arguments.static, named, version=version)
+    reading = reading_options(arguments).reading(version)
+    static = read_static_graphs(arguments.static, named, reading=reading)
     changes = [
         GraphReplacement(
             change.time,
             change.graph,
-            read_static_graphs([change.file], scope=f"c{place}", version=version).default,
+            read_static_graphs([change.file], scope=f"c{place}", reading=reading).default,
         )
         for place, change in enumerate(arguments.static_change)
     ]
@@ -89,7 +90,13 @@ def _recordings(
     used = dict.fromkeys(window.stream.value for window in query.windows)
     properties = (*TIME_PROPERTIES, *arguments.time_property)
     recordings = {
-        iri: read_recorded_stream(files[iri], properties, scope=f"r{place}", version=version)
+        iri: read_recorded_stream(
+            files[iri],
+            properties,
+            scope=f"r{place}",
+            version=version,
+            on_error=on_error_of_streams(arguments),
+        )
         for place, iri in enumerate(used)
     }
     for iri, recording in recordings.items():

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkext.command_line.arguments import StaticChange
 from sparkext.command_line.query_file import (
@@ -26,8 +26,12 @@ from sparkext.config import Settings
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from static_data.errors import MissingFileError
-from static_data.rdf_formats import RdfFormat, format_of
+from static_data.format_sniffing import told_format_here
+from static_data.load import LoadReport
+from static_data.on_error import OnError, Skipped, write_skipped
+from static_data.rdf_formats import RdfFormat, named_format
 from static_data.rdf_version import RdfVersion
+from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -46,6 +50,7 @@ class StaticFiles:
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     saved: str | None = None
     changes: Sequence[StaticChange] = ()
+    options: ReadingOptions = field(default_factory=ReadingOptions)
 
     @property
     def graphs(self) -> set[str]:
@@ -56,7 +61,10 @@ class StaticFiles:
         """Raises MissingFileError or UnsupportedFormatError for the first file that is no use."""
         named = [f for files in self.named.values() for f in files]
         for file in (*self.default, *named, *(change.file for change in self.changes)):
-            format_of(file)
+            named_format(file)
+            check_file(file)
+            told_format_here(file)
+        for file in map(str, self.options.contexts.values()):
             check_file(file)
         if self.saved is not None and "://" not in self.saved and not Path(self.saved).is_dir():
             raise MissingFileError(self.saved, "no such folder")
@@ -65,18 +73,40 @@ class StaticFiles:
     def may_name_others(self) -> bool:
         """Whether the files can hold graphs that the arguments do not name."""
         files = (*self.default, *(f for files in self.named.values() for f in files))
-        return self.saved is not None or any(format_of(f).rdf in _WITH_GRAPHS for f in files)
+        return self.saved is not None or any(told_format_here(f).rdf in _WITH_GRAPHS for f in files)
 
     def load(self, engine: Engine) -> None:
-        """Load everything; progress is shown when standard error is a terminal."""
+        """Load everything; progress is shown when standard error is a terminal, and what was skipped is counted."""
+        options: dict[str, Any] = {
+            "on_error": self.options.on_error.value,
+            "skipped_file": self.options.skipped_file,
+            "contexts": self.options.contexts,
+        }
         if self.saved is not None:
             engine.open_static(self.saved)
         if self.default:
-            engine.load_static(list(self.default))
+            _tell(engine.load_static(list(self.default), **options))
         for graph, files in self.named.items():
-            engine.load_static(list(files), graph=graph)
+            _tell(engine.load_static(list(files), graph=graph, **options))
         for change in self.changes:
-            engine.replace_graph(change.graph, Path(change.file), at=change.time)
+            engine.replace_graph(change.graph, Path(change.file), at=change.time, **options)
+
+
+def _tell(report: LoadReport) -> None:
+    if report.skipped:
+        count = f"{report.skipped:,} malformed statement(s)"
+        sys.stderr.write(f"cqels: skipped {count}, listed in {report.skipped_file}\n")
+
+
+def reading_options(arguments: Namespace) -> ReadingOptions:
+    """How static files are to be read, by the arguments."""
+    on_error = OnError(arguments.on_error or OnError.FAIL)
+    return ReadingOptions(on_error, arguments.skipped, dict(arguments.context))
+
+
+def on_error_of_streams(arguments: Namespace) -> OnError:
+    """What becomes of malformed elements: unless said otherwise, they are set aside."""
+    return OnError(arguments.on_error or OnError.SKIP)
 
 
 def check_file(file: str) -> None:
@@ -128,6 +158,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         grouped(arguments.static_graph),
         arguments.open_static,
         arguments.static_change,
+        reading_options(arguments),
     )
     static.check()
     if not static.may_name_others:
@@ -149,10 +180,12 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         ):
             static.load(engine)
             for iri in named_in_query:
-                engine.register_stream(iri)
+                engine.register_stream(iri, on_error=on_error_of_streams(arguments).value)
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
-            yield Prepared(engine, registered, reading.result())
+            recordings = reading.result()
+            _list_set_aside(recordings, arguments)
+            yield Prepared(engine, registered, recordings)
 
 
 def _read_recordings(
@@ -166,9 +199,25 @@ def _read_recordings(
             in_time_order=not arguments.arrival_order,
             scope=f"r{place}",
             version=version,
+            on_error=on_error_of_streams(arguments),
         )
         for place, (iri, named) in enumerate(files.items())
     }
+
+
+def _list_set_aside(recordings: Mapping[str, RecordedStream], arguments: Namespace) -> None:
+    entries = [
+        Skipped(
+            one.file,
+            one.line,
+            None,
+            one.reason if one.graph is None else f"{one.graph}: {one.reason}",
+        )
+        for recording in recordings.values()
+        for one in recording.set_aside
+    ]
+    if entries and arguments.skipped is not None:
+        write_skipped(entries, arguments.skipped)
 
 
 def _raise_early(reading: Future[dict[str, RecordedStream]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from sparkext.answers import AnswerFormatError, ResultFormat
-from sparkext.command_line.inputs import StaticFiles, grouped
+from sparkext.command_line.inputs import StaticFiles, grouped, reading_options
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.query_file import check_graphs, in_file, read_query
@@ -28,7 +28,7 @@ def execute(arguments: Namespace) -> None:
     if results.holds_triples != graph:
         fitting = "nt or nq" if graph else "json, csv, tsv or xml"
         raise AnswerFormatError(f"--results {results.value}: for {query.form} it is {fitting}")
-    data = StaticFiles(arguments.data, grouped(arguments.named))
+    data = StaticFiles(arguments.data, grouped(arguments.named), options=reading_options(arguments))
     data.check()
     if not data.may_name_others:
         check_graphs(arguments.query, query, data.named)

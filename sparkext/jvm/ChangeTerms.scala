@@ -45,7 +45,8 @@ final class ChangeTerms(dictionary: Dictionary) {
 
   private def read(text: String, blankScope: String)(take: NQuadsReader => Unit): Boolean = {
     found = null
-    val reader = new NQuadsReader(blankScope, false)
+    // The text was checked when it was read.
+    val reader = new NQuadsReader(blankScope, false, false, true)
     val lines = text.split("\n", -1)
     var i = 0
     try while (i < lines.length) {

@@ -5,10 +5,19 @@ package org.apache.spark.sql.cqels
   * Quoted triples are read in both spellings, `<< s p o >>` of RDF-star and `<<( s p o )>>` of RDF
   * 1.2, as subject or object, nested. Terms come out as canonical texts; a blank node `_:x`
   * becomes `_:` + `blankScope` + `x`. With `rdf12`, only `<<( s p o )>>` is read, and only as
-  * object. Not for use by several threads at once.
+  * object. With `accepts`, an IRI is taken as it stands, whatever is between `<` and `>`, relative
+  * ones too, and two escapes that are a surrogate pair are one character. Not for use by several
+  * threads at once.
   */
-final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean) {
+final class NQuadsReader(
+    blankScope: String,
+    allowGraph: Boolean,
+    rdf12: Boolean,
+    accepts: Boolean
+) {
 
+  def this(blankScope: String, allowGraph: Boolean, rdf12: Boolean) =
+    this(blankScope, allowGraph, rdf12, false)
   def this(blankScope: String, allowGraph: Boolean) = this(blankScope, allowGraph, false)
   def this(blankScope: String) = this(blankScope, true)
 
@@ -182,14 +191,14 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean
       val c = line.codePointAt(i)
       if (c == '\\') {
         val next = if (i + 1 < end) line.charAt(i + 1) else 0
-        if (next != 'u' && next != 'U') fail(i + 1, "'u' or 'U' after the backslash in an IRI")
-        val decoded = readHex(i)
-        if (!NTriplesChars.isIriChar(decoded))
-          fail(i, "an escape for a character that is allowed in an IRI")
+        val isEscape = next == 'u' || next == 'U'
+        if (!isEscape && !accepts) fail(i + 1, "'u' or 'U' after the backslash in an IRI")
+        val decoded = if (isEscape) readHex(i) else c
+        if (!isInIri(decoded)) fail(i, "an escape for a character that is allowed in an IRI")
         out.appendCodePoint(decoded)
-        i += (if (next == 'u') 6 else 10)
+        i += (if (isEscape) escapeLength else 1)
       } else {
-        if (!NTriplesChars.isIriChar(c)) fail(i, "a character that is allowed in an IRI, or '>'")
+        if (!isInIri(c)) fail(i, "a character that is allowed in an IRI, or '>'")
         out.appendCodePoint(c)
         i += Character.charCount(c)
       }
@@ -199,7 +208,10 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean
     out.append('>').toString
   }
 
-  private def checkAbsolute(iri: String, from: Int): Unit = {
+  private def isInIri(c: Int): Boolean =
+    NTriplesChars.isIriChar(c) || accepts && NTriplesChars.isAcceptedInIri(c)
+
+  private def checkAbsolute(iri: String, from: Int): Unit = if (!accepts) {
     var i = 1
     while (i < iri.length && NTriplesChars.inScheme(iri.charAt(i), i == 1)) i += 1
     if (i == 1 || iri.charAt(i) != ':')
@@ -281,7 +293,7 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean
           case _ => fail(i + 1, "one of t b n r f u U \" ' \\ after the backslash")
         }
         NTriplesChars.appendEscaped(decoded, out)
-        i += (if (next == 'u') 6 else if (next == 'U') 10 else 2)
+        i += (if (next == 'u' || next == 'U') escapeLength else 2)
       }
     }
     out.append('"').toString
@@ -326,8 +338,29 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean
 
   // ---- escapes and errors ----------------------------------------------------------------------
 
+  /** Characters of the numeric escape read last, or of two that are one character. */
+  private var escapeLength = 0
+
   /** The code point of the numeric escape whose backslash is at `i`. */
   private def readHex(i: Int): Int = {
+    val value = hexValue(i)
+    escapeLength = if (line.charAt(i + 1) == 'u') 6 else 10
+    val next = i + escapeLength
+    val low =
+      if (accepts && isHigh(value) && line.startsWith("\\u", next)) hexValue(next) else -1L
+    if (low >= 0xdc00 && low <= 0xdfff) {
+      escapeLength += 6
+      Character.toCodePoint(value.toChar, low.toChar)
+    } else {
+      if (value > Character.MAX_CODE_POINT || (value >= 0xd800 && value <= 0xdfff))
+        fail(i, "the escape of a Unicode character")
+      value.toInt
+    }
+  }
+
+  private def isHigh(c: Long): Boolean = c >= 0xd800 && c <= 0xdbff
+
+  private def hexValue(i: Int): Long = {
     val digits = if (line.charAt(i + 1) == 'u') 4 else 8
     var value = 0L
     var k = i + 2
@@ -337,9 +370,7 @@ final class NQuadsReader(blankScope: String, allowGraph: Boolean, rdf12: Boolean
       value = value * 16 + digit
       k += 1
     }
-    if (value > Character.MAX_CODE_POINT || (value >= 0xd800 && value <= 0xdfff))
-      fail(i, "the escape of a Unicode character")
-    value.toInt
+    value
   }
 
   private def fail(index: Int, expected: String): Nothing = {

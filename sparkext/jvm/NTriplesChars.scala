@@ -11,6 +11,9 @@ private[cqels] object NTriplesChars {
 
   def isIriChar(c: Int): Boolean = if (c < 128) inIri(c) else !isSurrogate(c)
 
+  /** Whether a character may stand in an IRI that is taken as it is. */
+  def isAcceptedInIri(c: Int): Boolean = c >= ' ' && c != '<' && c != '>' && !isSurrogate(c)
+
   def inScheme(c: Char, first: Boolean): Boolean =
     isLetter(c) || (!first && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'))
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.cqels
 
-import java.io.{Externalizable, IOException, ObjectInput, ObjectOutput}
+import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -20,33 +20,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.storage.StorageLevel
 
-/** The first statement of a part of a file that is not well-formed; line and column count from 1, 0 is unknown. */
-final case class LoadProblem(file: Int, position: Long, line: Int, column: Int, message: String, text: String)
-
-/** Quads and new terms of up to `StaticLoader.StatementsPerBlock` statements, or why there are none. */
-private[cqels] final class EncodedBlock(var quads: QuadBlock, var terms: TermBlock, var problem: LoadProblem)
-    extends Externalizable {
-  def this() = this(null, null, null)
-
-  override def writeExternal(out: ObjectOutput): Unit = {
-    quads.writeExternal(out)
-    terms.writeExternal(out)
-    out.writeObject(problem)
-  }
-
-  override def readExternal(in: ObjectInput): Unit = {
-    quads = new QuadBlock
-    quads.readExternal(in)
-    terms = new TermBlock
-    terms.readExternal(in)
-    problem = in.readObject().asInstanceOf[LoadProblem]
-  }
-}
-
 /** What the driver needs to know of one block before it fetches anything. */
 private[cqels] final case class BlockSummary(
     partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
-    counts: Array[((Long, Long), Long)], problem: LoadProblem)
+    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Array[LoadProblem], part: TextPart)
 
 /** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs, and whether
  *  its quoted triples are RDF 1.2's.
@@ -62,28 +39,29 @@ final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean,
  *  collision shows. Then the texts concerned get their ids from the dictionary, and the files are encoded again.
  */
 object StaticLoader {
-  final val StatementsPerBlock = 1 << 18
-  private final val TermBytesPerBlock = 48L << 20
+  import BlockEncoder.LineOrProblem
+
   private final val LeastSplit = 4L << 20
   private final val MostSplit = 32L << 20
   private final val FetchBytes = 64L << 20
 
   /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
    *
-   *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING.
+   *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING, fatal
+   *  BOOLEAN: an error that is not fatal is about something that was left out. `onError` is `fail`, `skip` or `accept`.
    *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
    *  Returns with the new terms in `dictionary`, or with a problem and nothing changed.
    */
   def load(spark: SparkSession, dictionary: Dictionary, paths: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
-      graph: String): StaticLoad = {
+      graph: String, onError: String): StaticLoad = {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
     withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
     val held = new mutable.ArrayBuffer[Long]
     try {
       while (true) {
-        val encoded = encode(spark, files, lines, parsed, graph, dictionary.hasher())
+        val encoded = encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError)
         encoded.persist(StorageLevel.DISK_ONLY)
         var kept = false
         try {
@@ -91,7 +69,7 @@ object StaticLoader {
           val problems = summaries.flatMap(s => Option(s.problem))
           if (problems.nonEmpty) {
             val first = problems.minBy(p => (p.file, p.position, p.line))
-            return new StaticLoad(spark, null, null, summaries, ProblemPlace.locate(spark, files(first.file), first), null)
+            return new StaticLoad(spark, null, null, summaries, inFile(summaries)(first), null)
           }
           val colliding = new JTreeSet[String]
           val noted = summaries.map(_.terms.toLong).sum
@@ -110,10 +88,10 @@ object StaticLoader {
 
   /** Encodes a few small files in this thread, without a Spark job: `texts` are the lines of each, `\n` between them.
    *
-   *  As `load` otherwise, but a problem's line is not looked for.
+   *  As `load` otherwise.
    */
   def loadHere(spark: SparkSession, dictionary: Dictionary, texts: JList[String], scopes: JList[String],
-      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String): StaticLoad = {
+      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String, onError: String): StaticLoad = {
     val files = texts.asScala.indices.map(i => LoadFile(null, scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val held = new mutable.ArrayBuffer[Long]
     try {
@@ -121,7 +99,7 @@ object StaticLoader {
         val lines = texts.asScala.iterator.zipWithIndex.flatMap { case (text, file) =>
           CanonicalLines.EndOfLine.split(text, -1).iterator.map(line => Right(TextLine(file, -1L, line)))
         }
-        val blocks = new BlockEncoder(files, graph, dictionary.hasher()).blocks(lines).toArray
+        val blocks = new BlockEncoder(files, graph, dictionary.hasher(), onError).blocks(lines).toArray
         val summaries = blocks.zipWithIndex.map { case (block, i) => summary(0, i, block) }
         val problems = summaries.flatMap(s => Option(s.problem))
         if (problems.nonEmpty) return new StaticLoad(spark, null, blocks, summaries, problems.head, null)
@@ -138,19 +116,20 @@ object StaticLoader {
   // ---- tasks --------------------------------------------------------------------------------------
 
   private def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], parsed: DataFrame,
-      graph: String, hasher: TermHasher): RDD[EncodedBlock] = {
+      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
     val sources = new mutable.ArrayBuffer[RDD[EncodedBlock]]
-    if (lineFiles.nonEmpty) sources += encodeTextFiles(spark, files, lineFiles, graph, hasher)
+    if (lineFiles.nonEmpty) sources += encodeTextFiles(spark, files, lineFiles, graph, hasher, onError)
     if (parsed != null) {
-      val rows = parsed.select("file", "line", "error_line", "error_column", "error")
+      val rows = parsed.select("file", "line", "error_line", "error_column", "error", "fatal")
         .asInstanceOf[Dataset[_]].queryExecution.toRdd
       sources += rows.mapPartitions { rows =>
-        val encoder = new BlockEncoder(files, graph, hasher)
+        val encoder = new BlockEncoder(files, graph, hasher, onError)
         encoder.blocks(rows.map { row =>
           if (row.isNullAt(4)) Right(TextLine(row.getInt(0), -1L, row.getUTF8String(1).toString))
           else {
             def number(i: Int): Int = if (row.isNullAt(i)) 0 else row.getInt(i)
-            Left(LoadProblem(row.getInt(0), 0L, number(2), number(3), row.getUTF8String(4).toString, null))
+            val problem = LoadProblem(row.getInt(0), -1L, number(2), number(3), row.getUTF8String(4).toString, null)
+            Left((problem, row.getBoolean(5)))
           }
         })
       }
@@ -159,7 +138,7 @@ object StaticLoader {
   }
 
   private def encodeTextFiles(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int],
-      graph: String, hasher: TermHasher): RDD[EncodedBlock] = {
+      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
     val context = spark.sparkContext
     val configuration = spark.sessionState.newHadoopConf()
     val paths = lineFiles.map(i => files(i).hadoopPath)
@@ -171,12 +150,12 @@ object StaticLoader {
     FileInputFormat.setMaxInputSplitSize(job, split)
     val positions = qualified.map(_.toString).zip(lineFiles).toMap
     val records = new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
-    new TextBlocks(records, positions, files, graph, hasher)
+    new TextBlocks(records, positions, files, graph, hasher, onError)
   }
 
   /** The blocks of the parts of text files; a part that cannot be opened gives a problem, like one that breaks off. */
   private final class TextBlocks(records: RDD[(LongWritable, Text)], positions: Map[String, Int],
-      files: Array[LoadFile], graph: String, hasher: TermHasher) extends RDD[EncodedBlock](records) {
+      files: Array[LoadFile], graph: String, hasher: TermHasher, onError: String) extends RDD[EncodedBlock](records) {
     override protected def getPartitions: Array[Partition] = records.partitions
     override protected def getPreferredLocations(part: Partition): Seq[String] = records.preferredLocations(part)
     override def compute(part: Partition, task: TaskContext): Iterator[EncodedBlock] = {
@@ -184,8 +163,8 @@ object StaticLoader {
       val file = positions(split.getPath.toString)
       val lines =
         try textLines(firstParent[(LongWritable, Text)].iterator(part, task), file, split.getStart)
-        catch { case e: IOException => Iterator.single(Left(unreadable(file, split.getStart, e))) }
-      new BlockEncoder(files, graph, hasher).blocks(lines)
+        catch { case e: IOException => Iterator.single(Left((unreadable(file, split.getStart, e), true))) }
+      new BlockEncoder(files, graph, hasher, onError).blocks(lines)
     }
   }
 
@@ -210,8 +189,6 @@ object StaticLoader {
   private def withoutGlobs(path: Path): Path =
     new Path(path.toString.flatMap(c => if ("{}[]*?\\".indexOf(c) >= 0) s"\\$c" else c.toString))
 
-  private type LineOrProblem = Either[LoadProblem, TextLine]
-
   private def textLines(records: Iterator[(LongWritable, Text)], file: Int, start: Long): Iterator[LineOrProblem] =
     new Iterator[LineOrProblem] {
       private var broken: LoadProblem = _
@@ -223,13 +200,13 @@ object StaticLoader {
         }
       override def hasNext: Boolean = !ended && guarded(true)(records.hasNext)
       override def next(): LineOrProblem =
-        if (broken != null) { ended = true; Left(broken) }
+        if (broken != null) { ended = true; Left((broken, true)) }
         else {
           val line = guarded[LineOrProblem](null) {
             val text = records.next()._2
             Right(TextLine(file, start, new String(text.getBytes, 0, text.getLength, UTF_8), undecodable(text)))
           }
-          if (line != null) line else { ended = true; Left(broken) }
+          if (line != null) line else { ended = true; Left((broken, true)) }
         }
     }
 
@@ -243,46 +220,6 @@ object StaticLoader {
       UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes, 0, length))
       false
     } catch { case _: CharacterCodingException => true }
-  }
-
-  private[cqels] final case class TextLine(file: Int, start: Long, text: String, undecodable: Boolean = false)
-
-  /** Turns lines into blocks; the first problem ends the part. */
-  private final class BlockEncoder(files: Array[LoadFile], graph: String, hasher: TermHasher) {
-    private val encoder = new TermEncoder(hasher)
-    private var reader: NQuadsReader = _
-    private var readerFile = -1
-    private var problem: LoadProblem = _
-
-    def blocks(lines: Iterator[LineOrProblem]): Iterator[EncodedBlock] = new Iterator[EncodedBlock] {
-      override def hasNext: Boolean = problem == null && lines.hasNext
-      override def next(): EncodedBlock = {
-        val quads = new QuadBlock
-        while (problem == null && quads.size < StatementsPerBlock && encoder.memoryBytes < TermBytesPerBlock && lines.hasNext)
-          lines.next() match {
-            case Right(line) => read(line, quads)
-            case Left(found) => problem = found
-          }
-        new EncodedBlock(quads, encoder.takeBlock(), problem)
-      }
-    }
-
-    private def read(line: TextLine, quads: QuadBlock): Unit = {
-      if (line.file != readerFile) {
-        reader = new NQuadsReader(files(line.file).blankScope, files(line.file).allowGraph, files(line.file).rdf12)
-        readerFile = line.file
-      }
-      try {
-        if (line.undecodable) throw new MalformedLine("not UTF-8", line.text.indexOf('\uFFFD') + 1)
-        if (reader.parse(line.text)) {
-          val g = if (reader.graph != null) reader.graph else graph
-          quads.add(encoder.encode(reader.subject, 0), encoder.encode(reader.predicate, 1),
-            encoder.encode(reader.obj, 2), if (g == null) 0L else encoder.encode(g, 3))
-        }
-      } catch {
-        case e: MalformedLine => problem = LoadProblem(line.file, line.start, 0, e.column, e.message, line.text)
-      }
-    }
   }
 
   // ---- driver -------------------------------------------------------------------------------------
@@ -302,7 +239,22 @@ object StaticLoader {
       counts(key) = counts.getOrElse(key, 0L) + (i - from)
     }
     BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
-      counts.toArray, block.problem)
+      counts.toArray, block.problem, block.skipped, block.part)
+  }
+
+  /** Gives a problem its line in the file: the lines of the parts before it come first. */
+  private[cqels] def inFile(summaries: Array[BlockSummary]): LoadProblem => LoadProblem = {
+    val linesBefore = mutable.HashMap[(Int, Long), Long]()
+    for ((file, blocks) <- summaries.filter(s => s.part.position >= 0).groupBy(_.part.file)) {
+      var lines = 0L
+      for ((position, here) <- blocks.groupBy(_.part.position).toSeq.sortBy(_._1)) {
+        linesBefore((file, position)) = lines
+        lines += here.map(_.part.lines).sum
+      }
+    }
+    problem =>
+      if (problem.line == 0) problem
+      else problem.copy(line = (problem.line + linesBefore.getOrElse((problem.file, problem.position), 0L)).toInt)
   }
 
   /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
@@ -378,6 +330,10 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** How many terms the load brought. */
   val termCount: Int = if (layer == null) 0 else layer.size
 
+  /** What was wrong with the statements that were left out, in the order of the files. */
+  def skipped: JList[LoadProblem] =
+    summaries.flatMap(_.skipped).map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line)).toSeq.asJava
+
   def statements: Long = summaries.map(_.statements.toLong).sum
 
   /** Whether the quads are in this process. */
@@ -401,28 +357,4 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
 
   /** Lets go of the encoded blocks. */
   def close(): Unit = if (encoded != null) encoded.unpersist(blocking = false)
-}
-
-/** Finds the line of a problem that was met in the middle of a file. */
-private[cqels] object ProblemPlace {
-  def locate(spark: SparkSession, file: LoadFile, problem: LoadProblem): LoadProblem =
-    if (problem.text == null) problem
-    else {
-      val configuration = spark.sessionState.newHadoopConf()
-      val path = file.hadoopPath
-      val codec = new org.apache.hadoop.io.compress.CompressionCodecFactory(configuration).getCodec(path)
-      val raw = path.getFileSystem(configuration).open(path)
-      val reader = new org.apache.hadoop.util.LineReader(if (codec == null) raw else codec.createInputStream(raw))
-      try {
-        val text = new Text
-        var line = 0
-        var found = 0
-        while (found == 0 && reader.readLine(text) > 0) {
-          line += 1
-          val shown = new String(text.getBytes, 0, text.getLength, UTF_8)
-          if (shown == problem.text || line == 1 && shown == "\uFEFF" + problem.text) found = line
-        }
-        problem.copy(line = found)
-      } finally reader.close()
-    }
 }

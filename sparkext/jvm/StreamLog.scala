@@ -32,10 +32,10 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Takes a block of elements: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
    *  default graph (its time triples), one N-Triples line each. All or nothing per element.
    *
-   *  With `rdf12`, quoted triples are written as RDF 1.2 has them. Returns JSON:
+   *  With `rdf12`, quoted triples are written as RDF 1.2 has them; with `accepts`, IRIs are taken as they stand. Returns JSON:
    *  `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
    */
-  def append(block: String, rdf12: Boolean): String = synchronized {
+  def append(block: String, rdf12: Boolean, accepts: Boolean): String = synchronized {
     val lines = new LineCursor(block)
     val rejected = new StringBuilder
     var accepted = 0
@@ -43,7 +43,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     while (lines.advance()) {
       val header = ElementHeader.parse(lines.current)
       try {
-        add(header, lines, rdf12)
+        add(header, lines, rdf12, accepts)
         accepted += 1
       } catch {
         case e: MalformedLine =>
@@ -56,12 +56,13 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     s"""{"accepted":$accepted,"rejected":[$rejected]}"""
   }
 
+  def append(block: String, rdf12: Boolean): String = append(block, rdf12, false)
   def append(block: String): String = append(block, false)
 
-  private def add(header: ElementHeader, lines: LineCursor, rdf12: Boolean): Unit = {
+  private def add(header: ElementHeader, lines: LineCursor, rdf12: Boolean, accepts: Boolean): Unit = {
     lines.beginElement()
     val scope = dictionary.takeElementScope()
-    val reader = new NQuadsReader(scope, true, rdf12)
+    val reader = new NQuadsReader(scope, true, rdf12, accepts)
     val texts = new Array[String](3 * header.size)
     var n = 0
     var i = 0

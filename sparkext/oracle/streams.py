@@ -11,9 +11,10 @@ from typing import TypeAlias
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from static_data.rdf_formats import format_of
+from static_data.format_sniffing import told_format_here
 from static_data.rdf_reader import read_lines
 from static_data.rdf_version import RdfVersion
+from static_data.reading import Reading
 from static_data.terms import BlankNode, QuotedTriple, Term, parse_term
 
 Triple: TypeAlias = tuple[Term, Term, Term]
@@ -116,22 +117,29 @@ def read_static_graphs(
     named: Mapping[str, Sequence[str | Path]] | None = None,
     scope: str = "",
     version: RdfVersion = RdfVersion.STAR,
+    reading: Reading | None = None,
 ) -> StaticGraphs:
     """Static data from RDF files: of the default graph, and of named graphs by IRI.
 
     Graphs that a file names itself keep their names. Blank nodes belong to their file, and to `scope`. `version`
-    tells how quoted triples are read. Raises the errors of `static_data` for files that cannot be read.
+    tells how quoted triples are read; `reading`, in its place, also what becomes of what is malformed. Raises the
+    errors of `static_data` for files that cannot be read.
     """
+    reading = reading or Reading(version)
     graphs: dict[str | None, dict[Triple, None]] = {None: {}}
     places = [(None, file) for file in default]
     places += [(f"<{iri}>", file) for iri, files in (named or {}).items() for file in files]  # type: ignore[misc]
     for number, (name, file) in enumerate(places):
         # Lines made of other formats are canonical, which is RDF-star's form.
-        written = version if format_of(str(file)).rdf.line_based else RdfVersion.STAR
-        for line, text in enumerate(read_lines(file, version=version), 1):
+        lines = enumerate(read_lines(file, reading=reading), 1)
+        line_based = told_format_here(str(file)).rdf.line_based
+        written = reading.version if line_based else RdfVersion.STAR
+        for line, text in lines:
             try:
-                statement = parse_line(text, written)
+                statement = parse_line(text, written, reading.accepts)
             except MalformedLineError as error:
+                if reading.skips:
+                    continue
                 raise InputFileError(str(file), line, error.column, error.message) from None
             if statement is None:
                 continue

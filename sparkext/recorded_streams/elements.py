@@ -48,7 +48,7 @@ _INTEGERS = frozenset(
 )
 _TYPED = re.compile(r'"([^"\\]*)"\^\^<([^>]*)>')
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_LABEL_OR_OPAQUE = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
+_LABEL_OR_OPAQUE = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|(_:[^\s<>"]+)')
 
 
 @dataclass(frozen=True, slots=True)

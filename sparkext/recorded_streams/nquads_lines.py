@@ -37,6 +37,11 @@ _STRING_TOKEN = re.compile(
     r"\"((?:[^\"\\\n\r]|\\[tbnrf\"'\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)\""
 )
 _LANGUAGE_TOKEN = re.compile(r"@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*(?:--(?:ltr|rtl))?)")
+# IRIs that are taken as they stand.
+_ANY_IRI_TOKEN = re.compile(r"<([^\x00-\x1f<>]*)>")
+_NUMERIC = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
+_PAIR = re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
+_ESCAPED_BACKSLASH_OR_PAIR = re.compile(rf"\\\\|{_PAIR.pattern}")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _CHARACTERS = {
     "t": "\t",
@@ -61,10 +66,13 @@ class MalformedLineError(ValueError):
         super().__init__(f"column {column}: {message}")
 
 
-def parse_line(line: str, version: RdfVersion = RdfVersion.STAR) -> Statement | None:
+def parse_line(
+    line: str, version: RdfVersion = RdfVersion.STAR, accepts: bool = False
+) -> Statement | None:
     r"""The statement of a line without its line end; None for a blank line or a comment.
 
-    RDF 1.2 has quoted triples as `<<( s p o )>>` and as objects only. Raises MalformedLineError.
+    RDF 1.2 has quoted triples as `<<( s p o )>>` and as objects only. With `accepts`, IRIs are taken as they
+    stand, and two escapes that are a surrogate pair are one character. Raises MalformedLineError.
 
     >>> parse_line('<http://e/s> <http://e/p> "a\\u0062"@EN <http://e/g> . # why')
     ('<http://e/s>', '<http://e/p>', '"ab"@en', '<http://e/g>')
@@ -75,10 +83,10 @@ def parse_line(line: str, version: RdfVersion = RdfVersion.STAR) -> Statement | 
         return match.groups()  # type: ignore[return-value]
     if _NOTHING.fullmatch(line):
         return None
-    return _Reader(line, version).statement()
+    return _Reader(line, version, accepts).statement()
 
 
-def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR) -> str:
+def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR, accepts: bool = False) -> str:
     r"""The canonical text of one term in N-Triples syntax, as in the place of an object.
 
     Raises MalformedLineError, also for text beside the term.
@@ -86,16 +94,17 @@ def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR) -> str:
     >>> canonical_term('"a\\u0062"@EN')
     '"ab"@en'
     """
-    return _Reader(text, version).term()
+    return _Reader(text, version, accepts).term()
 
 
 class _Reader:
     """A cursor over one line."""
 
-    def __init__(self, line: str, version: RdfVersion) -> None:
+    def __init__(self, line: str, version: RdfVersion, accepts: bool = False) -> None:
         self.line = line
         self.at = 0
         self.strict = version is RdfVersion.RDF_1_2
+        self.accepts = accepts
 
     def term(self) -> str:
         self._begin()
@@ -156,6 +165,8 @@ class _Reader:
         return self._past(match)
 
     def _iri(self) -> str:
+        if self.accepts:
+            return self._any_iri()
         match = _IRI_TOKEN.match(self.line, self.at)
         if match is None:
             raise self._expected("an IRI")
@@ -164,6 +175,22 @@ class _Reader:
             raise MalformedLineError(f"{iri} is not an absolute IRI", self.at + 1)
         self._past(match)
         return iri
+
+    def _any_iri(self) -> str:
+        match = _ANY_IRI_TOKEN.match(self.line, self.at)
+        if match is None:
+            raise self._expected("an IRI")
+        iri = _NUMERIC.sub(self._character, _PAIR.sub(_joined, match.group(1)))
+        if re.search(r"[\x00-\x1f<>]", iri):
+            raise MalformedLineError("an escape for a character that ends an IRI", self.at + 1)
+        self._past(match)
+        return f"<{iri}>"
+
+    def _character(self, match: re.Match[str]) -> str:
+        code = int(match.group(1) or match.group(2), 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise MalformedLineError(f"{match.group()} is not a character", self.at + 1)
+        return chr(code)
 
     def _literal(self) -> str | None:
         match = _STRING_TOKEN.match(self.line, self.at)
@@ -189,16 +216,12 @@ class _Reader:
     def _unescaped(self, text: str) -> str:
         if "\\" not in text:
             return text
-        column = self.at + 1
+        if self.accepts:
+            text = _ESCAPED_BACKSLASH_OR_PAIR.sub(_joined, text)
 
         def character(match: re.Match[str]) -> str:
-            short, long, plain = match.groups()
-            if plain is not None:
-                return _CHARACTERS[plain]
-            code = int(short or long, 16)
-            if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                raise MalformedLineError(f"{match.group()} is not a character", column)
-            return chr(code)
+            plain = match.group(3)
+            return self._character(match) if plain is None else _CHARACTERS[plain]
 
         return _ESCAPE.sub(character, text)
 
@@ -214,3 +237,11 @@ class _Reader:
 
     def _expected(self, wanted: str) -> MalformedLineError:
         return MalformedLineError(f"expected {wanted}", self.at + 1)
+
+
+def _joined(match: re.Match[str]) -> str:
+    """The character of two escapes; an escaped backslash stays."""
+    if match.group(1) is None:
+        return match.group()
+    high, low = int(match.group(1), 16), int(match.group(2), 16)
+    return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))

@@ -1,4 +1,4 @@
-"""Recorded stream files read into elements: TriG(-star) or N-Quads(-star), plain, .gz or .bz2.
+"""Recorded stream files read into elements: TriG(-star) or N-Quads(-star), plain or packed.
 
 A malformed statement costs the element it belongs to and no other; what is set aside is listed with
 its reason. A file that cannot be read at all is an InputFileError.
@@ -6,16 +6,12 @@ its reason. A file that cannot be read at all is an InputFileError.
 
 from __future__ import annotations
 
-import bz2
 import gc
-import gzip
 import heapq
-import io
 import re
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -27,15 +23,18 @@ from sparkext.recorded_streams.elements import (
     StreamElement,
 )
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from sparkext.recorded_streams.trig_blocks import Block, BlockKind, split_blocks
-from static_data.errors import MalformedRdfError
-from static_data.rdf_formats import Compression, FileFormat, RdfFormat
+from static_data.errors import MalformedRdfError, UnsupportedFormatError
+from static_data.format_sniffing import told_format_here
+from static_data.on_error import OnError
+from static_data.packings import BROKEN, PACKED_ENDINGS, Compression, open_unpacked, unpacked
+from static_data.rdf_formats import FileFormat, RdfFormat
 from static_data.rdf_reader import lines_of
 from static_data.rdf_version import RdfVersion
+from static_data.reading import Reading
+from static_data.trig_blocks import Block, BlockKind, split_blocks
 
 _TRIG = ("trig", "trigs", "trigstar")
 _NQUADS = ("nq", "nqs", "nquads", "nqstar")
-_UNPACK = {"gz": gzip.decompress, "bz2": bz2.decompress}
 # At the end of a malformed line the name of its graph may still be legible, at its beginning its
 # subject.
 _TAIL = re.compile(r"(<[^<>\s]*>|_:[^\s<>\"]*[^\s<>\".])\s*\.\s*(?:#.*)?$")
@@ -64,12 +63,15 @@ def read_recorded_stream(
     in_time_order: bool = True,
     scope: str = "",
     version: RdfVersion = RdfVersion.STAR,
+    on_error: OnError = OnError.SKIP,
 ) -> RecordedStream:
     """Read the files of one stream.
 
     `time_properties` are the IRIs of the predicates that give an element its time. `scope`, letters
     and digits, keeps the blank nodes of several streams apart. `version` tells how quoted triples are
-    read. Raises InputFileError for a file that is missing, packed wrongly or of another format.
+    read. `on_error` says what becomes of elements that are malformed: they are set aside, or the first one is
+    an InputFileError (OnError.FAIL), or their IRIs are taken as they stand and what is malformed even so is an
+    error. Raises InputFileError also for a file that is missing, packed wrongly or of another format.
     """
     stream = RecordedStream()
     used_names: set[str] = set()
@@ -79,8 +81,13 @@ def read_recorded_stream(
         )
         kind, content = _load(Path(file))
         with _no_garbage_collection():
-            _read(content, kind, Path(file).absolute().as_uri(), assembler, version)
+            reading = Reading(version, on_error)
+            _read(content, kind, Path(file).absolute().as_uri(), assembler, reading)
             elements, set_aside = assembler.finish()
+        if set_aside and on_error is not OnError.SKIP:
+            first = min(set_aside, key=lambda one: one.line or 0)
+            graph = "" if first.graph is None else f"{first.graph}: "
+            raise InputFileError(str(file), first.line, None, graph + first.reason)
         stream.elements += elements
         stream.set_aside += set_aside
         stream.ignored_triples += assembler.ignored_triples
@@ -95,13 +102,15 @@ def read_document(
     name: str,
     time_properties: Collection[str] = TIME_PROPERTIES,
     version: RdfVersion = RdfVersion.STAR,
+    on_error: OnError = OnError.SKIP,
 ) -> tuple[list[StreamElement], list[SetAside]]:
     """The elements of one document of N-Quads(-star) or TriG(-star), and what was set aside.
 
-    `name` stands for the document in the reasons, `version` tells how quoted triples are read.
+    `name` stands for the document in the reasons, `version` tells how quoted triples are read, `on_error` whether
+    IRIs are taken as they stand.
     """
     assembler = ElementAssembler(name, time_properties)
-    _read(content, kind, "urn:document", assembler, version)
+    _read(content, kind, "urn:document", assembler, Reading(version, on_error))
     return assembler.finish()
 
 
@@ -136,38 +145,44 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def _load(path: Path) -> tuple[RdfFormat, bytes]:
     name = path.name.lower()
-    packing = name.rpartition(".")[2]
-    extension = path.with_suffix("").suffix.lower()[1:] if packing in _UNPACK else packing
-    if extension not in (*_TRIG, *_NQUADS):
+    for packing in PACKED_ENDINGS:
+        name = name.removesuffix(f".{packing}")
+    extension = name.rpartition(".")[2] if "." in name.lstrip(".") else ""
+    if extension not in (*_TRIG, *_NQUADS, ""):
         known = ", ".join(f".{known}" for known in (_TRIG[0], _NQUADS[0]))
-        message = f"a recorded stream is TriG or N-Quads ({known}, each also with .gz or .bz2)"
+        packed = ", ".join(f".{packing}" for packing in PACKED_ENDINGS)
+        message = f"a recorded stream is TriG or N-Quads ({known}, each also with {packed})"
         raise InputFileError(str(path), None, None, message)
+    stated = RdfFormat.TRIG if extension in _TRIG else RdfFormat.N_QUADS
+    kind = FileFormat(stated, Compression.NONE)
     try:
-        content = path.read_bytes()
+        kind = told_format_here(str(path), stated if extension else None)
+        if kind.rdf not in (RdfFormat.TRIG, RdfFormat.N_QUADS):
+            message = f"a recorded stream is TriG or N-Quads, not .{kind.rdf.value}"
+            raise InputFileError(str(path), None, None, message)
+        with open_unpacked(path, kind.compression) as stream:
+            return kind.rdf, stream.read()
     except FileNotFoundError:
         raise InputFileError(str(path), None, None, "no such file") from None
-    except OSError as error:
-        raise InputFileError(str(path), None, None, error.strerror or str(error)) from error
-    if packing in _UNPACK:
-        try:
-            content = _UNPACK[packing](content)
-        except (OSError, EOFError, ValueError, zlib.error) as error:
-            message = f"broken .{packing} file: {error}"
-            raise InputFileError(str(path), None, None, message) from error
-    kind = RdfFormat.TRIG if extension in _TRIG else RdfFormat.N_QUADS
-    return kind, content.removeprefix(b"\xef\xbb\xbf")
+    except (MalformedRdfError, UnsupportedFormatError) as error:
+        raise InputFileError(str(path), None, None, str(error).removeprefix(f"{path}: ")) from None
+    except BROKEN as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputFileError(str(path), None, None, error.strerror) from error
+        message = f"broken .{kind.compression.value} file: {error}"
+        raise InputFileError(str(path), None, None, message) from error
 
 
 def _read(
-    content: bytes, kind: RdfFormat, base: str, assembler: ElementAssembler, version: RdfVersion
+    content: bytes, kind: RdfFormat, base: str, assembler: ElementAssembler, reading: Reading
 ) -> None:
     if kind is RdfFormat.N_QUADS:
-        _read_nquads(content, assembler, version)
+        _read_nquads(content, assembler, reading)
     else:
-        _read_trig(content, base, assembler, version)
+        _read_trig(content, base, assembler, reading)
 
 
-def _read_nquads(content: bytes, assembler: ElementAssembler, version: RdfVersion) -> None:
+def _read_nquads(content: bytes, assembler: ElementAssembler, reading: Reading) -> None:
     # Bytes that are not UTF-8 become lone surrogates, which the reader of lines refuses.
     text = content.decode("utf-8", "surrogateescape")
     if "\r" in text:
@@ -178,7 +193,7 @@ def _read_nquads(content: bytes, assembler: ElementAssembler, version: RdfVersio
     quad = assembler.quad
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            statement = parse_line(line, version)
+            statement = parse_line(line, reading.version, reading.accepts)
         except MalformedLineError as error:
             reason = f"column {error.column}: {error.message}"
             malformed.append((number, line, reason, assembler.open_graph))
@@ -204,24 +219,27 @@ def _owner(line: str, assembler: ElementAssembler) -> str | None:
     return None
 
 
-def _read_trig(content: bytes, base: str, assembler: ElementAssembler, version: RdfVersion) -> None:
+def _read_trig(content: bytes, base: str, assembler: ElementAssembler, reading: Reading) -> None:
+    # Elements, not statements, are what is left out here.
+    whole = replace(reading, on_error=OnError.ACCEPT if reading.accepts else OnError.FAIL)
     try:
-        lines = list(_trig_lines(content, base, assembler.file, version))
+        lines = list(_trig_lines(content, base, assembler.file, whole))
     except MalformedRdfError:
         text = content.decode("utf-8", "surrogateescape")
-        _read_trig_in_pieces(text, _Pieces(base, assembler, version))
+        _read_trig_in_pieces(text, _Pieces(base, assembler, whole))
         return
     _take(lines, assembler)
 
 
-def _trig_lines(content: bytes, base: str, file: str, version: RdfVersion) -> Iterator[str]:
+def _trig_lines(content: bytes, base: str, file: str, reading: Reading) -> Iterator[str]:
     kind = FileFormat(RdfFormat.TRIG, Compression.NONE)
-    return lines_of(file, kind, base, lambda: io.BytesIO(content), version)
+    return lines_of(file, kind, base, lambda: unpacked(content, Compression.NONE), reading)
 
 
 def _take(lines: Iterable[str], assembler: ElementAssembler, line: int | None = None) -> None:
     for text in lines:  # in canonical form, which is RDF-star's
-        statement = parse_line(text)
+        # IRIs have been judged by the reader.
+        statement = parse_line(text, accepts=True)
         if statement is not None:
             assembler.quad(*statement, line)
 
@@ -230,10 +248,10 @@ class _Pieces:
     """Parses runs of statements, halving a run that fails until the malformed statement stands
     alone."""
 
-    def __init__(self, base: str, assembler: ElementAssembler, version: RdfVersion) -> None:
+    def __init__(self, base: str, assembler: ElementAssembler, reading: Reading) -> None:
         self.base = base
         self.assembler = assembler
-        self.version = version
+        self.reading = reading
         self.prologue = ""
         self.parsed = 0
 
@@ -273,7 +291,7 @@ class _Pieces:
         if block.name:
             probe = f"{self.prologue}\n{block.name} <urn:x:p> <urn:x:o> .\n"
             try:
-                statement = parse_line(self._lines(probe)[0])
+                statement = parse_line(self._lines(probe)[0], accepts=True)
             except MalformedRdfError:
                 statement = None
             graph = None if statement is None else statement[0]
@@ -281,7 +299,7 @@ class _Pieces:
 
     def _lines(self, document: str) -> list[str]:
         content = document.encode("utf-8", "surrogateescape")
-        return list(_trig_lines(content, self.base, self.assembler.file, self.version))
+        return list(_trig_lines(content, self.base, self.assembler.file, self.reading))
 
 
 def _read_trig_in_pieces(text: str, pieces: _Pieces) -> None:

@@ -15,6 +15,7 @@ from sparkext.runtime.streams import Triple, milliseconds, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
 from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
 from static_data.rdf_version import RdfVersion
+from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -43,12 +44,22 @@ class GraphVersions:
         self.late_count = 0
 
     def add(
-        self, kind: ChangeKind, graph: str | None, source: Source, at: int | datetime | None
+        self,
+        kind: ChangeKind,
+        graph: str | None,
+        source: Source,
+        at: int | datetime | None,
+        options: ReadingOptions,
     ) -> None:
         """Take in a change: made at once without a time, or when its time is past already."""
         engine = self._engine
         change = read_change(
-            engine.spark, kind, graph, _as_source(source, engine.rdf), version=engine.rdf
+            engine.spark,
+            kind,
+            graph,
+            _as_source(source, engine.rdf),
+            version=engine.rdf,
+            options=options,
         )
         if at is None:
             self._apply(change, NEVER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
@@ -18,6 +19,8 @@ from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import StreamWatermark
+from static_data.jvm import extension
+from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
@@ -55,10 +58,20 @@ class Stream:
 
     Counts since the start: `accepted_count`, `malformed_count` (set aside, the newest reasons in `set_aside`) and
     `late_count` (older than the watermark: counted, not answered). `sources` are the streaming queries that feed it.
+    With `on_error` FAIL or ACCEPT a malformed element is an error, and nothing of what comes with it is taken in;
+    with ACCEPT, IRIs are taken as they stand.
     """
 
-    def __init__(self, engine: Engine, iri: str, watermark: StreamWatermark) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        iri: str,
+        watermark: StreamWatermark,
+        on_error: OnError = OnError.SKIP,
+    ) -> None:
         self.iri = iri
+        self.on_error = on_error
+        self.accepts = on_error is OnError.ACCEPT
         self.rdf = engine.rdf
         self.watermark = watermark
         self.log: Any = engine.room.stream(iri)
@@ -84,7 +97,7 @@ class Stream:
         `Iri`, `Literal` ..., Python numbers and booleans, rdflib's terms (an rdflib graph is several triples), or text
         in N-Triples syntax; a text that is an absolute IRI needs no brackets. `graph` is the IRI that names the
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
-        counted; an element without a time is now.
+        counted, or a StreamElementError, as the stream's `on_error` has it; an element without a time is now.
         """
         if graph is not None and not _ABSOLUTE.fullmatch(graph):
             raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
@@ -97,7 +110,10 @@ class Stream:
             return self._append([element], self.rdf is RdfVersion.RDF_1_2)
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
-        """Push many elements, in order of time or not, and evaluate what becomes due when all are in."""
+        """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
+
+        A stream that does not skip what is malformed raises StreamElementError, with nothing taken in.
+        """
         with self._fed():
             return self._append(elements)
 
@@ -136,6 +152,8 @@ class Stream:
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
+                if set_aside and self.on_error is not OnError.SKIP:
+                    raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
                 if set_aside:
                     logger.warning("stream <%s>: set aside %d element(s)", self.iri, len(set_aside))
                 self._append(elements)
@@ -155,6 +173,8 @@ class Stream:
 
     def _append(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
         """Take elements in; with `strict` their texts are as somebody wrote them for RDF 1.2, else canonical."""
+        if self.on_error is not OnError.SKIP:
+            self._check(elements, strict)
         sound = []
         for element in elements:
             flaw = _flaw(element)
@@ -180,6 +200,26 @@ class Stream:
         self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
         return PushReport(len(taken), len(elements) - len(sound) + len(refused), late)
 
+    def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
+        """Raise StreamElementError for the first malformed element, before any of them is taken in."""
+        on_error = (OnError.ACCEPT if self.accepts else OnError.FAIL).value
+        reader = extension(self._engine.spark).CanonicalLines(True, strict, on_error)
+        for element in elements:
+            flaw = _flaw(element)
+            if flaw is not None:
+                raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
+        for first in range(0, len(elements), _BLOCK):
+            block = elements[first : first + _BLOCK]
+            texts = [_lines_of(element) for element in block]
+            reader.read("\n".join(itertools.chain.from_iterable(texts)))
+            problem = reader.problem()
+            if problem is not None:
+                ends = itertools.accumulate(map(len, texts))
+                place = next(n for n, end in enumerate(ends) if problem.line() <= end)
+                raise StreamElementError(
+                    f"element at {block[place].time_ms} ms, column {problem.column()}: {problem.message()}"
+                )
+
     def _hand_over(
         self, elements: Sequence[StreamElement], strict: bool
     ) -> list[tuple[int, int, str]]:
@@ -187,7 +227,7 @@ class Stream:
         rejected = []
         for first in range(0, len(elements), _BLOCK):
             block = block_of(elements[first : first + _BLOCK])
-            outcome = json.loads(self.log.append(block, strict))
+            outcome = json.loads(self.log.append(block, strict, self.accepts))
             rejected += [(first + number, *flaw) for number, *flaw in outcome["rejected"]]
         return rejected
 
@@ -230,8 +270,13 @@ def block_of(elements: Iterable[StreamElement]) -> str:
         parts.append(
             f"@{element.time_ms} {element.graph or '-'} {len(element.triples)} {len(times) + len(about)}"
         )
-        parts.extend(line.rstrip("\r\n") for line in (*element.triples, *times, *about))
+        parts.extend(_lines_of(element))
     return "\n".join(parts)
+
+
+def _lines_of(element: StreamElement) -> list[str]:
+    times = () if element.time_triple is None else (element.time_triple,)
+    return [line.rstrip("\r\n") for line in (*element.triples, *times, *element.about)]
 
 
 def _flaw(element: StreamElement) -> str | None:

@@ -213,8 +213,8 @@ def test_blank_nodes_have_the_same_labels_each_time(tmp_path: Path) -> None:
         (
             "a.rdf",
             "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\n<a",
-            None,
-            None,
+            2,
+            1,
         ),
     ],
 )

@@ -37,7 +37,7 @@ class BlockKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One top-level statement: text, first line (1-based), and the term it is about, as written.
+    """One top-level statement: text, first line (1-based), the term it is about, as written, and where it starts.
 
     The term is a graph block's name or the first term of a statement of the default graph; empty
     where there is none.
@@ -47,6 +47,7 @@ class Block:
     text: str
     line: int
     name: str
+    start: int
 
 
 def split_blocks(document: str) -> Iterator[Block]:
@@ -131,8 +132,8 @@ class _Cutter:
         first = tokens[0] if tokens else ""
         text = self._document[start:end]
         if first.lower() in ("@prefix", "@base", "@version") or first.upper() in ("PREFIX", "BASE"):
-            return Block(BlockKind.DIRECTIVE, text, self._line, "")
+            return Block(BlockKind.DIRECTIVE, text, self._line, "", start)
         if "{" in tokens:
             names = [token for token in tokens if token != "{" and token.upper() != "GRAPH"]
-            return Block(BlockKind.GRAPH, text, self._line, names[0] if names else "")
-        return Block(BlockKind.TRIPLES, text, self._line, first)
+            return Block(BlockKind.GRAPH, text, self._line, names[0] if names else "", start)
+        return Block(BlockKind.TRIPLES, text, self._line, first, start)
