@@ -37,11 +37,12 @@ from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream, milliseconds
+from sparkext.runtime.streams import Stream, promised_time
 from sparkext.runtime.user_functions import Returns, UserFunctions
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.profiles import profile_named
+from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.s2r.watermark import StreamWatermark
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
@@ -110,6 +111,7 @@ class Engine:
         )
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
+        self.horizon = TimeHorizon(self.settings.max_ahead)
         self.profile = profile_named(self.settings.semantics)
         rules = WindowRules(
             self.profile,
@@ -250,7 +252,7 @@ class Engine:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise for every stream that no element of this time or an earlier one is to come."""
-        moment = milliseconds(time)
+        moment = promised_time(time, self.horizon)
         with self.lock:
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
