@@ -113,7 +113,7 @@ class Stream:
     @contextmanager
     def _fed(self) -> Iterator[None]:
         """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
-        with self._engine.lock:
+        with self._engine.in_use():
             self._check_nobody_makes_it()
             yield
             self._engine.evaluate_due()
@@ -242,6 +242,7 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
+        self._engine.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
 
