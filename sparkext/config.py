@@ -333,6 +333,13 @@ class Settings:
         "How far an element's time may lie behind the newest one of its stream; later ones are"
         " counted and reported, not answered.",
     )
+    max_ahead: int = _key(
+        "maxAhead",
+        DURATION,
+        36_500 * 86_400_000,
+        "How far an element's time may lie ahead of the clock (in `cqels run`: of the newest time so far). A later one"
+        " cannot be right: it is set aside and counted, and silences nothing. 0 is no limit.",
+    )
     idle_timeout: int = _key(
         "idleTimeout",
         DURATION,

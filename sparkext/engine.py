@@ -7,7 +7,8 @@ import itertools
 import logging
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,6 +18,7 @@ from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
 from sparkext.config import Settings
 from sparkext.errors import (
+    ClosedEngineError,
     CqelsError,
     DuplicateNameError,
     UnknownQueryError,
@@ -37,11 +39,12 @@ from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream, milliseconds
+from sparkext.runtime.streams import Stream, promised_time
 from sparkext.runtime.user_functions import Returns, UserFunctions
 from sparkext.runtime.window_registry import WindowRegistry
 from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.profiles import profile_named
+from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.s2r.watermark import StreamWatermark
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
@@ -112,6 +115,7 @@ class Engine:
         )
         self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
         self.streams: dict[str, Stream] = {}
+        self.horizon = TimeHorizon(self.settings.max_ahead)
         self.profile = profile_named(self.settings.semantics)
         rules = WindowRules(
             self.profile,
@@ -134,6 +138,8 @@ class Engine:
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
         self._registrations = itertools.count()
+        self._closed = False
+        self._released = False
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
         self.graph_versions = GraphVersions(self)
         self.evaluations = EvaluationLoop(
@@ -163,6 +169,7 @@ class Engine:
         counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
         contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
         """
+        self.check_open()
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
                 given = cast("rdflib.Graph", files)
@@ -183,10 +190,12 @@ class Engine:
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:
         """Save the static data, encoded, so that `open_static` needs no parsing."""
+        self.check_open()
         self.store.save(path, overwrite=overwrite)
 
     def open_static(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over static data that `save_static` wrote."""
+        self.check_open()
         self.store.open(path, progress=progress)
 
     def replace_graph(
@@ -206,7 +215,7 @@ class Engine:
         keep their plans. `on_error`, `skipped_file` and `contexts` are as for `load_static`. Raises
         MalformedRdfError, UnsupportedFormatError, MissingFileError, and StreamElementError for triples that are none.
         """
-        with self.lock:
+        with self.in_use():
             options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
             self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options)
 
@@ -214,15 +223,33 @@ class Engine:
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Put triples into a graph; see `replace_graph`."""
-        with self.lock:
+        with self.in_use():
             self.graph_versions.add(ChangeKind.INSERT, graph, triples, at, ReadingOptions())
 
     def remove(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Take triples out of a graph, those that are in it; see `replace_graph`."""
-        with self.lock:
+        with self.in_use():
             self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at, ReadingOptions())
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has been called: everything else then raises ClosedEngineError."""
+        return self._closed
+
+    def check_open(self) -> None:
+        """Raises ClosedEngineError when the engine has been closed."""
+        if self._closed:
+            raise ClosedEngineError
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Hold the engine's lock for a call that an engine which is closed refuses."""
+        self.check_open()
+        with self.lock:
+            self.check_open()  # it may have been closed meanwhile
+            yield
 
     def _static_data_changed(self, change: StoreChange) -> None:
         with self.lock:
@@ -253,7 +280,7 @@ class Engine:
         StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
         an IRI again gives the same stream.
         """
-        with self.lock:
+        with self.in_use():
             if iri not in self.streams:
                 idle = self.settings.idle_timeout or None
                 watermark = StreamWatermark(
@@ -278,8 +305,8 @@ class Engine:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise for every stream that no element of this time or an earlier one is to come."""
-        moment = milliseconds(time)
-        with self.lock:
+        moment = promised_time(time, self.horizon)
+        with self.in_use():
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.advance_to(moment)
@@ -287,7 +314,7 @@ class Engine:
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that holds an element closes."""
-        with self.lock:
+        with self.in_use():
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.finish()
@@ -308,6 +335,7 @@ class Engine:
         number (`returns="double"`) or a term, None for an error of SPARQL; it must give the same value for the same
         arguments. `cost_us` is what a call is said to cost. Raises FunctionError or DuplicateNameError.
         """
+        self.check_open()
         self.functions.add(iri, function, returns, cost_us)
 
     def register_query(
@@ -324,6 +352,7 @@ class Engine:
         QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
         UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
+        self.check_open()
         query = under_profile(self._read(text), self.profile)
         check_supported(query, self.functions.names)
         if not query.windows:
@@ -332,7 +361,7 @@ class Engine:
             )
         for warning in query.warnings:
             logger.warning("%s", warning)
-        with self.lock:
+        with self.in_use():
             registered_as = query.registration.name if query.registration else None
             given = name or (registered_as.value if registered_as else None)
             number = next(self._registrations)
@@ -395,11 +424,12 @@ class Engine:
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
+        self.check_open()
         query = self._read(text)
         check_supported(query, self.functions.names)
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")
-        with self.lock:
+        with self.in_use():
             selected = PreparedQuery(self, "select", query, {})
             self._selected.add(selected)
             return selected
@@ -418,7 +448,7 @@ class Engine:
         With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
         is advanced. A view of the same name is replaced. Raises LiveViewError.
         """
-        with self.lock:
+        with self.in_use():
             view = LiveView(self._sql_room(), name, schema, time_column, width)
             self._live_views.add(view)
             return view
@@ -429,8 +459,9 @@ class Engine:
         What it joins with live views and reads none itself is computed once, here, and indexed. Raises
         PreparationError, or what Spark raises for a text that is no query.
         """
+        self.check_open()
         frame = self.spark.sql(query) if isinstance(query, str) else query
-        with self.lock:
+        with self.in_use():
             prepared = PreparedSql(self._sql_room(), frame)
             self._prepared_sql.add(prepared)
             return prepared
@@ -452,7 +483,16 @@ class Engine:
         self.evaluations.evaluate_due()
 
     def close(self) -> None:
-        """Stop all queries and sources and give back what the engine holds, the files of its tables too."""
+        """Stop all queries and sources and give back what the engine holds, the files of its tables too.
+
+        An evaluation under way in another thread ends first; instants that are due after it are not evaluated, and
+        whoever pushed gets a ClosedEngineError. A second time it does nothing.
+        """
+        self.lock.check_free()
+        if self._released:
+            return
+        self._closed = True
+        self.evaluations.stop()
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
         for prepared in list(self._prepared_sql):
@@ -469,3 +509,4 @@ class Engine:
                 self.room.close()
         finally:
             self.store.close()
+        self._released = True

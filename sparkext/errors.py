@@ -119,6 +119,13 @@ class StoppedQueryError(CqelsError):
         super().__init__("the query has been stopped")
 
 
+class ClosedEngineError(CqelsError):
+    """Something was asked of an engine that has been closed, or is being closed while it evaluates."""
+
+    def __init__(self, message: str = "the engine has been closed") -> None:
+        super().__init__(message)
+
+
 class DuplicateNameError(CqelsError):
     """A name of a query or function that is already in use."""
 

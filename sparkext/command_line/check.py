@@ -21,8 +21,14 @@ from sparkext.oracle import (
     read_static_graphs,
 )
 from sparkext.oracle.verdict import InstantDifference, Verdict
-from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
+from sparkext.recorded_streams import (
+    TIME_PROPERTIES,
+    RecordedStream,
+    StreamElement,
+    read_recorded_stream,
+)
 from sparkext.s2r.event_time import format_date_time
+from sparkext.s2r.time_horizon import TimeHorizon
 from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
@@ -56,6 +62,7 @@ def execute(arguments: Namespace) -> int:
     check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
     recordings = _recordings(files, query, arguments, version)
     streams = {iri: recording.elements for iri, recording in recordings.items()}
+    _leave_out_what_is_ahead(streams, settings.max_ahead)
     bags = getattr(settings, "duplicates", "set") == "bag"
     try:
         evaluation = ContinuousEvaluation(
@@ -104,6 +111,22 @@ def _recordings(
             count = len(recording.set_aside)
             sys.stderr.write(f"cqels: stream <{iri}>: {count} malformed, set aside\n")
     return recordings
+
+
+def _leave_out_what_is_ahead(streams: dict[str, list[StreamElement]], max_ahead: int) -> None:
+    """Take out the elements that `cqels run` sets aside because their time cannot be right."""
+    times = sorted(element.time_ms for elements in streams.values() for element in elements)
+    horizon = TimeHorizon(max_ahead)
+    horizon.begin_replay(times)
+    count = horizon.believed(times)
+    if count == len(times):
+        return
+    for iri, elements in streams.items():
+        kept = [element for element in elements if element.time_ms < times[count]]
+        if len(kept) < len(elements):
+            ahead = len(elements) - len(kept)
+            sys.stderr.write(f"cqels: stream <{iri}>: {ahead} ahead of time, set aside\n")
+            streams[iri] = kept
 
 
 def report(

@@ -29,16 +29,19 @@ def replay(
 
     Elements of one time are pushed together, time by time over all streams, and what lies before
     them is evaluated first: so only what the windows need is held. In arrival order they are pushed
-    one by one instead. `after_each` is called after each push.
+    one by one instead. `after_each` is called after each push. A time too far after the newest one before it is not
+    believed (`spark.cqels.maxAhead`): its elements are set aside.
     """
     elements = {iri: recording.elements for iri, recording in recordings.items()}
+    engine.horizon.begin_replay(e.time_ms for recorded in elements.values() for e in recorded)
     if arrival_order:
         for iri, element in in_arrival_order(elements):
             engine.stream(iri).push_elements([element])
             after_each()
     else:
         for time, at_once in groupby(merge_streams(elements), key=lambda placed: placed[1].time_ms):
-            if time > -GREATEST_TIME:  # else there is nothing before it
+            # What is set aside tells nothing of others; before the first time there is nothing.
+            if time > -GREATEST_TIME and engine.horizon.passes(time):
                 engine.advance_to(time - 1)
             for iri, placed in groupby(at_once, key=lambda placed: placed[0]):
                 engine.stream(iri).push_elements([element for _, element in placed])

@@ -99,6 +99,7 @@ class PatternCompiler:
     choices: list[ClusterChoice] = field(default_factory=list)
     makes_terms: bool = False
     reads_clock: bool = False
+    volatile: bool = False
     givens: dict[int, Solutions] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -230,6 +231,7 @@ class PatternCompiler:
     def _note(self, expression: Expression) -> None:
         self.makes_terms |= makes_terms(expression)
         self.reads_clock |= reads_clock(expression)
+        self.volatile |= is_volatile(expression)
 
     def _share(self, cluster: Cluster, needed: frozenset[Variable] | None) -> Cluster:
         found = shared_cluster(cluster)

@@ -61,7 +61,8 @@ class Modifiers:
 class QueryFrames:
     """A compiled query: the first `visible` columns are `variables`, the others only sort.
 
-    `order` lists column numbers, -number - 1 for descending ones.
+    `order` lists column numbers, -number - 1 for descending ones. One that is `volatile` may answer differently at
+    another evaluation of the same content.
     """
 
     frame: DataFrame
@@ -71,6 +72,7 @@ class QueryFrames:
     limit: int | None = None
     makes_terms: bool = False
     reads_clock: bool = False
+    volatile: bool = False
     estimated_rows: float = field(default=0.0, compare=False)
 
 
@@ -213,5 +215,6 @@ def _ordered(
         modifiers.limit,
         compiler.makes_terms,
         compiler.reads_clock,
+        compiler.volatile,
         shown.estimated_rows,
     )

@@ -31,10 +31,14 @@ class EngineLock:
     def __init__(self) -> None:
         self._lock = threading.RLock()
 
-    def __enter__(self) -> None:
+    def check_free(self) -> None:
+        """Raises FunctionError in a thread that a query's call of a user's function runs in."""
         iri = getattr(_serving, "iri", None)
         if iri is not None:
             raise FunctionError(f"<{iri}> is called by a query, and must not use the engine")
+
+    def __enter__(self) -> None:
+        self.check_free()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sparkext.errors import EvaluationError, first_line
+from sparkext.errors import ClosedEngineError, EvaluationError, first_line
 from sparkext.s2r.retention import still_shown
 from sparkext.s2r.watermark import NEVER, milliseconds_now
 
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 _SHOWN_FAILURES = 3
 _LAST = 1 << 53  # after every time that an element can have
+_Waiting: TypeAlias = "list[tuple[int, int, RegisteredQuery]]"
+"""Instants that are due with the number of their query, as a heap."""
 _Stretches = dict[str, tuple[int, int]]  # (lo, hi] by the key of a window
 
 
@@ -42,6 +44,12 @@ class EvaluationLoop:
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._now: int | None = None
         self._failures: list[str] = []
+        self._waiting: _Waiting = []  # kept where a loop was interrupted: its instants are still due
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Have nothing evaluated any more; a loop under way in another thread ends before its next instant."""
+        self._stopped = True
 
     def settled_up_to(self, iri: str) -> int:
         """The greatest instant of a stream that some query has evaluated: older elements come too late."""
@@ -61,7 +69,8 @@ class EvaluationLoop:
     def evaluate_due(self) -> None:
         """Evaluate every query at every instant that is due, in order of time.
 
-        Raises EvaluationError when some failed, after all others have been evaluated; it tells of the first ones.
+        Raises EvaluationError when some failed, after all others have been evaluated; it tells of the first ones. An
+        interruption (Ctrl-C) leaves the instants that follow due; `stop` has it raise ClosedEngineError where some are.
         """
         self._news = True
         if self._evaluating:
@@ -83,8 +92,15 @@ class EvaluationLoop:
 
         Windows are shared and move forwards only, so all queries must be asked again before any goes on after news.
         """
-        waiting: list[tuple[int, int, RegisteredQuery]] = []
+        waiting = self._waiting
         while self._news or waiting:
+            if self._stopped:
+                waiting.clear()
+                if not self._queries:
+                    return  # A subscriber has closed the engine.
+                raise ClosedEngineError(
+                    "the engine was closed before all that is due was evaluated"
+                )
             if self._news:
                 self._news = False
                 self._now = milliseconds_now()
@@ -105,9 +121,7 @@ class EvaluationLoop:
         """Milliseconds now; it stands still while queries are asked, so that all find the same streams idle."""
         return milliseconds_now() if self._now is None else self._now
 
-    def _wait(
-        self, query: RegisteredQuery, waiting: list[tuple[int, int, RegisteredQuery]]
-    ) -> None:
+    def _wait(self, query: RegisteredQuery, waiting: _Waiting) -> None:
         instant = next(query.scheduler.due(), None)
         if instant is not None:
             heapq.heappush(waiting, (instant, query.number, query))

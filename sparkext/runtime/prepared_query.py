@@ -172,6 +172,18 @@ class PreparedQuery:
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
 
+    def refreshes(self, instant: int) -> bool:
+        """Whether `refresh` would take other plans: static data that the query reads differ at that instant."""
+        changes = [time for time, _, _ in self._versions]
+        if self.outdated_at is not None:
+            changes.append(self.outdated_at)
+        return bool(changes) and min(changes) <= instant
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether evaluations of the same content answer the same, wherever and whenever they take place."""
+        return not self._plans.frames.volatile
+
     # -- evaluation ---------------------------------------------------------------------------------
 
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
@@ -218,7 +230,7 @@ class PreparedQuery:
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
         started = clock.perf_counter()
-        with self._engine.lock:
+        with self._engine.in_use():
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
         return self.answers(0, table, seconds)

@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 @dataclass
 class QueryProgress:
     """Counts since registration; times are seconds. `calls` of uncertainty functions were made, `cache_hits` spared.
+    At `repeated` of the evaluations no window had changed: the answers were known, and nothing was computed.
 
     `lag` is how far evaluation has fallen behind event time: it grows by what an evaluation takes
     beyond the step to it, and shrinks by what is left over. Nothing is skipped when it grows; it is
@@ -20,6 +21,7 @@ class QueryProgress:
     """
 
     evaluations: int = 0
+    repeated: int = 0
     answers: int = 0
     seconds: float = 0.0
     last_seconds: float = 0.0
@@ -46,6 +48,18 @@ class QueryProgress:
         for _, calls, hits, *_ in outcome.get("calls", ()):
             self.calls += calls
             self.cache_hits += hits
+        self._note_lag(seconds, step, name)
+
+    def note_repeated(self, answers: int, seconds: float, step: int | None, name: str) -> None:
+        """Add an instant whose answers were known."""
+        self.evaluations += 1
+        self.repeated += 1
+        self.answers += answers
+        self.seconds += seconds
+        self.last_seconds = seconds
+        self._note_lag(seconds, step, name)
+
+    def _note_lag(self, seconds: float, step: int | None, name: str) -> None:
         if step is None:
             return
         behind, available = self.lag, step / 1000.0

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from sparkext.errors import CqelsError
 from sparkext.language.query import Query
 from sparkext.runtime.answers import Answers
@@ -16,6 +18,7 @@ from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.report_choice import ReportWish, policy_of
 from sparkext.runtime.window_registry import QueryWindow
 from sparkext.s2r.instants import InstantScheduler
+from sparkext.s2r.watermark import NEVER
 from sparkext.sinks import ParquetSink
 
 if TYPE_CHECKING:
@@ -49,6 +52,8 @@ class RegisteredQuery(PreparedQuery):
         self.number = 0  # queries with the same instant are evaluated in this order
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
+        self._known: pa.Table | None = None
+        self._differs = True
         specs = [window.spec for window in windows.values()]
         start = engine.settings.starting_at
         self.policy = policy_of(query, specs, engine.profile, start, report)
@@ -60,11 +65,16 @@ class RegisteredQuery(PreparedQuery):
         watermarks = {
             w.stream: self._engine.streams[w.stream].watermark for w in self._window_order
         }
-        return InstantScheduler(
+        made = InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
             self.policy,
             watermarks,
         )
+        for window in self._window_order:
+            newest = self._engine.streams[window.stream].newest_time
+            if newest > NEVER:
+                made.began_with(window.stream, newest)
+        return made
 
     def lags_behind(self, time: int | None) -> bool:
         """Whether an instant before `time` may still be evaluated, with the static data of then."""
@@ -75,15 +85,49 @@ class RegisteredQuery(PreparedQuery):
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""
         started = clock.perf_counter()
-        table, outcome = self.run(self._bounds(instant), instant)
-        seconds = clock.perf_counter() - started
-        answers = self.answers(instant, table, seconds)
         step = None if self._previous is None else instant - self._previous
-        self._previous = instant
-        self.progress.note(outcome, seconds, step, self.name)
+        table = self._known_answers(instant)
+        if table is None:
+            table, outcome = self.run(self._bounds(instant), instant)
+            self._keep(table)
+            self._previous = instant
+            seconds = clock.perf_counter() - started
+            self.progress.note(outcome, seconds, step, self.name)
+        else:
+            self._previous = instant
+            seconds = clock.perf_counter() - started
+            self.progress.note_repeated(table.num_rows, seconds, step, self.name)
+        answers = self.answers(instant, table, seconds)
         self.last_answers = answers
         self._tell(answers)
         return answers
+
+    def _known_answers(self, instant: int) -> pa.Table | None:
+        """The answers of an instant at which nothing differs that they depend on; None where they must be found.
+
+        A long silence is a stretch of such instants: they cost microseconds each. After a change nothing is known until
+        `_keep`, so that an evaluation that fails is followed by one that finds its answers.
+        """
+        changed = self.scheduler.changed or self.refreshes(instant)
+        if changed:
+            self._known, self._differs = None, True
+            self.scheduler.note_content()
+        return self._known
+
+    def _keep(self, table: pa.Table) -> None:
+        """Note what the instants answer until something differs.
+
+        ISTREAM and DSTREAM tell differences from the evaluation before, so their first answers after a change are not
+        those of the instants after it; the second are.
+        """
+        differed, self._differs = self._differs, False
+        computed = self._engine.settings.enabled  # stock Spark is there to compare with
+        if (
+            computed
+            and self.repeatable
+            and (self.query.stream_operator == "RSTREAM" or not differed)
+        ):
+            self._known = table
 
     def _bounds(self, instant: int) -> str:
         return ",".join(

@@ -18,7 +18,9 @@ from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.event_time import GREATEST_TIME
-from sparkext.s2r.watermark import StreamWatermark
+from sparkext.s2r.time_horizon import TimeHorizon
+from sparkext.s2r.watermark import NEVER, StreamWatermark
+from sparkext.setting_types import show_duration
 from static_data.jvm import extension
 from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
@@ -81,6 +83,7 @@ class Stream:
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
+        self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
@@ -120,13 +123,13 @@ class Stream:
     def take_answers(self, element: StreamElement) -> None:
         """Push what the query that makes this stream has answered at an instant."""
         with self._engine.lock:
-            self._append([element])
+            self._append([element], believed=True)  # its time is an instant, no claim of a source
             self._engine.evaluate_due()
 
     @contextmanager
     def _fed(self) -> Iterator[None]:
         """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
-        with self._engine.lock:
+        with self._engine.in_use():
             self._check_nobody_makes_it()
             yield
             self._engine.evaluate_due()
@@ -171,8 +174,13 @@ class Stream:
         while self.sources:
             self.sources.pop().stop()
 
-    def _append(self, elements: Sequence[StreamElement], strict: bool = False) -> PushReport:
-        """Take elements in; with `strict` their texts are as somebody wrote them for RDF 1.2, else canonical."""
+    def _append(
+        self, elements: Sequence[StreamElement], strict: bool = False, believed: bool = False
+    ) -> PushReport:
+        """Take elements in; with `strict` their texts are as somebody wrote them for RDF 1.2, else canonical.
+
+        With `believed` their times are not judged.
+        """
         if self.on_error is not OnError.SKIP:
             self._check(elements, strict)
         sound = []
@@ -183,6 +191,9 @@ class Stream:
             else:
                 self._set_aside(f"element at {element.time_ms} ms: {flaw}")
         in_order = sorted(sound, key=lambda element: element.time_ms)
+        if not believed:
+            in_order = self._within_horizon(in_order)
+        ahead = len(sound) - len(in_order)
         # A sorted batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._engine.evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         late = sum(element.time_ms <= floor for element in in_order)
@@ -196,9 +207,32 @@ class Stream:
             self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
         taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
+        if taken:
+            if not believed:
+                self._engine.horizon.note(taken[-1])
+            self.newest_time = max(taken[-1], self.newest_time)
         self.accepted_count += len(taken)
         self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
-        return PushReport(len(taken), len(elements) - len(sound) + len(refused), late)
+        malformed = len(elements) - len(sound) + ahead + len(refused)
+        return PushReport(len(taken), malformed, late)
+
+    def _within_horizon(self, in_order: list[StreamElement]) -> list[StreamElement]:
+        """Those of the elements, which are in order of time, whose time can be right; the others are set aside."""
+        horizon = self._engine.horizon
+        count = horizon.believed([element.time_ms for element in in_order])
+        beyond = in_order[count:]
+        if beyond:
+            # One warning for all: there may be as many as there are elements.
+            self.malformed_count += len(beyond)
+            reasons = [f"element at {element.time_ms} ms: {_ahead(horizon)}" for element in beyond]
+            self.set_aside.extend(reasons)
+            logger.warning(
+                "stream <%s>: set aside %d element(s) whose time cannot be right; the first: %s",
+                self.iri,
+                len(beyond),
+                reasons[0],
+            )
+        return in_order[:count]
 
     def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
         """Raise StreamElementError for the first malformed element, before any of them is taken in."""
@@ -238,7 +272,7 @@ class Stream:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
-        moment = milliseconds(time)
+        moment = promised_time(time, self._engine.horizon)
         with self._fed():
             self.watermark.advance_to(moment)
 
@@ -248,6 +282,7 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
+        self._engine.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
 
@@ -300,12 +335,38 @@ def milliseconds(time: int | datetime | None) -> int:
     if time is None:
         return int(datetime.now(UTC).timestamp() * 1000)
     if isinstance(time, datetime):
-        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-        return round(aware.timestamp() * 1000)
+        try:
+            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+            return round(aware.timestamp() * 1000)
+        except (
+            ValueError,
+            OverflowError,
+            TypeError,
+            OSError,
+        ):  # such as pandas' NaT, which is a datetime
+            raise StreamElementError(f"a time is a moment, not {time!r}") from None
     flaw = _time_flaw(time)
     if flaw is not None:
         raise StreamElementError(flaw)
     return int(time)
+
+
+def promised_time(time: int | datetime, horizon: TimeHorizon) -> int:
+    """The milliseconds of a promise that nothing of a time or before is to come.
+
+    Raises StreamElementError for a time that cannot be right: all that came after the promise would be too late.
+    """
+    moment = milliseconds(time)
+    if not horizon.passes(moment):
+        raise StreamElementError(f"advance_to {moment} ms: {_ahead(horizon)}")
+    return moment
+
+
+def _ahead(horizon: TimeHorizon) -> str:
+    return (
+        f"more than {show_duration(horizon.max_ahead)} (spark.cqels.maxAhead) after {horizon.reference}:"
+        " not milliseconds?"
+    )
 
 
 def _time_flaw(time: object) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkext.errors import UnknownStreamError
 from sparkext.s2r.arrivals import arrivals_of
-from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule
+from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule, Strategy
 from sparkext.s2r.watermark import (
     FOREVER,
     NEVER,
@@ -72,6 +72,8 @@ class InstantScheduler:
         self._arrivals = [arrivals_of(window) for _, window in windows]
         self._first: int | None = None
         self._settled = NEVER
+        self._changed = True
+        self._unsure_until = NEVER
 
     # ---- what arrives
 
@@ -179,6 +181,43 @@ class InstantScheduler:
             self._settle(instant)
             yield instant
 
+    @property
+    def changed(self) -> bool:
+        """Whether a window's content at the instant yielded last may differ from what it was when `note_content` was
+        called; where it does not, nothing has entered or left any window since. The first content is a change.
+
+        >>> from sparkext.s2r.report import periodic
+        >>> from sparkext.s2r.windows import RangeWindow
+        >>> query = InstantScheduler([("s", RangeWindow(10))], periodic(5))
+        >>> _ = query.push("s", [5, 40]); query.finish()
+        >>> [(t, query.changed, query.note_content()) for t in query.due()][:4]
+        [(5, True, None), (10, False, None), (15, True, None), (20, False, None)]
+        """
+        return self._changed
+
+    def note_content(self) -> None:
+        """Say that the content at the instant yielded last has been seen."""
+        self._changed = False
+
+    def began_with(self, stream: str, newest: int) -> None:
+        """Say that windows on a stream began with elements of times up to `newest` that are not told of here."""
+        for name, window in self.windows:
+            if name == stream:
+                ends = (window.enters_at(newest), window.leaves_at(newest))
+                self._unsure_until = max(
+                    [self._unsure_until, newest, *(end for end in ends if end is not None)]
+                )
+
+    def _changes_until(self, t: int) -> bool:
+        """Whether a window may change at an instant after the settled one, up to `t`."""
+        if self._settled < self._unsure_until:
+            return True
+        for arrivals in self._arrivals:
+            change = arrivals.next_holding(Strategy.STRICT_CONTENT_CHANGE, self._settled + 1)
+            if change is not None and change <= t:
+                return True
+        return False
+
     def _next_due(self) -> int | None:
         complete = complete_up_to(self.watermarks.values())
         last = self._last_instant()
@@ -233,6 +272,7 @@ class InstantScheduler:
         )
 
     def _settle(self, t: int) -> None:
+        self._changed = self._changed or self._changes_until(t)
         self._settled = t
         for arrivals in self._arrivals:
             arrivals.forget(t)

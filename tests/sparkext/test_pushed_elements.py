@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sparkext.command_line.replay import replay
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import RecordedStream, StreamElement
 from sparkext.s2r.event_time import GREATEST_TIME
+from tests.sparkext.listening import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -166,13 +168,17 @@ def test_an_element_of_a_batch_with_a_graph_name_that_is_none_is_set_aside(engin
     assert stream.set_aside[0] == f"element at 1 ms: '<{E}g h>' is no graph name"
 
 
-def test_recorded_elements_of_the_first_and_the_last_time_there_is(engine: Engine) -> None:
+def test_recorded_elements_of_the_first_and_the_last_time_there_is(spark: SparkSession) -> None:
     """The replay says before each time that nothing older comes, where there is anything older."""
+    from sparkext import Engine
+
     times = [-GREATEST_TIME, GREATEST_TIME]
-    heard = listen(engine)
-    replay(engine, {S: RecordedStream([dated(time) for time in times])})
-    assert [answers.time for answers in heard] == times
-    assert engine.stream(S).malformed_count == 0
+    with settings(spark, maxAhead="0"), closing(Engine(spark)) as engine:
+        engine.register_stream(S)
+        heard = listen(engine)
+        replay(engine, {S: RecordedStream([dated(time) for time in times])})
+        assert [answers.time for answers in heard] == times
+        assert engine.stream(S).malformed_count == 0
 
 
 def test_many_elements_go_over_in_blocks(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from sparkext.s2r.windows import (
     SlidingWindow,
     WindowSpec,
 )
-from tests.sparkext.s2r.window_definitions import instants_by_definition
+from tests.sparkext.s2r.window_definitions import content, instants_by_definition
 
 YEAR = 365 * 24 * 3600 * 1000
 
@@ -149,6 +149,53 @@ def test_instants_come_in_time_and_once_however_the_input_is_cut(
     assert all(t > decided for t in last)
     seen += last
     assert seen == instants_by_definition(query, policy, arrived)
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(
+    queries_with_policies(),
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.lists(st.integers(0, 60), max_size=3)), max_size=8
+    ),
+)
+def test_contents_that_are_told_to_be_the_same_are(
+    query_and_policy: tuple[list[tuple[str, WindowSpec]], ReportPolicy],
+    batches: list[tuple[str, list[int]]],
+) -> None:
+    """And none is told to have changed where it was the same at each instant in between."""
+    query, policy = query_and_policy
+    scheduler = InstantScheduler(query, policy)
+    arrived: dict[str, list[int]] = {stream: [] for stream in "ab"}
+    seen: int | None = None
+
+    def shown(t: int) -> list[list[int]]:
+        return [content(window, sorted(arrived[stream]), t) for stream, window in query]
+
+    for stream, times in [*batches, ("", [])]:
+        if stream in scheduler.watermarks:
+            arrived[stream] += scheduler.push(stream, sorted(times)).on_time
+        elif not stream:
+            scheduler.finish()
+        for t in scheduler.due():
+            if seen is None:
+                assert scheduler.changed
+            else:
+                between = [shown(at) == shown(t) for at in range(seen, t)]
+                assert scheduler.changed == (not all(between))
+            scheduler.note_content()
+            seen = t
+
+
+def test_what_windows_began_with_may_leave_them() -> None:
+    """A query that is registered while its stream runs is not told of what other windows have kept."""
+    query = InstantScheduler([("s", RangeWindow(10)), ("s", NowWindow())], periodic(5))
+    query.began_with("s", 7)
+    query.push("s", [8, 40])
+    seen = []
+    for t in query.due():
+        seen.append((t, query.changed))
+        query.note_content()
+    assert seen == [(10, True), (15, True), (20, True), (25, False), (30, False), (35, False)]
 
 
 def test_an_instant_waits_for_a_later_time_a_promise_or_the_end() -> None:
