@@ -7,15 +7,18 @@ import itertools
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.sql import DataFrame
+
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
+from sparkext.argument_checks import check, half_pair
 from sparkext.config import Settings
 from sparkext.errors import (
     ClosedEngineError,
@@ -51,6 +54,7 @@ from sparkext.sql.live_view import LiveView
 from sparkext.sql.order_choice import OrderPolicy
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
+from static_data.errors import MalformedRdfError
 from static_data.graph_changes import ChangeKind
 from static_data.rdf_version import RdfVersion
 from static_data.store import StaticStore
@@ -58,12 +62,22 @@ from static_data.store_changes import StoreChange
 
 if TYPE_CHECKING:
     import rdflib
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from static_data.load import LoadReport
 
 logger = logging.getLogger(__name__)
+
+
+def _in_utf8(statements: Iterable[str]) -> Iterator[str]:
+    """Statements as the lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
+    for number, statement in enumerate(statements, 1):
+        place = half_pair(statement)
+        if place is not None:
+            message = f"half of a surrogate pair in {statement!r}"
+            raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
+        yield f"{statement}\n"
 
 
 class Engine:
@@ -76,6 +90,8 @@ class Engine:
 
     def __init__(self, spark: SparkSession, work_dir: str | Path | None = None) -> None:
         require_extension(spark)
+        if work_dir is not None:
+            check.path("work_dir", work_dir)
         self.spark = spark
         self.settings = Settings.from_session(spark)
         self.lock = EngineLock()
@@ -166,7 +182,7 @@ class Engine:
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
                 given = cast("rdflib.Graph", files)
-                file.writelines(f"{statement}\n" for statement in statements_of(given))
+                file.writelines(_in_utf8(statements_of(given)))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
         named = cast("str | Path | Sequence[str | Path]", files)
@@ -196,7 +212,7 @@ class Engine:
         for triples that are none.
         """
         with self.in_use():
-            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at)
+            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, "source")
 
     def insert(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
@@ -252,6 +268,7 @@ class Engine:
 
         Registering an IRI again gives the same stream.
         """
+        check.iri("iri", iri)
         with self.in_use():
             if iri not in self.streams:
                 idle = self.settings.idle_timeout or None
@@ -270,6 +287,7 @@ class Engine:
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""
+        check.text("iri", iri)
         try:
             return self.streams[iri]
         except KeyError:
@@ -325,6 +343,8 @@ class Engine:
         UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
         self.check_open()
+        if name is not None:
+            check.text("name", name)
         query = under_profile(self._read(text), self.profile)
         check_supported(query, self.functions.names)
         if not query.windows:
@@ -374,7 +394,7 @@ class Engine:
         return any(w.stream == iri for q in self._queries.values() for w in q.windows.values())
 
     def _read(self, text: str | Query) -> Query:
-        query = parse_query(text, rdf=self.rdf) if isinstance(text, str) else text
+        query = text if isinstance(text, Query) else parse_query(text, rdf=self.rdf)
         return apply_filter_scope(query, self.settings.filter_scope)
 
     @property
@@ -384,6 +404,7 @@ class Engine:
 
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
+        check.text("name", name)
         with self.lock:
             if name not in self._queries:
                 raise UnknownQueryError(name, list(self._queries))
@@ -420,6 +441,7 @@ class Engine:
         With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
         is advanced. A view of the same name is replaced. Raises LiveViewError.
         """
+        check.text("name", name)
         with self.in_use():
             view = LiveView(self._sql_room(), name, schema, time_column, width)
             self._live_views.add(view)
@@ -432,6 +454,8 @@ class Engine:
         PreparationError, or what Spark raises for a text that is no query.
         """
         self.check_open()
+        if not isinstance(query, DataFrame):
+            check.text("query", query, "the text of a Spark SQL query, or a DataFrame")
         frame = self.spark.sql(query) if isinstance(query, str) else query
         with self.in_use():
             prepared = PreparedSql(self._sql_room(), frame)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from static_data.argument_checks import half_pair
 from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
@@ -55,6 +56,11 @@ class GraphChange:
         return f"{self.kind.value} {graph}"
 
 
+def is_n_triples(text: str) -> bool:
+    """Whether a text begins as N-Triples do, or is empty; else it names a file."""
+    return re.match(r"\s*(<|_:|#|$)", text) is not None
+
+
 def read_change(
     spark: SparkSession,
     kind: ChangeKind,
@@ -69,7 +75,7 @@ def read_change(
     Raises MalformedRdfError, UnsupportedFormatError, MissingFileError, and StaticDataError for triples with blank nodes
     that are to be removed: they would name no node of the graph.
     """
-    if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
+    if isinstance(source, str) and is_n_triples(source):
         texts = [(name, _canonical(spark, name, source, version))]
     else:
         files = find_files(spark, source)
@@ -85,6 +91,11 @@ def read_change(
 
 
 def _canonical(spark: SparkSession, name: str, text: str, version: RdfVersion) -> str:
+    place = half_pair(text)
+    if place is not None:
+        line = text.count("\n", 0, place) + 1
+        column = place - text.rfind("\n", 0, place)
+        raise MalformedRdfError(name, line, column, "half of a surrogate pair")
     reader = extension(spark).CanonicalLines(False, version is RdfVersion.RDF_1_2)
     canonical = str(reader.read(text))
     problem = reader.problem()

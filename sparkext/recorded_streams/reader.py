@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from sparkext.argument_checks import check
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams.elements import (
     TIME_PROPERTIES,
@@ -71,9 +72,16 @@ def read_recorded_stream(
     and digits, keeps the blank nodes of several streams apart. `version` tells how quoted triples are
     read. Raises InputFileError for a file that is missing, packed wrongly or of another format.
     """
+    named = check.paths("files", files)
+    check.text("scope", scope)
+    check.flag("in_time_order", in_time_order)
+    if isinstance(time_properties, str | bytes) or not isinstance(time_properties, Collection):
+        raise check.wrong("time_properties", "a list of IRIs", time_properties)
+    for iri in time_properties:
+        check.text("time_properties", iri)
     stream = RecordedStream()
     used_names: set[str] = set()
-    for file in [files] if isinstance(files, str | Path) else files:
+    for file in named:
         assembler = ElementAssembler(
             str(file), time_properties, used_names, scope, len(stream.elements)
         )

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 
+from sparkext.argument_checks import check
 from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
@@ -207,14 +209,25 @@ class PreparedQuery:
 
     def pin_order(self, order: Sequence[str] | None, cluster: int = 0) -> None:
         """Join a cluster in an order that it took before, as `history()` or `explain()` have it; None: the cheapest."""
-        with self._engine.lock:
+        if isinstance(order, str | bytes) or not (order is None or isinstance(order, Sequence)):
+            raise check.wrong("order", "a list of names, or None", order)
+        check.whole("cluster", cluster)
+        with self._engine.in_use():
+            if not 0 <= cluster < len(self._plans.choices):
+                raise check.wrong("cluster", "the number of a join cluster", cluster)
+            if isinstance(order, Sequence) and not order:
+                raise check.wrong("order", "a list of names, or None", order)
             known = self._plans.choices[cluster].order
             if known is None:
                 raise CqelsError(f"{self.name} joins nothing whose order is data")
             if order is None:
                 known.free()
-            else:
-                known.follow(list(order))
+                return
+            names = [check.text("order", name) for name in order]
+            try:
+                known.follow(names)
+            except Py4JJavaError as error:
+                raise CqelsError(f"order: {error.java_exception.getMessage()}") from None
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
@@ -231,6 +244,7 @@ class PreparedQuery:
 
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
+        check.path("path", path)
         plot_history(tuple(self._timeline), self.history(), path, self.name)
 
     @property
