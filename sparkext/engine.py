@@ -7,15 +7,18 @@ import itertools
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.sql import DataFrame
+
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
+from sparkext.argument_checks import check, half_pair
 from sparkext.config import Settings
 from sparkext.errors import (
     ClosedEngineError,
@@ -50,6 +53,7 @@ from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
+from static_data.errors import MalformedRdfError
 from static_data.graph_changes import ChangeKind
 from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
@@ -59,12 +63,22 @@ from static_data.store_changes import StoreChange
 
 if TYPE_CHECKING:
     import rdflib
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from static_data.load import LoadReport
 
 logger = logging.getLogger(__name__)
+
+
+def _in_utf8(statements: Iterable[str]) -> Iterator[str]:
+    """Statements as the lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
+    for number, statement in enumerate(statements, 1):
+        place = half_pair(statement)
+        if place is not None:
+            message = f"half of a surrogate pair in {statement!r}"
+            raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
+        yield f"{statement}\n"
 
 
 class Engine:
@@ -77,6 +91,8 @@ class Engine:
 
     def __init__(self, spark: SparkSession, work_dir: str | Path | None = None) -> None:
         require_extension(spark)
+        if work_dir is not None:
+            check.path("work_dir", work_dir)
         self.spark = spark
         self.settings = Settings.from_session(spark)
         self.lock = EngineLock()
@@ -173,7 +189,7 @@ class Engine:
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
                 given = cast("rdflib.Graph", files)
-                file.writelines(f"{statement}\n" for statement in statements_of(given))
+                file.writelines(_in_utf8(statements_of(given)))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
         named = cast("str | Path | Sequence[str | Path]", files)
@@ -217,7 +233,7 @@ class Engine:
         """
         with self.in_use():
             options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
-            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options)
+            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options, "source")
 
     def insert(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
@@ -280,6 +296,7 @@ class Engine:
         StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
         an IRI again gives the same stream.
         """
+        check.iri("iri", iri)
         with self.in_use():
             if iri not in self.streams:
                 idle = self.settings.idle_timeout or None
@@ -298,6 +315,7 @@ class Engine:
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""
+        check.text("iri", iri)
         try:
             return self.streams[iri]
         except KeyError:
@@ -353,6 +371,8 @@ class Engine:
         UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
         self.check_open()
+        if name is not None:
+            check.text("name", name)
         query = under_profile(self._read(text), self.profile)
         check_supported(query, self.functions.names)
         if not query.windows:
@@ -402,7 +422,7 @@ class Engine:
         return any(w.stream == iri for q in self._queries.values() for w in q.windows.values())
 
     def _read(self, text: str | Query) -> Query:
-        query = parse_query(text, rdf=self.rdf) if isinstance(text, str) else text
+        query = text if isinstance(text, Query) else parse_query(text, rdf=self.rdf)
         return apply_filter_scope(query, self.settings.filter_scope)
 
     @property
@@ -412,6 +432,7 @@ class Engine:
 
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
+        check.text("name", name)
         with self.lock:
             if name not in self._queries:
                 raise UnknownQueryError(name, list(self._queries))
@@ -448,6 +469,7 @@ class Engine:
         With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
         is advanced. A view of the same name is replaced. Raises LiveViewError.
         """
+        check.text("name", name)
         with self.in_use():
             view = LiveView(self._sql_room(), name, schema, time_column, width)
             self._live_views.add(view)
@@ -460,6 +482,8 @@ class Engine:
         PreparationError, or what Spark raises for a text that is no query.
         """
         self.check_open()
+        if not isinstance(query, DataFrame):
+            check.text("query", query, "the text of a Spark SQL query, or a DataFrame")
         frame = self.spark.sql(query) if isinstance(query, str) else query
         with self.in_use():
             prepared = PreparedSql(self._sql_room(), frame)

@@ -10,10 +10,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sparkext.answers.rdflib_bridge import statements_of
+from sparkext.argument_checks import check
 from sparkext.errors import first_line
-from sparkext.runtime.streams import Triple, milliseconds, triple_lines
+from sparkext.runtime.pushed_triples import Triple, triple_lines
+from sparkext.runtime.streams import milliseconds
 from sparkext.s2r.watermark import NEVER, complete_up_to
-from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
+from static_data.graph_changes import (
+    ChangeKind,
+    GraphChange,
+    GraphEditor,
+    is_n_triples,
+    read_change,
+)
 from static_data.rdf_version import RdfVersion
 from static_data.reading import ReadingOptions
 
@@ -50,21 +59,26 @@ class GraphVersions:
         source: Source,
         at: int | datetime | None,
         options: ReadingOptions,
+        name: str = "triples",
     ) -> None:
-        """Take in a change: made at once without a time, or when its time is past already."""
+        """Take in a change: made at once without a time, or when its time is past already.
+
+        `name` is what the caller's argument for the triples is called.
+        """
         engine = self._engine
+        check.graph("graph", graph)
+        time = None if at is None else milliseconds(at, "at")
         change = read_change(
             engine.spark,
             kind,
             graph,
-            _as_source(source, engine.rdf),
+            _as_source(source, engine.rdf, name),
             version=engine.rdf,
             options=options,
         )
-        if at is None:
+        if time is None:
             self._apply(change, NEVER)
             return
-        time = milliseconds(at)
         # A query may name the graph before there is anything in it.
         engine.store.announce_graph(graph)
         passed = max((q.scheduler.settled_up_to for q in engine.queries.values()), default=NEVER)
@@ -118,14 +132,22 @@ class GraphVersions:
         logger.info("%s%s", change, "" if changed else ": nothing is different")
 
 
-def _as_source(source: Any, version: RdfVersion) -> Any:
-    if isinstance(source, str | Path):
-        return source
+def _as_source(source: Any, version: RdfVersion, name: str) -> Any:
+    if isinstance(source, Path):
+        return check.path(name, source)
+    if isinstance(source, str):
+        return source if is_n_triples(source) else check.path(name, source)
     if hasattr(source, "serialize"):  # an rdflib Graph
-        return "\n" + source.serialize(format="nt")
+        try:
+            return "\n" + source.serialize(format="nt")
+        except UnicodeEncodeError:  # where in it, the reader of the text says
+            return "\n" + "\n".join(statements_of(source))
+    if isinstance(source, bytes | bytearray | dict) or not isinstance(source, Iterable):
+        wanted = "N-Triples text, files, one triple or several, or an rdflib Graph"
+        raise check.wrong(name, wanted, source)
     items = source if isinstance(source, tuple) else list(source)
     if items and all(isinstance(item, Path) for item in items):
-        return items
+        return check.paths(name, items)
     if items and all(isinstance(item, str) for item in items) and not isinstance(items, tuple):
-        return items
-    return "\n" + "\n".join(triple_lines(items, version))
+        return check.paths(name, items)
+    return "\n" + "\n".join(triple_lines(items, version, name))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.errors import IllegalArgumentException
 
+from sparkext.argument_checks import check
 from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
@@ -212,9 +213,16 @@ class PreparedQuery:
         Clusters are numbered as `explain()` shows them. Those of a delta evaluation begin with what has arrived. Raises
         CqelsError for what is no such cluster or no order of it.
         """
-        with self._engine.lock:
+        if isinstance(order, str | bytes) or not (order is None or isinstance(order, Sequence)):
+            raise check.wrong("order", "a list of names, or None", order)
+        check.whole("cluster", cluster)
+        with self._engine.in_use():
             choices = (self.delta or self._plans).choices
-            known = choices[cluster].order if 0 <= cluster < len(choices) else None
+            if not 0 <= cluster < len(choices):
+                raise check.wrong("cluster", "the number of a join cluster", cluster)
+            if isinstance(order, Sequence) and not order:
+                raise check.wrong("order", "a list of names, or None", order)
+            known = choices[cluster].order
             if known is None:
                 raise CqelsError(
                     f"{self.name}: cluster {cluster} joins nothing whose order is data"
@@ -222,10 +230,11 @@ class PreparedQuery:
             if order is None:
                 known.free()
                 return
+            names = [check.text("order", name) for name in order]
             try:
-                known.follow(list(order))
+                known.follow(names)
             except IllegalArgumentException as error:
-                raise CqelsError(f"{self.name}, cluster {cluster}: {error}") from error
+                raise CqelsError(f"{self.name}, cluster {cluster}: order: {error}") from error
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
@@ -242,6 +251,7 @@ class PreparedQuery:
 
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
+        check.path("path", path)
         plot_history(tuple(self._timeline), self.history(), path, self.name)
 
     @property

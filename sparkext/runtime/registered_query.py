@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkext.argument_checks import check
 from sparkext.errors import CqelsError
 from sparkext.language.query import Query
 from sparkext.runtime.answers import Answers
@@ -145,6 +146,7 @@ class RegisteredQuery(PreparedQuery):
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
+        check.callable("subscriber", subscriber)
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
@@ -160,6 +162,7 @@ class RegisteredQuery(PreparedQuery):
 
         Raises CqelsError before the first evaluation.
         """
+        check.flag("typed", typed)
         if self.last_answers is None:
             raise CqelsError(f"{self.name} has not been evaluated yet")
         return self.last_answers.to_dataframe(self._engine.spark, typed)

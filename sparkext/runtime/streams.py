@@ -7,16 +7,17 @@ import json
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
+from sparkext.argument_checks import check, half_pair
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
 from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.s2r.watermark import NEVER, StreamWatermark
@@ -24,7 +25,6 @@ from sparkext.setting_types import show_duration
 from static_data.jvm import extension
 from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
-from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,15 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _KEPT_REASONS = 100
 # Elements that go over to the JVM as one text, which is held several times on the way.
 _BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
-_LINE_ENDS = re.compile(r"[\r\n]+")  # str.splitlines also cuts at characters that literals may hold
 
-TermLike = str | Iri | BlankNode | Literal | QuotedTriple | int | float | bool
-Triple = tuple[TermLike, TermLike, TermLike]
 _WholeNumber = int | Integral  # numpy's are Integral
 
 
@@ -102,8 +98,12 @@ class Stream:
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted, or a StreamElementError, as the stream's `on_error` has it; an element without a time is now.
         """
-        if graph is not None and not _ABSOLUTE.fullmatch(graph):
-            raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
+        if graph is not None and not (isinstance(graph, str) and ABSOLUTE_IRI.fullmatch(graph)):
+            raise StreamElementError(
+                f"graph: an element is named by an absolute IRI, not by {graph!r}"
+            )
+        if graph is not None:
+            check.text("graph", graph)
         moment = milliseconds(time)
         lines = triple_lines(triples, self.rdf)
         element = StreamElement(
@@ -117,8 +117,20 @@ class Stream:
 
         A stream that does not skip what is malformed raises StreamElementError, with nothing taken in.
         """
+        elements = self._elements("elements", elements)
         with self._fed():
             return self._append(elements)
+
+    @staticmethod
+    def _elements(name: str, given: Iterable[object]) -> list[StreamElement]:
+        if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
+            raise check.wrong(name, "a list of StreamElements", given)
+        elements: list[StreamElement] = []
+        for element in given:
+            if not isinstance(element, StreamElement):
+                raise check.wrong(f"{name}[{len(elements)}]", "a StreamElement", element)
+            elements.append(element)
+        return elements
 
     def take_answers(self, element: StreamElement) -> None:
         """Push what the query that makes this stream has answered at an instant."""
@@ -282,6 +294,9 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
+        if checkpoint is not None:
+            checkpoint = str(check.path("checkpoint", checkpoint))
+
         self._engine.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
@@ -316,21 +331,29 @@ def _lines_of(element: StreamElement) -> list[str]:
 
 def _flaw(element: StreamElement) -> str | None:
     """Why an element cannot be part of a block, None if it can be; whether its lines are RDF is not asked."""
-    for line in (*element.triples, element.time_triple or "", *element.about):
-        if "\n" in line and "\n" in line.rstrip("\r\n"):
-            return f"a line break in {line!r}"
-    if element.graph is not None and _SPACE.search(element.graph):
-        return f"{element.graph!r} is no graph name"
+    try:
+        for line in (*element.triples, element.time_triple or "", *element.about):
+            if "\n" in line and "\n" in line.rstrip("\r\n"):
+                return f"a line break in {line!r}"
+            place = half_pair(line)
+            if place is not None:
+                return f"column {place + 1}: half of a surrogate pair in {line!r}"
+        graph = element.graph
+        if graph is not None and (_SPACE.search(graph) or half_pair(graph) is not None):
+            return f"{graph!r} is no graph name"
+    except (AttributeError, TypeError):
+        return "its triples or its graph name are no texts"
     return _time_flaw(element.time_ms)
 
 
-def milliseconds(time: int | datetime | None) -> int:
+def milliseconds(time: int | datetime | None, name: str = "time") -> int:
     """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
 
     >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
     1000
 
-    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME.
+    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME; `name` is what the argument is
+    called.
     """
     if time is None:
         return int(datetime.now(UTC).timestamp() * 1000)
@@ -344,10 +367,10 @@ def milliseconds(time: int | datetime | None) -> int:
             TypeError,
             OSError,
         ):  # such as pandas' NaT, which is a datetime
-            raise StreamElementError(f"a time is a moment, not {time!r}") from None
+            raise StreamElementError(f"{name}: a time is a moment, not {time!r}") from None
     flaw = _time_flaw(time)
     if flaw is not None:
-        raise StreamElementError(flaw)
+        raise StreamElementError(f"{name}: {flaw}")
     return int(time)
 
 
@@ -356,9 +379,11 @@ def promised_time(time: int | datetime, horizon: TimeHorizon) -> int:
 
     Raises StreamElementError for a time that cannot be right: all that came after the promise would be too late.
     """
+    if time is None:
+        raise StreamElementError("time: a promise is of a time, not of None")
     moment = milliseconds(time)
     if not horizon.passes(moment):
-        raise StreamElementError(f"advance_to {moment} ms: {_ahead(horizon)}")
+        raise StreamElementError(f"time: advance_to {moment} ms: {_ahead(horizon)}")
     return moment
 
 
@@ -371,73 +396,7 @@ def _ahead(horizon: TimeHorizon) -> str:
 
 def _time_flaw(time: object) -> str | None:
     if isinstance(time, bool) or not isinstance(time, _WholeNumber):
-        return f"a time is a whole number of milliseconds or a datetime, not {time!r}"
+        return f"a time is a whole number of milliseconds or a datetime, not {time!r:.60}"
     if abs(int(time)) > GREATEST_TIME:
         return f"{time} is no number of milliseconds since the epoch: out of range"
     return None
-
-
-def triple_lines(
-    triples: str | Triple | Iterable[Triple], version: RdfVersion = RdfVersion.STAR
-) -> list[str]:
-    """Triples as lines of N-Triples; raises StreamElementError for what is none.
-
-    Quoted triples are written as `version` has them; what is text stays as it is.
-    """
-    if isinstance(triples, str):
-        return [line for line in _LINE_ENDS.split(triples) if line.strip(" \t")]
-    if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
-        triples = [triples]
-    lines = []
-    for triple in triples:
-        if not isinstance(triple, tuple) or len(triple) != 3:
-            raise StreamElementError(f"a triple is (subject, predicate, object), not {triple!r}")
-        lines.append(" ".join(term_text(term, version) for term in triple) + " .")
-    return lines
-
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_PYTHON_VALUES: tuple[tuple[type, Callable[[Any], str], str], ...] = (
-    (bool, lambda v: str(v).lower(), "boolean"),
-    (int, str, "integer"),
-    (float, lambda v: {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(repr(v), repr(v)), "double"),
-)
-
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPE_OR_BREAK = re.compile(r"\\.|[\r\n]", re.DOTALL)
-_BREAKS = {"\n": "\\n", "\r": "\\r"}
-
-
-def term_text(term: TermLike, version: RdfVersion = RdfVersion.STAR) -> str:
-    r"""A term in N-Triples syntax; a text that is so already, but for raw line breaks in strings, gets these escaped.
-
-    >>> term_text("http://e/x"), term_text(3), term_text('"a"@en')
-    ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
-    >>> print(term_text('"a\nb"'))
-    "a\nb"
-    """
-    if is_rdflib(term):
-        try:
-            return from_rdflib(term).n3()
-        except TypeError as error:
-            raise StreamElementError(str(error)) from None
-    if isinstance(term, str):
-        term = term.strip("\r\n")
-        if _ABSOLUTE.fullmatch(term) and not term.startswith("_:"):
-            return f"<{term}>"
-        return _STRING.sub(_with_breaks_escaped, term) if _LINE_ENDS.search(term) else term
-    for kind, text, datatype in _PYTHON_VALUES:
-        if isinstance(term, kind):
-            return f'"{text(term)}"^^<{_XSD}{datatype}>'
-    if isinstance(term, QuotedTriple) and version is RdfVersion.RDF_1_2:
-        subject, object_ = term_text(term.subject, version), term_text(term.object, version)
-        return f"<<( {subject} {term.predicate.n3()} {object_} )>>"
-    if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
-        return term.n3()
-    raise StreamElementError(f"not an RDF term: {term!r}")
-
-
-def _with_breaks_escaped(string: re.Match[str]) -> str:
-    # A break after a backslash stays, so that its element is set aside: what is meant nobody can tell.
-    return _ESCAPE_OR_BREAK.sub(lambda found: _BREAKS.get(found[0], found[0]), string[0])
