@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,9 @@ from static_data.rdf_version import RdfVersion
 from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
+    from sparkext.runtime.registered_query import RegisteredQuery
+    from sparkext.runtime.streams import Stream
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +45,16 @@ class GraphVersions:
     some query had passed already. Its methods are called under the engine's lock.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._editor = GraphEditor(engine.store, engine.spark)
+    def __init__(
+        self,
+        parts: EngineParts,
+        streams: Mapping[str, Stream],
+        queries: Mapping[str, RegisteredQuery],
+    ) -> None:
+        self._parts = parts
+        self._streams = streams
+        self._queries = queries
+        self._editor = GraphEditor(parts.store, parts.spark)
         self._waiting: list[tuple[int, int, GraphChange]] = []
         self._numbers = itertools.count()
         self.time = NEVER
@@ -65,23 +74,23 @@ class GraphVersions:
 
         `name` is what the caller's argument for the triples is called.
         """
-        engine = self._engine
+        parts = self._parts
         check.graph("graph", graph)
         time = None if at is None else milliseconds(at, "at")
         change = read_change(
-            engine.spark,
+            parts.spark,
             kind,
             graph,
-            _as_source(source, engine.rdf, name),
-            version=engine.rdf,
+            _as_source(source, parts.rdf, name),
+            version=parts.rdf,
             options=options,
         )
         if time is None:
             self._apply(change, NEVER)
             return
         # A query may name the graph before there is anything in it.
-        engine.store.announce_graph(graph)
-        passed = max((q.scheduler.settled_up_to for q in engine.queries.values()), default=NEVER)
+        parts.store.announce_graph(graph)
+        passed = max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
         if time > passed:
             heapq.heappush(self._waiting, (time, next(self._numbers), change))
             return
@@ -112,14 +121,14 @@ class GraphVersions:
 
     def apply_complete(self, failures: list[str]) -> None:
         """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
-        streams = self._engine.streams.values()
+        streams = self._streams.values()
         if streams:
             self.apply_until(complete_up_to([s.watermark for s in streams]), failures)
-        if not any(q.lags_behind(q.outdated_at) for q in self._engine.queries.values()):
+        if not any(q.lags_behind(q.outdated_at) for q in self._queries.values()):
             self._editor.release()
 
     def _apply(self, change: GraphChange, time: int) -> None:
-        for query in self._engine.queries.values():
+        for query in self._queries.values():
             outdated = query.outdated_at is not None and query.outdated_at < time
             if outdated and query.lags_behind(time):
                 query.keep_version()

@@ -7,12 +7,12 @@ import json
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sparkext.argument_checks import check, half_pair
 from sparkext.errors import StreamElementError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,14 @@ class PushReport:
     late: int = 0
 
 
+class Evaluations(Protocol):
+    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
+
+    def settled_up_to(self, iri: str) -> int: ...
+    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None: ...
+    def evaluate_due(self) -> None: ...
+
+
 class Stream:
     """One registered stream; made by `Engine.register_stream`.
 
@@ -62,20 +70,24 @@ class Stream:
 
     def __init__(
         self,
-        engine: Engine,
+        parts: EngineParts,
         iri: str,
         watermark: StreamWatermark,
+        evaluations: Evaluations,
+        derived: Container[str],
         on_error: OnError = OnError.SKIP,
     ) -> None:
         self.iri = iri
         self.on_error = on_error
         self.accepts = on_error is OnError.ACCEPT
-        self.rdf = engine.rdf
+        self.rdf = parts.rdf
         self.watermark = watermark
-        self.log: Any = engine.room.stream(iri)
-        if engine.settings.duplicates == "bag":
+        self.log: Any = parts.room.stream(iri)
+        if parts.settings.duplicates == "bag":
             self.log.countSightings()
-        self._engine = engine
+        self._parts = parts
+        self._evaluations = evaluations
+        self._derived = derived
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
@@ -134,20 +146,20 @@ class Stream:
 
     def take_answers(self, element: StreamElement) -> None:
         """Push what the query that makes this stream has answered at an instant."""
-        with self._engine.lock:
+        with self._parts.lock:
             self._append([element], believed=True)  # its time is an instant, no claim of a source
-            self._engine.evaluate_due()
+            self._evaluations.evaluate_due()
 
     @contextmanager
     def _fed(self) -> Iterator[None]:
         """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
-        with self._engine.in_use():
+        with self._parts.in_use():
             self._check_nobody_makes_it()
             yield
-            self._engine.evaluate_due()
+            self._evaluations.evaluate_due()
 
     def _check_nobody_makes_it(self) -> None:
-        if self.iri in self._engine.derived:
+        if self.iri in self._derived:
             raise StreamElementError(
                 f"the elements of <{self.iri}> come from the query of that name"
             )
@@ -207,7 +219,7 @@ class Stream:
             in_order = self._within_horizon(in_order)
         ahead = len(sound) - len(in_order)
         # A sorted batch is judged by the watermark before it; what is malformed must not move it.
-        floor = max(self._engine.evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         late = sum(element.time_ms <= floor for element in in_order)
         if late:
             self.late_count += late
@@ -221,16 +233,16 @@ class Stream:
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         if taken:
             if not believed:
-                self._engine.horizon.note(taken[-1])
+                self._parts.horizon.note(taken[-1])
             self.newest_time = max(taken[-1], self.newest_time)
         self.accepted_count += len(taken)
-        self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
+        self._evaluations.note_arrivals(self.iri, Counter(taken))
         malformed = len(elements) - len(sound) + ahead + len(refused)
         return PushReport(len(taken), malformed, late)
 
     def _within_horizon(self, in_order: list[StreamElement]) -> list[StreamElement]:
         """Those of the elements, which are in order of time, whose time can be right; the others are set aside."""
-        horizon = self._engine.horizon
+        horizon = self._parts.horizon
         count = horizon.believed([element.time_ms for element in in_order])
         beyond = in_order[count:]
         if beyond:
@@ -249,7 +261,7 @@ class Stream:
     def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
         """Raise StreamElementError for the first malformed element, before any of them is taken in."""
         on_error = (OnError.ACCEPT if self.accepts else OnError.FAIL).value
-        reader = extension(self._engine.spark).CanonicalLines(True, strict, on_error)
+        reader = extension(self._parts.spark).CanonicalLines(True, strict, on_error)
         for element in elements:
             flaw = _flaw(element)
             if flaw is not None:
@@ -284,7 +296,7 @@ class Stream:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
-        moment = promised_time(time, self._engine.horizon)
+        moment = promised_time(time, self._parts.horizon)
         with self._fed():
             self.watermark.advance_to(moment)
 
@@ -297,7 +309,7 @@ class Stream:
         if checkpoint is not None:
             checkpoint = str(check.path("checkpoint", checkpoint))
 
-        self._engine.check_open()
+        self._parts.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
 
