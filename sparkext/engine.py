@@ -6,7 +6,7 @@ import functools
 import itertools
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import DataFrame
 
-from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
-from sparkext.argument_checks import check, half_pair
+from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
+from sparkext.argument_checks import check
 from sparkext.errors import (
     CqelsError,
     DuplicateNameError,
@@ -42,7 +42,6 @@ from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
-from static_data.errors import MalformedRdfError
 from static_data.graph_changes import ChangeKind
 from static_data.on_error import OnError
 from static_data.reading import ReadingOptions
@@ -56,16 +55,6 @@ if TYPE_CHECKING:
     from static_data.load import LoadReport
 
 logger = logging.getLogger(__name__)
-
-
-def _in_utf8(statements: Iterable[str]) -> Iterator[str]:
-    """Statements as the lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
-    for number, statement in enumerate(statements, 1):
-        place = half_pair(statement)
-        if place is not None:
-            message = f"half of a surrogate pair in {statement!r}"
-            raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
-        yield f"{statement}\n"
 
 
 class Engine:
@@ -134,7 +123,7 @@ class Engine:
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
                 given = cast("rdflib.Graph", files)
-                file.writelines(_in_utf8(statements_of(given)))
+                file.writelines(file_lines(given))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
         named = cast("str | Path | Sequence[str | Path]", files)
