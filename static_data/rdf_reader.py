@@ -152,12 +152,13 @@ def _turtle(
             yield from _written(_folded(quads, opener, reading), hides)
 
     if reading.skips:
-        try:
-            for _ in lines(hides=False):
-                pass
-        except SyntaxError:
+        # Nothing of a malformed statement must come out, so it is known before whether there are any.
+        sound = next((hides for hides in (False, True) if _is_sound(lines(hides))), None)
+        if sound is None:
             yield from _sound_turtle(name, rdf, base_iri, opener, reading)
-            return
+        else:
+            yield from lines(sound)
+        return
     done = 0
     try:
         for line in lines(hides=False):
@@ -176,6 +177,14 @@ def _turtle(
                     if not isinstance(entry, str):
                         raise entry from None
             raise
+
+
+def _is_sound(lines: Iterator[str]) -> bool:
+    try:
+        deque(lines, maxlen=0)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _sound_turtle(

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkext.command_line.arguments import PACKINGS, WAYS_ON_ERROR
 from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
 from sparkext.source_rows import elements_of_documents, elements_of_rows
 from static_data.on_error import OnError
+from static_data.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
 from tests.sparkext.command_inputs import ROOMS, Command, World, small_world
 
@@ -179,6 +181,11 @@ def test_the_command_fails_skips_or_accepts(cqels: Command, world: World) -> Non
     done = cqels(*command, "--on-error", "accept")
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines() == ["o", "http://x/a b", "x:o"]
+
+
+def test_help_says_what_there_is() -> None:
+    assert [*WAYS_ON_ERROR] == [one.value for one in OnError]
+    assert PACKINGS == PACKED_ENDINGS
 
 
 def test_the_command_takes_contexts(cqels: Command, world: World) -> None:
