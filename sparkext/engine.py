@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -18,26 +17,21 @@ from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
 from sparkext.argument_checks import check
 from sparkext.errors import (
     CqelsError,
-    DuplicateNameError,
-    UnknownQueryError,
     UnknownStreamError,
 )
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.rewriting.lift_filters import apply_filter_scope
-from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_parts import EngineParts
-from sparkext.runtime.evaluation_loop import EvaluationLoop
-from sparkext.runtime.graph_versions import GraphVersions, Source
+from sparkext.runtime.graph_versions import Source
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
+from sparkext.runtime.pushed_times import promised_time
 from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.registrations import Registrations, check_continuous
 from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream, promised_time
+from sparkext.runtime.streams import Stream
 from sparkext.runtime.user_functions import Returns
-from sparkext.runtime.window_registry import WindowRegistry
-from sparkext.runtime.window_specs import WindowRules
-from sparkext.s2r.watermark import StreamWatermark
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
@@ -76,25 +70,17 @@ class Engine:
         self.rdf = parts.rdf
         self.store = parts.store
         self.room = parts.room
-        self.streams: dict[str, Stream] = {}
-        rules = WindowRules(
-            parts.profile,
-            self.settings.starting_at,
-            self.settings.window_bounds == "closed-open",
-        )
-        self.derived = DerivedStreams(self.streams, self._is_read)
-        self.windows = WindowRegistry(self.settings.sharing_enabled, rules)
-        self._queries: dict[str, RegisteredQuery] = {}
+        self._registered = Registrations(parts)
+        self.streams = self._registered.streams
+        self.derived = self._registered.derived
+        self.windows = self._registered.windows
+        self.graph_versions = self._registered.graph_versions
+        self.evaluations = self._registered.evaluations
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
-        self._registrations = itertools.count()
         self._released = False
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
-        self.graph_versions = GraphVersions(parts, self.streams, self._queries)
-        self.evaluations = EvaluationLoop(
-            self._queries, self.streams, self.derived, self.graph_versions
-        )
         self.store.listen(self._static_data_changed)
 
     # -- static data ------------------------------------------------------------------------------------
@@ -193,7 +179,7 @@ class Engine:
             self.room.forget_constants()
             lookup = functools.cache(self.store.lookup)
             self.parts.relations.follow(change, lookup)
-            for query in self._queries.values():
+            for query in self._registered.queries.values():
                 query.static_data_changed(change.tables, lookup, self.graph_versions.time)
             for selected in self._selected:
                 selected.static_data_changed(change.tables, lookup)
@@ -215,21 +201,10 @@ class Engine:
         """
         check.iri("iri", iri)
         with self.parts.in_use():
-            if iri not in self.streams:
-                idle = self.settings.idle_timeout or None
-                watermark = StreamWatermark(
-                    self.settings.allowed_lateness, idle, self.evaluations.clock
-                )
-                self.streams[iri] = self._stream(iri, watermark, OnError.named(on_error))
-            stream = self.streams[iri]
+            stream = self._registered.stream(iri, OnError.named(on_error))
         if source is not None:
             stream.read(source, checkpoint)
         return stream
-
-    def _stream(
-        self, iri: str, watermark: StreamWatermark, on_error: OnError = OnError.SKIP
-    ) -> Stream:
-        return Stream(self.parts, iri, watermark, self.evaluations, self.derived, on_error)
 
     def push(self, iri: str, *arguments: object, **options: object) -> object:
         """Push one element into a stream; see `Stream.push`."""
@@ -297,60 +272,9 @@ class Engine:
             check.text("name", name)
         query = under_profile(self._read(text), self.parts.profile)
         check_supported(query, self.parts.functions.names)
-        if not query.windows:
-            raise CqelsError(
-                "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
-            )
-        for warning in query.warnings:
-            logger.warning("%s", warning)
+        check_continuous(query)
         with self.parts.in_use():
-            registered_as = query.registration.name if query.registration else None
-            given = name or (registered_as.value if registered_as else None)
-            number = next(self._registrations)
-            chosen = given or self._free_name(number + 1)
-            if chosen in self._queries:
-                raise DuplicateNameError(f"a query named {chosen} is already registered")
-            makes = stream_made_by(query)
-            if makes is not None:
-                self._check_output(makes, query)
-            windows = self.windows.open(query, self.streams, own_policy=report is not None)
-            try:
-                registered = RegisteredQuery(
-                    self.parts,
-                    self.windows,
-                    chosen,
-                    query,
-                    windows,
-                    self.streams,
-                    self.stop_query,
-                    report,
-                )
-            except Exception:
-                for window in windows.values():
-                    self.windows.close(window, self.streams)
-                raise
-            registered.number = number
-            self._queries[chosen] = registered
-            if makes is not None:
-                self.streams[makes] = self._stream(makes, StreamWatermark())
-                self.derived.add(makes, registered)
-        return registered
-
-    def _free_name(self, number: int) -> str:
-        names = (f"query-{n}" for n in itertools.count(number))
-        return next(name for name in names if name not in self._queries)
-
-    def _check_output(self, iri: str, query: Query) -> None:
-        self.derived.check(iri, query)
-        known = self.streams.get(iri)
-        if known is None or (known.watermark.finished and not self._is_read(iri)):
-            return
-        if iri in self.derived or known.accepted_count or self._is_read(iri):
-            raise DuplicateNameError(f"a stream <{iri}> is already in use")
-
-    def _is_read(self, iri: str) -> bool:
-        """Whether a registered query has a window on the stream."""
-        return any(w.stream == iri for q in self._queries.values() for w in q.windows.values())
+            return self._registered.query(query, name, report)
 
     def _read(self, text: str | Query) -> Query:
         query = text if isinstance(text, Query) else parse_query(text, rdf=self.rdf)
@@ -359,20 +283,13 @@ class Engine:
     @property
     def queries(self) -> dict[str, RegisteredQuery]:
         """The registered queries by name."""
-        return dict(self._queries)
+        return dict(self._registered.queries)
 
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
         check.text("name", name)
         with self.lock:
-            if name not in self._queries:
-                raise UnknownQueryError(name, list(self._queries))
-            query = self._queries.pop(name)
-            query.active = False
-            self.derived.remove(query)
-            query.close()
-            for window in query.windows.values():
-                self.windows.close(window, self.streams)
+            self._registered.stop(name)
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
@@ -453,7 +370,7 @@ class Engine:
         for prepared in list(self._prepared_sql):
             prepared.close()
         with self.lock:
-            for name in list(self._queries):
+            for name in list(self._registered.queries):
                 self.stop_query(name)
             if self._sql is not None and not self._sql.closed:
                 for view in list(self._live_views):

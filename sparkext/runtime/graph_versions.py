@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sparkext.answers.rdflib_bridge import statements_of
 from sparkext.argument_checks import check
 from sparkext.errors import first_line
+from sparkext.runtime.pushed_times import milliseconds
 from sparkext.runtime.pushed_triples import Triple, triple_lines
-from sparkext.runtime.streams import milliseconds
 from sparkext.s2r.watermark import NEVER, complete_up_to
 from static_data.graph_changes import (
     ChangeKind,

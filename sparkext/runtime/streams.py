@@ -10,18 +10,15 @@ from collections import Counter, deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from numbers import Integral
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sparkext.argument_checks import check, half_pair
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.pushed_times import ahead_of, milliseconds, promised_time, time_flaw
 from sparkext.runtime.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
-from sparkext.s2r.event_time import GREATEST_TIME
-from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.s2r.watermark import NEVER, StreamWatermark
-from sparkext.setting_types import show_duration
 from static_data.jvm import extension
 from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
@@ -38,8 +35,6 @@ _KEPT_REASONS = 100
 # Elements that go over to the JVM as one text, which is held several times on the way.
 _BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
-
-_WholeNumber = int | Integral  # numpy's are Integral
 
 
 @dataclass(frozen=True)
@@ -248,7 +243,9 @@ class Stream:
         if beyond:
             # One warning for all: there may be as many as there are elements.
             self.malformed_count += len(beyond)
-            reasons = [f"element at {element.time_ms} ms: {_ahead(horizon)}" for element in beyond]
+            reasons = [
+                f"element at {element.time_ms} ms: {ahead_of(horizon)}" for element in beyond
+            ]
             self.set_aside.extend(reasons)
             logger.warning(
                 "stream <%s>: set aside %d element(s) whose time cannot be right; the first: %s",
@@ -355,60 +352,4 @@ def _flaw(element: StreamElement) -> str | None:
             return f"{graph!r} is no graph name"
     except (AttributeError, TypeError):
         return "its triples or its graph name are no texts"
-    return _time_flaw(element.time_ms)
-
-
-def milliseconds(time: int | datetime | None, name: str = "time") -> int:
-    """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
-
-    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
-    1000
-
-    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME; `name` is what the argument is
-    called.
-    """
-    if time is None:
-        return int(datetime.now(UTC).timestamp() * 1000)
-    if isinstance(time, datetime):
-        try:
-            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-            return round(aware.timestamp() * 1000)
-        except (
-            ValueError,
-            OverflowError,
-            TypeError,
-            OSError,
-        ):  # such as pandas' NaT, which is a datetime
-            raise StreamElementError(f"{name}: a time is a moment, not {time!r}") from None
-    flaw = _time_flaw(time)
-    if flaw is not None:
-        raise StreamElementError(f"{name}: {flaw}")
-    return int(time)
-
-
-def promised_time(time: int | datetime, horizon: TimeHorizon) -> int:
-    """The milliseconds of a promise that nothing of a time or before is to come.
-
-    Raises StreamElementError for a time that cannot be right: all that came after the promise would be too late.
-    """
-    if time is None:
-        raise StreamElementError("time: a promise is of a time, not of None")
-    moment = milliseconds(time)
-    if not horizon.passes(moment):
-        raise StreamElementError(f"time: advance_to {moment} ms: {_ahead(horizon)}")
-    return moment
-
-
-def _ahead(horizon: TimeHorizon) -> str:
-    return (
-        f"more than {show_duration(horizon.max_ahead)} (spark.cqels.maxAhead) after {horizon.reference}:"
-        " not milliseconds?"
-    )
-
-
-def _time_flaw(time: object) -> str | None:
-    if isinstance(time, bool) or not isinstance(time, _WholeNumber):
-        return f"a time is a whole number of milliseconds or a datetime, not {time!r:.60}"
-    if abs(int(time)) > GREATEST_TIME:
-        return f"{time} is no number of milliseconds since the epoch: out of range"
-    return None
+    return time_flaw(element.time_ms)
