@@ -9,16 +9,12 @@ from sparkext.language.algebra import (
     Graph,
     Group,
     LeftJoin,
-    Node,
     OrderBy,
     Path,
-    PatternTerm,
     Project,
     Service,
     Slice,
-    TriplePattern,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -39,6 +35,7 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
+from sparkext.language.nodes import Node, PatternTerm, TriplePattern, Variable
 from sparkext.language.paths import (
     Alternative,
     Inverse,

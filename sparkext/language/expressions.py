@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from sparkext.language.algebra import Node, Position, QuotedPattern, Variable
+from sparkext.language.nodes import Node, Position, QuotedPattern, Variable
 from static_data.terms import Term
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from sparkext.errors import QuerySyntaxError
-from sparkext.language.algebra import Group, Node, Position, Variable
+from sparkext.language.algebra import Group
 from sparkext.language.expressions import Aggregate, Expression, VariableReference
+from sparkext.language.nodes import Node, Position, Variable
 
 _START: Final = Position(1, 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sparkext.language.algebra import Node, Position, TriplePattern, Variable, merge_variables
+from sparkext.language.nodes import Node, Position, TriplePattern, Variable, merge_variables
 from static_data.terms import Iri
 
 QueryForm = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]

@@ -12,9 +12,7 @@ from sparkext.language.algebra import (
     Group,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
-    Position,
     Service,
     Slice,
     Values,
@@ -25,6 +23,7 @@ from sparkext.language.expressions import (
     Expression,
     FunctionCall,
 )
+from sparkext.language.nodes import Node, Position
 from sparkext.language.query import Query
 from sparkext.language.uncertainty import uncertainty_function
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from lark import Token, Tree
 
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import Registration, StreamOperator, WindowDeclaration
 from sparkext.language.translate_terms import fail, kind_of, position_of, trees, variable
 from static_data.terms import Iri

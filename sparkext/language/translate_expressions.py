@@ -9,7 +9,6 @@ from typing import Final
 
 from lark import Token, Tree
 
-from sparkext.language.algebra import Node, PatternTerm, QuotedPattern
 from sparkext.language.expressions import (
     Aggregate,
     And,
@@ -29,6 +28,7 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.language.iris import Prologue
+from sparkext.language.nodes import Node, PatternTerm, QuotedPattern
 from sparkext.language.translate_terms import (
     ParseNode,
     fail,

@@ -17,18 +17,16 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Path,
     Service,
     ToMultiset,
-    TriplePattern,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import And, Expression
 from sparkext.language.iris import Prologue
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.language.query import WindowDeclaration
 from sparkext.language.translate_dialects import stream_window_name
 from sparkext.language.translate_expressions import ExpressionTranslation

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from lark import Token, Tree
 
 from sparkext.errors import UnknownWindowError
-from sparkext.language.algebra import Bgp, Node, Position, TriplePattern, Variable
+from sparkext.language.algebra import Bgp
 from sparkext.language.filter_scope import filter_scope_warnings
 from sparkext.language.iris import Prologue
+from sparkext.language.nodes import Node, Position, TriplePattern, Variable
 from sparkext.language.query import DatasetClause, Query, QueryForm, Registration
 from sparkext.language.translate_dialects import (
     WINDOW_CLAUSES,

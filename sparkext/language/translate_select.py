@@ -13,18 +13,16 @@ from sparkext.language.algebra import (
     Extend,
     Filter,
     Join,
-    Node,
     OrderBy,
     OrderKey,
-    Position,
     Project,
     Reduced,
     Slice,
-    Variable,
 )
 from sparkext.language.expressions import Expression, VariableReference
 from sparkext.language.grouping import Grouping, has_aggregate
 from sparkext.language.iris import Prologue
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import QueryWarning
 from sparkext.language.translate_patterns import PatternTranslation, conjunction
 from sparkext.language.translate_terms import ParseNode, fail, kind_of, position_of, trees, variable

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from lark import Token, Tree
 
-from sparkext.language.algebra import Position
 from sparkext.language.durations import DurationError, parse_duration_ms, parse_instant_ms
+from sparkext.language.nodes import Position
 from sparkext.language.query import (
     Registration,
     ReportRule,

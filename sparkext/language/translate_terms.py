@@ -11,8 +11,8 @@ from typing import Final, NoReturn
 from lark import Token, Tree
 
 from sparkext.errors import QuerySyntaxError
-from sparkext.language.algebra import PatternTerm, Position, QuotedPattern, Variable
 from sparkext.language.iris import Prologue, UndeclaredPrefixError
+from sparkext.language.nodes import PatternTerm, Position, QuotedPattern, Variable
 from static_data.rdf_version import RdfVersion
 from static_data.terms import (
     RDF_TYPE,

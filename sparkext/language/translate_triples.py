@@ -7,7 +7,8 @@ from typing import Final
 
 from lark import Token, Tree
 
-from sparkext.language.algebra import Path, PatternTerm, Position, TriplePattern, Variable
+from sparkext.language.algebra import Path
+from sparkext.language.nodes import PatternTerm, Position, TriplePattern, Variable
 from sparkext.language.paths import (
     Alternative,
     Inverse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from sparkext.language.algebra import PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.r2r.leaves import DEFAULT_GRAPH, StaticLeaf
 from static_data.terms import BlankNode, Iri, QuotedTriple

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkext.language.algebra import Extend, Filter, Node, Variable
+from sparkext.language.algebra import Extend, Filter
 from sparkext.language.expressions import Expression
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.leaves import Bind, Cluster, DerivedLeaf, Scope, flatten_group
 from sparkext.r2r.solutions import Solutions, column, column_name
 from sparkext.rewriting.bound_variables import mentioned_variables

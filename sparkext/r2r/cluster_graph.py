@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adaptive import Extend, FilterKind, JoinFilter, QueryGraph, Relation, RelationKind
-from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Expression
+from sparkext.language.nodes import Variable
 from sparkext.r2r.cluster_binds import read_variables
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.inner_patterns import has_exists

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from adaptive import PlanNode, Prejoined, Scan
 from adaptive.plan import walk
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.r2r.leaves import Bind
 from sparkext.r2r.solutions import Solutions, column_name
 

@@ -21,8 +21,9 @@ from adaptive import (
 from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
-from sparkext.language.algebra import Path, Variable
+from sparkext.language.algebra import Path
 from sparkext.language.expressions import Expression
+from sparkext.language.nodes import Variable
 from sparkext.r2r.cluster_binds import bind, read_variables
 from sparkext.r2r.cluster_graph import ClusterGraph
 from sparkext.r2r.cluster_join import OperatorBuilder, OrderRules, fits

@@ -21,7 +21,6 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
     Path,
     Project,
@@ -30,10 +29,10 @@ from sparkext.language.algebra import (
     ToMultiset,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import Aggregate, Expression
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of, query_word
 from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
 from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnknownGraphError
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import DatasetClause
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf
 from sparkext.r2r.pattern_places import PatternPlaces, pattern_text

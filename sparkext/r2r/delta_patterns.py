@@ -17,18 +17,16 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
     Path,
     Project,
     Reduced,
     Slice,
     ToMultiset,
-    TriplePattern,
     Union,
-    Variable,
     Window,
 )
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.function_table import is_volatile
 from sparkext.r2r.inner_patterns import exists_of

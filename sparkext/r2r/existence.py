@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from sparkext.language.algebra import Filter, LeftJoin, Node, Variable
+from sparkext.language.algebra import Filter, LeftJoin
 from sparkext.language.expressions import And, Expression, Not
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaves import Scope, scope_variables
 from sparkext.r2r.scoped_exists import Found, ScopedExists, turned

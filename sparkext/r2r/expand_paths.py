@@ -6,17 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import count
 
-from sparkext.language.algebra import (
-    Bgp,
-    Filter,
-    Join,
-    Node,
-    Path,
-    PatternTerm,
-    TriplePattern,
-    Union,
-    Variable,
-)
+from sparkext.language.algebra import Bgp, Filter, Join, Path, Union
 from sparkext.language.expressions import (
     And,
     BuiltinCall,
@@ -25,6 +15,7 @@ from sparkext.language.expressions import (
     Not,
     VariableReference,
 )
+from sparkext.language.nodes import Node, PatternTerm, TriplePattern, Variable
 from sparkext.language.paths import (
     Alternative,
     Inverse,

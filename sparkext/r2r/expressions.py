@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import PatternTerm, QuotedPattern, Variable
 from sparkext.language.casts import cast_of
 from sparkext.language.expressions import (
     Aggregate,
@@ -28,6 +27,7 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
+from sparkext.language.nodes import PatternTerm, QuotedPattern, Variable
 from sparkext.language.uncertainty import is_user_call, uncertainty_function
 from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
 from sparkext.r2r.scoped_exists import Found

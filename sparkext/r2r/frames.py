@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
 
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.r2r.datasets import Dataset, column_names
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf

@@ -16,7 +16,6 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
     Path,
     Project,
@@ -25,7 +24,6 @@ from sparkext.language.algebra import (
     ToMultiset,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -36,6 +34,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.inner_patterns import exists_of, map_expressions
 from sparkext.r2r.local_names import rename, variables_of
@@ -110,7 +109,7 @@ def named_afterwards(node: Graph) -> Node:
     Inside the group ?g is not bound yet; its solutions are joined with the name (SPARQL 1.1, section 18.6). Before,
     ``Graph(?g, Filter(?g = .., P))``; after, ``Extend(Graph(?h, Filter(?g = .., P)), ?g, ?h)``.
 
-    >>> from sparkext.language.algebra import TriplePattern
+    >>> from sparkext.language.nodes import TriplePattern
     >>> a, g = Variable("a"), Variable("g")
     >>> pattern = Bgp((TriplePattern(a, Iri("http://e/p"), a),))
     >>> named_afterwards(Graph(g, pattern)) == Graph(g, pattern)

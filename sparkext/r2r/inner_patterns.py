@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from sparkext.language.algebra import Extend, Filter, Group, LeftJoin, Node, OrderBy
+from sparkext.language.algebra import Extend, Filter, Group, LeftJoin, OrderBy
 from sparkext.language.expressions import Aggregate, Exists, Expression
+from sparkext.language.nodes import Node
 from sparkext.language.support import expressions_of
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from adaptive import Catalogue, QueryGraph, Relation, RelationKind, RelationStatistics
 from adaptive.cardinality import CardinalityEstimator
 from adaptive.query_graph import ColumnStatistics
-from sparkext.language.algebra import Node, Path, Union, Values, Variable
+from sparkext.language.algebra import Path, Union, Values
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.paths import OneOrMore, ZeroOrMore, ZeroOrOne
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expand_paths import numbered, path_pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparkext.language.algebra import Path, PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.algebra import Path
 from sparkext.language.algebra_text import format_path
 from sparkext.language.expressions import (
     And,
@@ -19,6 +19,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
+from sparkext.language.nodes import PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.paths import PathExpression
 from sparkext.r2r.leaves import (
     Bind,

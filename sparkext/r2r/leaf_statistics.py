@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adaptive.heuristics import bound_positions_rank, guessed_statistics, within_graph
 from adaptive.heuristics.h1_bound_positions import Bound
 from adaptive.query_graph import ColumnStatistics, RelationStatistics
-from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import QuotedPattern, TriplePattern, Variable
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import NamedGraph, StaticLeaf, WindowLeaf
 from sparkext.r2r.pattern_places import GRAPH_PLACE

@@ -7,19 +7,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import (
-    Bgp,
-    Filter,
-    Graph,
-    Join,
-    Node,
-    Path,
-    ToMultiset,
-    TriplePattern,
-    Variable,
-    Window,
-)
+from sparkext.language.algebra import Bgp, Filter, Graph, Join, Path, ToMultiset, Window
 from sparkext.language.expressions import Expression
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.r2r.function_table import is_rowwise
 from sparkext.r2r.graph_variables import GraphUse, graph_use
 from sparkext.r2r.inner_patterns import exists_of

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sparkext.language.algebra import Node, Project, Variable
+from sparkext.language.algebra import Project
+from sparkext.language.nodes import Node, Variable
 
 T = TypeVar("T")
 

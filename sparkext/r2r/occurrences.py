@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
-from sparkext.language.algebra import Node
 from sparkext.language.expressions import And, Exists, Expression
+from sparkext.language.nodes import Node
 from sparkext.r2r.inner_patterns import has_exists, map_expressions
 
 
@@ -15,7 +15,9 @@ def number_occurrences(pattern: Node) -> Node:
 
     The parts of an And chain count by themselves. Numbers follow from the pattern alone, not from orders of joins.
 
-    >>> from sparkext.language.algebra import Bgp, Filter, Union, Variable
+    >>> from sparkext.language.algebra import Bgp, Filter, Union
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> twice = Filter(VariableReference(Variable("a")), Bgp())
     >>> numbered = number_occurrences(Union(twice, twice))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Expression
+from sparkext.language.nodes import Variable
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, NamedGraph, StaticLeaf
 from sparkext.r2r.local_names import rename, variables_of

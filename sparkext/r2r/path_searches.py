@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import (
-    Bgp,
-    Distinct,
-    Path,
-    Project,
-    QuotedPattern,
-    TriplePattern,
-    Union,
-    Variable,
-)
+from sparkext.language.algebra import Bgp, Distinct, Path, Project, Union
+from sparkext.language.nodes import QuotedPattern, TriplePattern, Variable
 from sparkext.language.paths import OneOrMore, PathExpression, ZeroOrMore, ZeroOrOne
 from sparkext.r2r.expand_paths import numbered, path_pattern
 from sparkext.r2r.frames import PreparedFrames

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from sparkext.language.algebra import PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import PatternTerm, QuotedPattern, TriplePattern, Variable
 from static_data.terms import Iri, Term
 
 GRAPH_PLACE = 3

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import (
-    Distinct,
-    Node,
-    OrderBy,
-    OrderKey,
-    Project,
-    Reduced,
-    Slice,
-    Variable,
-)
+from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice
 from sparkext.language.expressions import VariableReference
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.delta_patterns import (
     TimedPattern,
     alternatives,

@@ -12,13 +12,12 @@ from sparkext.language.algebra import (
     Graph,
     Group,
     Join,
-    Node,
     Project,
     ToMultiset,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import VariableReference
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, WindowLeaf
 from sparkext.rewriting.bound_variables import certain_variables
 

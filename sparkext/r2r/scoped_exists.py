@@ -6,8 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 
-from sparkext.language.algebra import Graph, Node, Project, Variable, Window
+from sparkext.language.algebra import Graph, Project, Window
 from sparkext.language.expressions import Exists, Expression
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.inner_patterns import map_expressions
 from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope, inner_scope, scope_variables
@@ -37,7 +38,9 @@ class Found(Expression):
 def scope_exists(node: Node, scope: Scope, outer: frozenset[Variable] = frozenset()) -> Node:
     """The pattern with each EXISTS told where it stands; `outer` are variables of solutions around the pattern.
 
-    >>> from sparkext.language.algebra import Bgp, Filter, TriplePattern
+    >>> from sparkext.language.algebra import Bgp, Filter
+
+    >>> from sparkext.language.nodes import TriplePattern
     >>> x, y = Variable("x"), Variable("y")
     >>> inner, group = Bgp((TriplePattern(x, x, y),)), Bgp((TriplePattern(x, x, x),))
     >>> scope_exists(Filter(Exists(inner), group), DEFAULT_GRAPH).condition.variables

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkext.language.algebra import Extend, Group, Node, Project, ToMultiset, Variable
+from sparkext.language.algebra import Extend, Group, Project, ToMultiset
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.leaves import Cluster, DerivedLeaf, Leaf, flatten_group
 from sparkext.r2r.stage_rows import StageRows
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import Distinct, Node, OrderBy, OrderKey, Project, Reduced, Slice
+from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice
+from sparkext.language.nodes import Node
 from sparkext.r2r.leaves import Scope
 from sparkext.r2r.solutions import Solutions, column, column_name
 

@@ -6,15 +6,7 @@ import dataclasses
 from itertools import count
 from typing import Final
 
-from sparkext.language.algebra import (
-    Extend,
-    Filter,
-    Group,
-    LeftJoin,
-    Node,
-    OrderBy,
-    Variable,
-)
+from sparkext.language.algebra import Extend, Filter, Group, LeftJoin, OrderBy
 from sparkext.language.expressions import (
     Aggregate,
     BuiltinCall,
@@ -23,6 +15,7 @@ from sparkext.language.expressions import (
     Expression,
     VariableReference,
 )
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.function_table import is_rowwise
 from static_data.terms import Literal
 

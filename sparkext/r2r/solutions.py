@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

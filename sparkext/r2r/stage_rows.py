@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkext.language.algebra import Node, Variable
+from sparkext.language.nodes import Node, Variable
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from sparkext.language.algebra import Variable
 from sparkext.language.expressions import Comparison, Constant, Expression, FunctionCall
+from sparkext.language.nodes import Variable
 from sparkext.language.uncertainty import (
     RSPU,
     UncertaintyFunction,

@@ -16,20 +16,17 @@ from sparkext.language.algebra import (
     Group,
     Join,
     LeftJoin,
-    Node,
     OrderBy,
     Path,
-    Position,
     Project,
     Reduced,
     ToMultiset,
-    TriplePattern,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Exists, Expression, Not, VariableReference
+from sparkext.language.nodes import Node, Position, TriplePattern, Variable
 from sparkext.language.support import query_word
 from sparkext.r2r.graph_variables import (
     GraphUse,

@@ -18,13 +18,12 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Expression, VariableReference
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.language.uncertainty import calls_uncertainty, uncertainty_function
 from sparkext.rewriting.binds import b_g_push, b_j_pull, b_l_pull, b_l_push, b_w_push

@@ -19,18 +19,16 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
-    Position,
     Project,
     Reduced,
     Slice,
     ToMultiset,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import Expression
 from sparkext.language.filter_scope import filter_scope_warnings
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import Query
 from sparkext.language.translate_patterns import conjunction
 from sparkext.rewriting.bound_variables import holds_exists, mentioned_variables

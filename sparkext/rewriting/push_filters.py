@@ -21,13 +21,13 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
     Union,
     Window,
 )
 from sparkext.language.expressions import Expression
+from sparkext.language.nodes import Node
 from sparkext.language.translate_patterns import conjunction
 from sparkext.rewriting.filters import (
     conjuncts,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparkext.errors import StoppedQueryError, UnknownStreamError
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf

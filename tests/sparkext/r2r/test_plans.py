@@ -11,7 +11,7 @@ import pytest
 import sparkext
 from sparkext.engine import Engine
 from sparkext.language import parse_query
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import DatasetClause
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.leaves import DEFAULT_GRAPH, flatten_group

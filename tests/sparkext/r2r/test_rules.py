@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sparkext.language import parse_query
-from sparkext.language.algebra import Distinct, Group, Node, Project, Variable, Window
+from sparkext.language.algebra import Distinct, Group, Project, Window
+from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.leaves import (
     DEFAULT_GRAPH,
     Cluster,
