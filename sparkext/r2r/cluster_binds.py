@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sparkext.language.algebra import Extend, Filter
 from sparkext.language.expressions import Expression
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.leaves import Bind, Cluster, DerivedLeaf, Scope, flatten_group
+from sparkext.r2r.pattern_compiling import PatternCompiling
 from sparkext.r2r.solutions import Solutions, column, column_name
 from sparkext.rewriting.bound_variables import mentioned_variables
 from sparkext.rewriting.filters import conjuncts
 from sparkext.rewriting.lazy_binds import is_delayed
-
-if TYPE_CHECKING:
-    from sparkext.r2r.compiler import PatternCompiler
 
 
 def flatten_with_binds(node: Node, scope: Scope) -> Cluster:
@@ -58,10 +55,10 @@ def read_variables(expression: Expression) -> frozenset[Variable]:
 
 
 def bind(
-    compiler: PatternCompiler, solutions: Solutions, variable: Variable, expression: Expression
+    compiler: PatternCompiling, solutions: Solutions, variable: Variable, expression: Expression
 ) -> Solutions:
     """The solutions with one more column: the value of an expression, which may be unbound."""
-    marked, (put,) = compiler.existence.marked(solutions, (expression,))
+    marked, (put,) = compiler.marked(solutions, (expression,))
     value = compiler.counted_value(put, marked.columns).alias(column_name(variable))
     frame = marked.frame.select(*(column(v) for v in marked.variables), value)
     variables = (*marked.variables, variable)

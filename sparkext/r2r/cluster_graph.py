@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from adaptive import Extend, FilterKind, JoinFilter, QueryGraph, Relation, RelationKind
 from sparkext.language.expressions import Comparison, Expression
 from sparkext.language.nodes import Variable
 from sparkext.r2r.cluster_binds import read_variables
+from sparkext.r2r.cluster_compiling import ClusterCompiling
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaves import Bind, DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
-
-if TYPE_CHECKING:
-    from sparkext.r2r.compiler import PatternCompiler
 
 _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
@@ -29,7 +26,7 @@ class ClusterGraph:
     what calls uncertainty functions has its place among the joins; if not, it comes after them.
     """
 
-    compiler: PatternCompiler
+    compiler: ClusterCompiling
     leaves: Mapping[str, Leaf]
     others: tuple[Leaf, ...]
     conditions: Mapping[str, Expression]

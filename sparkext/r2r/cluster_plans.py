@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
 from adaptive import (
     Catalogue,
@@ -22,9 +21,10 @@ from adaptive.enumerate import DEFAULT_BUDGET
 from adaptive.heuristics import apply_filters_last
 from adaptive.plan import walk
 from sparkext.language.algebra import Path
-from sparkext.language.expressions import Expression
 from sparkext.language.nodes import Variable
 from sparkext.r2r.cluster_binds import bind, read_variables
+from sparkext.r2r.cluster_choice import ClusterChoice, ClusterSearch
+from sparkext.r2r.cluster_compiling import ClusterCompiling
 from sparkext.r2r.cluster_graph import ClusterGraph
 from sparkext.r2r.cluster_join import OperatorBuilder, OrderRules, fits
 from sparkext.r2r.delta_patterns import TimedPattern
@@ -35,60 +35,9 @@ from sparkext.r2r.path_searches import PathSearches
 from sparkext.r2r.solutions import Solutions, join
 from sparkext.r2r.written_order import as_written
 
-if TYPE_CHECKING:
-    from sparkext.r2r.compiler import PatternCompiler
-
 PAIRS_FOR_OPERATOR = 150
 """Up to how many pairs of parts the search is exact where one operator joins, which chooses its order itself: what is
 pre-joined is all that is left to decide. As many has a star of six relations."""
-
-
-@dataclass(frozen=True)
-class ClusterSearch:
-    """What the order of a cluster was searched in: `leaves` are its relations by name.
-
-    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
-    """
-
-    graph: QueryGraph
-    catalogue: Catalogue
-    leaves: Mapping[str, Leaf]
-    priced: Mapping[str, Expression] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ClusterChoice:
-    """The order of one cluster: `optimized` is None where there was nothing to choose, or the order was given.
-
-    `contents` are the names of what its scans and pre-joined parts read, as operators show them; of a derived relation
-    there is none.
-    """
-
-    label: str
-    plan: PlanNode
-    optimized: OptimizedPlan | None
-    search: ClusterSearch | None = None
-    contents: Mapping[frozenset[str], str] = field(default_factory=dict, compare=False)
-    order: Any = field(default=None, compare=False)
-    """The order of the operator that joins it; None where it is a chain of Spark's joins."""
-    joined: tuple[str, ...] = field(default=(), compare=False)
-    """What that operator joins, by the numbers of its orders: names of relations and of pre-joined parts."""
-
-
-def largest_step(plan: PlanNode, rows: Mapping[frozenset[str], float] | None = None) -> float:
-    """Rows of the largest thing that executing a plan computes; what is only probed does not count.
-
-    They are those in `rows`, by relations, or else the estimated ones.
-
-    >>> plan = Join(Scan("a", estimated_rows=5.0), Scan("b", estimated_rows=9.0), ("x",), "index", estimated_rows=7.0)
-    >>> largest_step(plan), largest_step(plan, {frozenset("ab"): 2.0})
-    (7.0, 5.0)
-    """
-    own = (rows or {}).get(plan.relations, plan.estimated_rows)
-    if not isinstance(plan, Join):
-        return own
-    computed = [plan.left] if plan.method == "index" else [plan.left, plan.right]
-    return max(own, *(largest_step(side, rows) for side in computed))
 
 
 class ClusterPlanner:
@@ -99,7 +48,7 @@ class ClusterPlanner:
     """
 
     def __init__(
-        self, compiler: PatternCompiler, cluster: Cluster, needed: frozenset[Variable] | None
+        self, compiler: ClusterCompiling, cluster: Cluster, needed: frozenset[Variable] | None
     ) -> None:
         self._compiler = compiler
         self._cluster = cluster
@@ -331,8 +280,8 @@ class ClusterPlanner:
             else:
                 condition = self._conditions[name]
                 if self._placed.reads_bind(condition):
-                    self._compiler.expressions.count_rows_of(condition)
-                solutions = self._compiler.existence.where(solutions, condition)
+                    self._compiler.count_rows_of(condition)
+                solutions = self._compiler.where(solutions, condition)
         return solutions
 
     def _apply_rest(self, solutions: Solutions) -> Solutions:

@@ -14,9 +14,10 @@ from sparkext.language.expressions import And, Expression, Not
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.inner_patterns import has_exists
 from sparkext.r2r.leaves import Scope, scope_variables
-from sparkext.r2r.scoped_exists import Found, ScopedExists, turned
+from sparkext.r2r.pattern_compiling import PatternCompiling
+from sparkext.r2r.scoped_exists import ScopedExists, turned
 from sparkext.r2r.solutions import Solutions, column, column_name, join, union
-from sparkext.r2r.stage_rows import Given
+from sparkext.r2r.stage_rows import Found, Given
 from sparkext.r2r.substitution import (
     closed,
     free_variables,
@@ -30,16 +31,14 @@ from sparkext.rewriting.filters import conjuncts
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from sparkext.r2r.compiler import PatternCompiler
-
 _INNER = "_inner"
 
 
 @dataclass(frozen=True)
 class Existence:
-    """Evaluates conditions and other expressions in which EXISTS may stand, for one pattern compiler."""
+    """Evaluates conditions and other expressions in which EXISTS may stand, for one compiler of patterns."""
 
-    compiler: PatternCompiler
+    compiler: PatternCompiling
 
     def where(
         self, solutions: Solutions, condition: Expression, also: Sequence[str] = ()
@@ -134,13 +133,12 @@ class Existence:
         ).distinct()
         variables = (*shown, *(names[v] for v in copies))
         sure = left.certain & set(shown)
-        number = self.compiler.number()
-        self.compiler.givens[number] = Solutions(frame, variables, sure, left.estimated_rows)
+        number = self.compiler.give(Solutions(frame, variables, sure, left.estimated_rows))
         return Given(number, variables, sure), names
 
 
 def optional_where_found(
-    compiler: PatternCompiler, node: LeftJoin, scope: Scope, needed: frozenset[Variable] | None
+    compiler: PatternCompiling, node: LeftJoin, scope: Scope, needed: frozenset[Variable] | None
 ) -> Solutions:
     """OPTIONAL with EXISTS in its condition: the joined solutions that pass it, and the left ones that have none.
 
@@ -157,7 +155,7 @@ def optional_where_found(
     wide = Solutions(left.frame.select("*", *kept), left.variables, left.certain, rows)
     own = [f"{column_name(v)}_left" for v in left.variables]
     joined = join(wide, right, rows, prepared, also=own)
-    passed = compiler.existence.where(joined, node.condition, also=own)
+    passed = compiler.where(joined, node.condition, also=own)
     build = passed.frame.select(*own)
     build = F.broadcast(build) if prepared else build
     tests = [

@@ -30,8 +30,8 @@ from sparkext.language.expressions import (
 from sparkext.language.nodes import PatternTerm, QuotedPattern, Variable
 from sparkext.language.uncertainty import is_user_call, uncertainty_function
 from sparkext.r2r.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
-from sparkext.r2r.scoped_exists import Found
 from sparkext.r2r.solutions import unbound
+from sparkext.r2r.stage_rows import Found
 from sparkext.r2r.uncertainty_calls import CallSites, UncertaintyCalls, compares_numbers
 from static_data.terms import Literal
 

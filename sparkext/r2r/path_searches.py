@@ -16,13 +16,12 @@ from sparkext.r2r.expand_paths import numbered, path_pattern
 from sparkext.r2r.frames import PreparedFrames
 from sparkext.r2r.leaves import DerivedLeaf, InWindow, Scope, scope_variables
 from sparkext.r2r.part_keys import leaf_key
+from sparkext.r2r.pattern_compiling import PatternCompiling
 from sparkext.r2r.solutions import Solutions, column, column_name
 from sparkext.r2r.substitution import PathFromGiven
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-    from sparkext.r2r.compiler import PatternCompiler
 
 _FROM, _TO, _NODE = Variable("_:from"), Variable("_:to"), Variable("_:node")
 _REACHED = "_reached"
@@ -30,9 +29,9 @@ _REACHED = "_reached"
 
 @dataclass(frozen=True)
 class PathSearches:
-    """Compiles paths for one pattern compiler."""
+    """Compiles paths for one compiler of patterns."""
 
-    compiler: PatternCompiler
+    compiler: PatternCompiling
 
     def relation(self, node: Path, scope: Scope) -> Solutions:
         """All solutions of a path by itself (SPARQL 1.1, section 18.4).

@@ -190,7 +190,7 @@ def _ordered(
                     *(expression.position or (1, 1)),
                 )
             place = len(variables) + len(extra)
-            readable, (expression,) = compiler.existence.marked(readable, (expression,))
+            readable, (expression,) = compiler.marked(readable, (expression,))
             value = compiler.value(expression, readable.columns)
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)

@@ -28,13 +28,6 @@ class ScopedExists(Exists):
         return self.correlated
 
 
-@dataclass(frozen=True)
-class Found(Expression):
-    """Whether an EXISTS of this row was found, as a column that a plan has made."""
-
-    name: str
-
-
 def scope_exists(node: Node, scope: Scope, outer: frozenset[Variable] = frozenset()) -> Node:
     """The pattern with each EXISTS told where it stands; `outer` are variables of solutions around the pattern.
 

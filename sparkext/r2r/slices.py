@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice
 from sparkext.language.nodes import Node
 from sparkext.r2r.leaves import Scope
+from sparkext.r2r.pattern_compiling import PatternCompiling
 from sparkext.r2r.solutions import Solutions, column, column_name
 
-if TYPE_CHECKING:
-    from sparkext.r2r.compiler import PatternCompiler
 
-
-def sliced(compiler: PatternCompiler, node: Slice, scope: Scope) -> Solutions:
+def sliced(compiler: PatternCompiling, node: Slice, scope: Scope) -> Solutions:
     """The solutions of a sub-select that is cut (SPARQL 1.1, section 15), in SPARQL's order of its keys.
 
     Rows that the keys leave equal are told apart by their ids, so that the same ones are cut on every run.
@@ -42,9 +38,7 @@ def sliced(compiler: PatternCompiler, node: Slice, scope: Scope) -> Solutions:
         solutions = Solutions(
             shown.frame.distinct(), shown.variables, shown.certain, shown.estimated_rows
         )
-    marked, expressions = compiler.existence.marked(
-        solutions, tuple(key.expression for key in keys)
-    )
+    marked, expressions = compiler.marked(solutions, tuple(key.expression for key in keys))
     values = []
     for place, expression in enumerate(expressions):
         value = compiler.value(expression, solutions.columns)

@@ -1,9 +1,10 @@
-"""Leaves of the algebra for rows that come from elsewhere in the same evaluation."""
+"""Leaves of the algebra for rows that come from elsewhere in the same evaluation, and what a plan knows of a row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparkext.language.expressions import Expression
 from sparkext.language.nodes import Node, Variable
 
 
@@ -32,3 +33,10 @@ class Given(Node):
     def variables(self) -> tuple[Variable, ...]:
         """The columns of the solutions."""
         return self.names
+
+
+@dataclass(frozen=True)
+class Found(Expression):
+    """Whether an EXISTS of this row was found, as a column that a plan has made."""
+
+    name: str

@@ -16,7 +16,7 @@ from sparkext.r2r.datasets import Dataset, TableKey
 from sparkext.r2r.leaves import StaticLeaf
 from sparkext.r2r.static_reads import StaticRead
 from static_data.progress import progress_bar
-from static_data.row_edits import ids_to_bytes
+from static_data.row_edits import CellEdits, ids_to_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -155,17 +155,6 @@ class StaticRelations:
                     content = self._room.edited(held.content, edits)
                     self._keep(key, _Held(content, held.reads, held.table, held.bytes))
                     self.edited += 1
-
-
-@dataclass(frozen=True)
-class CellEdits:
-    """Rows that a relation gains and loses, their cells side by side."""
-
-    added: bytes
-    removed: bytes
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
 
 
 def _edits_of(table: TableKey, change: StoreChange) -> CellEdits | None:

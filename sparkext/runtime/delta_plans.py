@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparkext.language.query import Query
-from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.cluster_choice import ClusterChoice
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.query_plans import DeltaPattern

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkext.language.query import Query
-from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
+from sparkext.r2r.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.datasets import Dataset
 from sparkext.r2r.expressions import ExpressionCompiler

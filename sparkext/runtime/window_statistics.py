@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.cluster_choice import ClusterChoice
 from sparkext.r2r.delta_patterns import TimedPattern
 from sparkext.r2r.leaves import Leaf, MergedLeaf, WindowLeaf
 
