@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
+from sparkext.bridge.engine_room import EngineRoom
 from sparkext.config import Settings
 from sparkext.errors import (
     ClosedEngineError,
@@ -26,13 +27,12 @@ from sparkext.errors import (
 )
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
-from sparkext.r2r.static_relations import StaticRelations
-from sparkext.r2r.uncertain_placement import UncertainPlacement
+from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
+from sparkext.r2r.relations.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.call_prices import CallPrices
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.engine_lock import EngineLock
-from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions, Source
 from sparkext.runtime.prepared_query import PreparedQuery

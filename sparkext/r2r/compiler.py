@@ -32,43 +32,35 @@ from sparkext.language.algebra import (
 from sparkext.language.expressions import Aggregate, Expression
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of, query_word
-from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
-from sparkext.r2r.cluster_choice import ClusterChoice
-from sparkext.r2r.cluster_compiling import ClusterCompiling
-from sparkext.r2r.cluster_plans import ClusterPlanner
-from sparkext.r2r.existence import Existence
-from sparkext.r2r.expressions import ExpressionCompiler
-from sparkext.r2r.frames import Frames, StockFrames
-from sparkext.r2r.function_table import is_volatile, makes_terms, reads_clock
-from sparkext.r2r.grouping import grouped
-from sparkext.r2r.leaves import (
-    DEFAULT_GRAPH,
-    Cluster,
-    DerivedLeaf,
-    Leaf,
-    MergedLeaf,
-    Scope,
-    StaticLeaf,
-    WindowLeaf,
-    flatten,
-    flatten_group,
-)
-from sparkext.r2r.optional_and_minus import optional, without_compatible
-from sparkext.r2r.part_keys import leaf_key
-from sparkext.r2r.path_searches import PathSearches
-from sparkext.r2r.restrict_groups import restrict_groups
-from sparkext.r2r.share_clusters import over_stage, read_outside, shared_cluster
-from sparkext.r2r.slices import sliced
-from sparkext.r2r.solutions import Solutions, column_name, union
-from sparkext.r2r.stage_rows import Given, StageRows
-from sparkext.r2r.uncertain_placement import UncertainPlacement
+from sparkext.r2r.clusters.cluster_binds import bind, flatten_with_binds, only_read
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
+from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
+from sparkext.r2r.clusters.cluster_plans import ClusterPlanner
+from sparkext.r2r.clusters.restrict_groups import restrict_groups
+from sparkext.r2r.clusters.share_clusters import over_stage, read_outside, shared_cluster
+from sparkext.r2r.functions.expressions import ExpressionCompiler
+from sparkext.r2r.functions.function_table import is_volatile, makes_terms, reads_clock
+from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
+from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.leaves.flattening import Cluster, flatten, flatten_group
+from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
+from sparkext.r2r.operators.existence import Existence
+from sparkext.r2r.operators.grouping import grouped
+from sparkext.r2r.operators.optional_and_minus import optional, without_compatible
+from sparkext.r2r.operators.path_searches import PathSearches
+from sparkext.r2r.operators.slices import sliced
+from sparkext.r2r.patterns.stage_rows import Given, StageRows
+from sparkext.r2r.relations.frames import Frames, StockFrames
+from sparkext.r2r.relations.part_keys import leaf_key
+from sparkext.r2r.relations.solutions import Solutions, union
 from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from sparkext.r2r.leaf_estimates import LeafEstimates
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
+    from sparkext.r2r.relations.leaf_estimates import LeafEstimates
 
 
 @dataclass

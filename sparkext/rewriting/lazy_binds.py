@@ -44,7 +44,7 @@ def delay_binds(pattern: Node, cached: bool = True) -> Node:
     once for each. Without a cache, a BIND does not go up through OPTIONAL either, which may multiply rows.
 
     >>> from sparkext.language.algebra_text import format_algebra
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> text = '''PREFIX rspu: <http://w3id.org/rsp/rspu#>
     ... SELECT %s { GRAPH <e:g> { ?s <e:p> ?x BIND(rspu:mean(?x) AS ?m) FILTER(?m > 1) } ?s <e:q> ?y }'''
     >>> print(format_algebra(delay_binds(parse_query(text % "*").pattern.input)))
