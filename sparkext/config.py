@@ -159,7 +159,8 @@ class Settings:
         "windowCopies.enabled",
         BOOLEAN,
         True,
-        "Copy those rows of a window side by side that one evaluation looks up again and again.",
+        "Copy those rows of a window side by side that an OPTIONAL, MINUS or EXISTS looks up again and again in one"
+        " evaluation.",
     )
     filter_placement: Literal["early", "late", "cost"] = _key(
         "filterPlacement",

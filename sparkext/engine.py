@@ -3,63 +3,47 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
-import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
-from adaptive import CostModel, PrejoinPolicy
-from sparkext.answers.rdflib_bridge import is_rdflib, statements_of
-from sparkext.bridge.engine_room import EngineRoom
-from sparkext.config import Settings
+from pyspark.sql import DataFrame
+
+from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
+from sparkext.argument_checks import check
 from sparkext.errors import (
-    ClosedEngineError,
     CqelsError,
-    DuplicateNameError,
-    UnknownQueryError,
     UnknownStreamError,
 )
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
-from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
-from sparkext.r2r.relations.static_relations import StaticRelations
 from sparkext.rewriting.lift_filters import apply_filter_scope
-from sparkext.runtime.call_prices import CallPrices
-from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
-from sparkext.runtime.engine_lock import EngineLock
-from sparkext.runtime.evaluation_loop import EvaluationLoop
-from sparkext.runtime.graph_versions import GraphVersions, Source
+from sparkext.runtime.engine_parts import EngineParts
+from sparkext.runtime.graph_versions import Source
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.profile_rules import under_profile
+from sparkext.runtime.pushed_times import promised_time
 from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.registrations import Registrations, check_continuous
 from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream, promised_time
-from sparkext.runtime.user_functions import Returns, UserFunctions
-from sparkext.runtime.window_registry import WindowRegistry
-from sparkext.runtime.window_specs import WindowRules
-from sparkext.s2r.profiles import profile_named
-from sparkext.s2r.time_horizon import TimeHorizon
-from sparkext.s2r.watermark import StreamWatermark
+from sparkext.runtime.streams import Stream
+from sparkext.runtime.user_functions import Returns
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
 from static_data.graph_changes import ChangeKind
 from static_data.on_error import OnError
-from static_data.rdf_version import RdfVersion
 from static_data.reading import ReadingOptions
-from static_data.store import StaticStore
 from static_data.store_changes import StoreChange
 
 if TYPE_CHECKING:
     import rdflib
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from static_data.load import LoadReport
@@ -77,74 +61,26 @@ class Engine:
 
     def __init__(self, spark: SparkSession, work_dir: str | Path | None = None) -> None:
         require_extension(spark)
+        if work_dir is not None:
+            check.path("work_dir", work_dir)
+        parts = self.parts = EngineParts(spark, work_dir)
         self.spark = spark
-        self.settings = Settings.from_session(spark)
-        self.lock = EngineLock()
-        self.rdf = RdfVersion(self.settings.rdf)
-        self.store = StaticStore(
-            spark,
-            work_dir=work_dir,
-            driver_bytes=self.settings.load_driver_max_bytes,
-            version=self.rdf,
-        )
-        self.store.dictionary.setHashBits(self.settings.dictionary_hash_bits)
-        self.parallelism = max(1, spark.sparkContext.defaultParallelism)
-        here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
-        self.threads = self.settings.driver_execution_threads or min(self.parallelism, here)
-        copies = self.settings.enabled and self.settings.window_copies_enabled
-        sent = self.settings.cluster_join_broadcast_rows
-        self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies, sent)
-        if self.rdf is RdfVersion.RDF_1_2:
-            self.room.jvm.readRdf12()
-        self.room.configure_calls(
-            self.settings.function_cache_size if self.settings.function_cache_enabled else 0,
-            self.settings.function_cache_across_evaluations,
-            self.settings.function_burden,
-            self.settings.function_cache_calls == "all",
-        )
-        self.functions = UserFunctions(spark, self.room)
-        self.call_prices = CallPrices(
-            self.room, self.functions.said_us, self.settings.function_burden / 1e3
-        )
-        self.uncertain = UncertainPlacement(
-            "late" if self.settings.heuristics_h4_enabled else self.settings.filter_placement,
-            self.settings.lazy_variables_enabled,
-            self.settings.function_cache_enabled,
-            self.call_prices.call_us,
-            self.call_prices.row_us,
-        )
-        self.relations = StaticRelations(self.room, self.settings.sharing_enabled)
-        self.streams: dict[str, Stream] = {}
-        self.horizon = TimeHorizon(self.settings.max_ahead)
-        self.profile = profile_named(self.settings.semantics)
-        rules = WindowRules(
-            self.profile,
-            self.settings.starting_at,
-            self.settings.window_bounds == "closed-open",
-        )
-        self.derived = DerivedStreams(self.streams, self._is_read)
-        self.windows = WindowRegistry(self.settings.sharing_enabled, rules)
-        self.prejoin_policy = PrejoinPolicy(
-            # What is to be kept must be counted first: a guess may be off by any factor.
-            enabled=self.settings.prejoin_enabled
-            and self.settings.enabled
-            and self.settings.statistics_enabled,
-            max_rows=float(self.settings.prejoin_max_rows),
-            max_growth=self.settings.prejoin_max_growth,
-        )
-        self.costs = CostModel()
-        self._queries: dict[str, RegisteredQuery] = {}
+        self.settings = parts.settings
+        self.lock = parts.lock
+        self.rdf = parts.rdf
+        self.store = parts.store
+        self.room = parts.room
+        self._registered = Registrations(parts)
+        self.streams = self._registered.streams
+        self.derived = self._registered.derived
+        self.windows = self._registered.windows
+        self.graph_versions = self._registered.graph_versions
+        self.evaluations = self._registered.evaluations
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
-        self._registrations = itertools.count()
-        self._closed = False
         self._released = False
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
-        self.graph_versions = GraphVersions(self)
-        self.evaluations = EvaluationLoop(
-            self._queries, self.streams, self.derived, self.graph_versions
-        )
         self.store.listen(self._static_data_changed)
 
     # -- static data ------------------------------------------------------------------------------------
@@ -169,11 +105,11 @@ class Engine:
         counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
         contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
         """
-        self.check_open()
+        self.parts.check_open()
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
                 given = cast("rdflib.Graph", files)
-                file.writelines(f"{statement}\n" for statement in statements_of(given))
+                file.writelines(file_lines(given))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
         named = cast("str | Path | Sequence[str | Path]", files)
@@ -190,12 +126,12 @@ class Engine:
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:
         """Save the static data, encoded, so that `open_static` needs no parsing."""
-        self.check_open()
+        self.parts.check_open()
         self.store.save(path, overwrite=overwrite)
 
     def open_static(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over static data that `save_static` wrote."""
-        self.check_open()
+        self.parts.check_open()
         self.store.open(path, progress=progress)
 
     def replace_graph(
@@ -215,55 +151,38 @@ class Engine:
         keep their plans. `on_error`, `skipped_file` and `contexts` are as for `load_static`. Raises
         MalformedRdfError, UnsupportedFormatError, MissingFileError, and StreamElementError for triples that are none.
         """
-        with self.in_use():
+        with self.parts.in_use():
             options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
-            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options)
+            self.graph_versions.add(ChangeKind.REPLACE, graph, source, at, options, "source")
 
     def insert(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Put triples into a graph; see `replace_graph`."""
-        with self.in_use():
+        with self.parts.in_use():
             self.graph_versions.add(ChangeKind.INSERT, graph, triples, at, ReadingOptions())
 
     def remove(
         self, triples: Source, graph: str | None = None, at: int | datetime | None = None
     ) -> None:
         """Take triples out of a graph, those that are in it; see `replace_graph`."""
-        with self.in_use():
+        with self.parts.in_use():
             self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at, ReadingOptions())
 
     @property
     def closed(self) -> bool:
         """Whether `close` has been called: everything else then raises ClosedEngineError."""
-        return self._closed
-
-    def check_open(self) -> None:
-        """Raises ClosedEngineError when the engine has been closed."""
-        if self._closed:
-            raise ClosedEngineError
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Hold the engine's lock for a call that an engine which is closed refuses."""
-        self.check_open()
-        with self.lock:
-            self.check_open()  # it may have been closed meanwhile
-            yield
+        return self.parts.closed
 
     def _static_data_changed(self, change: StoreChange) -> None:
         with self.lock:
             self.room.forget_constants()
             lookup = functools.cache(self.store.lookup)
-            self.relations.follow(change, lookup)
-            for query in self._queries.values():
+            self.parts.relations.follow(change, lookup)
+            for query in self._registered.queries.values():
                 query.static_data_changed(change.tables, lookup, self.graph_versions.time)
             for selected in self._selected:
                 selected.static_data_changed(change.tables, lookup)
-
-    def constant(self, text: str) -> int:
-        """The id of a term that a query names; it stays known as long as the engine."""
-        return self.room.constant(text)
 
     # -- streams ----------------------------------------------------------------------------------------
 
@@ -280,14 +199,9 @@ class Engine:
         StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
         an IRI again gives the same stream.
         """
-        with self.in_use():
-            if iri not in self.streams:
-                idle = self.settings.idle_timeout or None
-                watermark = StreamWatermark(
-                    self.settings.allowed_lateness, idle, self.evaluations.clock
-                )
-                self.streams[iri] = Stream(self, iri, watermark, OnError.named(on_error))
-            stream = self.streams[iri]
+        check.iri("iri", iri)
+        with self.parts.in_use():
+            stream = self._registered.stream(iri, OnError.named(on_error))
         if source is not None:
             stream.read(source, checkpoint)
         return stream
@@ -298,6 +212,7 @@ class Engine:
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""
+        check.text("iri", iri)
         try:
             return self.streams[iri]
         except KeyError:
@@ -305,8 +220,8 @@ class Engine:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise for every stream that no element of this time or an earlier one is to come."""
-        moment = promised_time(time, self.horizon)
-        with self.in_use():
+        moment = promised_time(time, self.parts.horizon)
+        with self.parts.in_use():
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.advance_to(moment)
@@ -314,7 +229,7 @@ class Engine:
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that holds an element closes."""
-        with self.in_use():
+        with self.parts.in_use():
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.finish()
@@ -335,8 +250,8 @@ class Engine:
         number (`returns="double"`) or a term, None for an error of SPARQL; it must give the same value for the same
         arguments. `cost_us` is what a call is said to cost. Raises FunctionError or DuplicateNameError.
         """
-        self.check_open()
-        self.functions.add(iri, function, returns, cost_us)
+        self.parts.check_open()
+        self.parts.functions.add(iri, function, returns, cost_us)
 
     def register_query(
         self,
@@ -352,85 +267,39 @@ class Engine:
         QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
         UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
         """
-        self.check_open()
-        query = under_profile(self._read(text), self.profile)
-        check_supported(query, self.functions.names)
-        if not query.windows:
-            raise CqelsError(
-                "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
-            )
-        for warning in query.warnings:
-            logger.warning("%s", warning)
-        with self.in_use():
-            registered_as = query.registration.name if query.registration else None
-            given = name or (registered_as.value if registered_as else None)
-            number = next(self._registrations)
-            chosen = given or self._free_name(number + 1)
-            if chosen in self._queries:
-                raise DuplicateNameError(f"a query named {chosen} is already registered")
-            makes = stream_made_by(query)
-            if makes is not None:
-                self._check_output(makes, query)
-            windows = self.windows.open(query, self.streams, own_policy=report is not None)
-            try:
-                registered = RegisteredQuery(self, chosen, query, windows, report)
-            except Exception:
-                for window in windows.values():
-                    self.windows.close(window, self.streams)
-                raise
-            registered.number = number
-            self._queries[chosen] = registered
-            if makes is not None:
-                self.streams[makes] = Stream(self, makes, StreamWatermark())
-                self.derived.add(makes, registered)
-        return registered
-
-    def _free_name(self, number: int) -> str:
-        names = (f"query-{n}" for n in itertools.count(number))
-        return next(name for name in names if name not in self._queries)
-
-    def _check_output(self, iri: str, query: Query) -> None:
-        self.derived.check(iri, query)
-        known = self.streams.get(iri)
-        if known is None or (known.watermark.finished and not self._is_read(iri)):
-            return
-        if iri in self.derived or known.accepted_count or self._is_read(iri):
-            raise DuplicateNameError(f"a stream <{iri}> is already in use")
-
-    def _is_read(self, iri: str) -> bool:
-        """Whether a registered query has a window on the stream."""
-        return any(w.stream == iri for q in self._queries.values() for w in q.windows.values())
+        self.parts.check_open()
+        if name is not None:
+            check.text("name", name)
+        query = under_profile(self._read(text), self.parts.profile)
+        check_supported(query, self.parts.functions.names)
+        check_continuous(query)
+        with self.parts.in_use():
+            return self._registered.query(query, name, report)
 
     def _read(self, text: str | Query) -> Query:
-        query = parse_query(text, rdf=self.rdf) if isinstance(text, str) else text
+        query = text if isinstance(text, Query) else parse_query(text, rdf=self.rdf)
         return apply_filter_scope(query, self.settings.filter_scope)
 
     @property
     def queries(self) -> dict[str, RegisteredQuery]:
         """The registered queries by name."""
-        return dict(self._queries)
+        return dict(self._registered.queries)
 
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
+        check.text("name", name)
         with self.lock:
-            if name not in self._queries:
-                raise UnknownQueryError(name, list(self._queries))
-            query = self._queries.pop(name)
-            query.active = False
-            self.derived.remove(query)
-            query.close()
-            for window in query.windows.values():
-                self.windows.close(window, self.streams)
+            self._registered.stop(name)
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
-        self.check_open()
+        self.parts.check_open()
         query = self._read(text)
-        check_supported(query, self.functions.names)
+        check_supported(query, self.parts.functions.names)
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")
-        with self.in_use():
-            selected = PreparedQuery(self, "select", query, {})
+        with self.parts.in_use():
+            selected = PreparedQuery(self.parts, self.windows, "select", query, {})
             self._selected.add(selected)
             return selected
 
@@ -448,7 +317,8 @@ class Engine:
         With `time_column` (TIMESTAMP, or BIGINT milliseconds) and `width` ("30s", or milliseconds), rows leave as time
         is advanced. A view of the same name is replaced. Raises LiveViewError.
         """
-        with self.in_use():
+        check.text("name", name)
+        with self.parts.in_use():
             view = LiveView(self._sql_room(), name, schema, time_column, width)
             self._live_views.add(view)
             return view
@@ -459,9 +329,11 @@ class Engine:
         What it joins with live views and reads none itself is computed once, here, and indexed. Raises
         PreparationError, or what Spark raises for a text that is no query.
         """
-        self.check_open()
+        self.parts.check_open()
+        if not isinstance(query, DataFrame):
+            check.text("query", query, "the text of a Spark SQL query, or a DataFrame")
         frame = self.spark.sql(query) if isinstance(query, str) else query
-        with self.in_use():
+        with self.parts.in_use():
             prepared = PreparedSql(self._sql_room(), frame)
             self._prepared_sql.add(prepared)
             return prepared
@@ -471,7 +343,7 @@ class Engine:
             settings = self.settings
             adaptive = settings.adaptive_enabled and settings.statistics_enabled
             self._sql = SqlRoom(
-                self.spark, self.room.scratch, settings, self.lock, adaptive, self.threads
+                self.spark, self.room.scratch, settings, self.lock, adaptive, self.parts.threads
             )
         self._sql.check_open()
         return self._sql
@@ -491,14 +363,14 @@ class Engine:
         self.lock.check_free()
         if self._released:
             return
-        self._closed = True
+        self.parts.closed = True
         self.evaluations.stop()
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
         for prepared in list(self._prepared_sql):
             prepared.close()
         with self.lock:
-            for name in list(self._queries):
+            for name in list(self._registered.queries):
                 self.stop_query(name)
             if self._sql is not None and not self._sql.closed:
                 for view in list(self._live_views):

@@ -6,9 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from static_data import errors
+
 
 class CqelsError(Exception):
     """Base of all errors raised on purpose by this package."""
+
+
+class ArgumentError(CqelsError, errors.ArgumentError):
+    """An argument that is not what a call takes; `argument` is its name. (It is a TypeError, too.)"""
 
 
 class EvaluationError(CqelsError):

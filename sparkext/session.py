@@ -14,7 +14,7 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from sparkext import jar, toolchain
-from sparkext.errors import SessionError
+from sparkext.errors import ArgumentError, SessionError
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
@@ -42,11 +42,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     no other setting. Lists of the user (jars, class path, extensions) are appended to, and a value
     the user chose for code cache, page size or default options of Java stays.
 
-    Raises TypeError when `builder` is no builder, SessionError when a session is already running
+    Raises ArgumentError when `builder` is no builder, SessionError when a session is already running
     without the extension, with Spark Connect, or without Java 17; JarError when there is no jar.
     """
     if not isinstance(builder, SparkSession.Builder):
-        raise TypeError(_not_a_builder(builder))
+        raise ArgumentError("builder", _not_a_builder(builder))
     options: dict[str, Any] = builder._options
     _refuse_connect(options)
     if _jvm_is_running():
@@ -87,14 +87,14 @@ def launch_settings(mode: Path = _HUGE_PAGES_MODE) -> dict[str, str]:
 def require_extension(spark: SparkSession) -> None:
     """Check that the running session `spark` has the extension, from a jar that fits.
 
-    Raises TypeError when `spark` is no session, SessionError when the extension is not there or
+    Raises ArgumentError when `spark` is no session, SessionError when the extension is not there or
     was compiled for another Spark or from other sources.
     """
     if not isinstance(spark, SparkSession):
         kind = type(spark)
         if kind.__module__.startswith("pyspark.sql.connect"):
             raise SessionError(f"{_CONNECT}.")
-        raise TypeError(f"A SparkSession is needed, not {_described(spark)}.")
+        raise ArgumentError("spark", f"A SparkSession is needed, not {_described(spark)}.")
     _check_running(spark)
 
 

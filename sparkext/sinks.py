@@ -6,6 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from sparkext.argument_checks import check
+from sparkext.errors import ArgumentError
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -22,12 +25,11 @@ class JsonLinesSink:
     """
 
     def __init__(self, target: str | Path | TextIO, skip_empty: bool = False) -> None:
+        if not hasattr(target, "write"):
+            check.path("target", target, "a path, or an open text file")
+        check.flag("skip_empty", skip_empty)
         self._owned = isinstance(target, str | Path)
-        self._file: TextIO = (
-            Path(target).open("w", encoding="utf-8", newline="")  # noqa: SIM115 - closed by close()
-            if isinstance(target, str | Path)
-            else target
-        )
+        self._file: TextIO = _opened(target) if isinstance(target, str | Path) else target
         self._skip_empty = skip_empty
 
     def __call__(self, answers: Answers) -> None:
@@ -55,6 +57,13 @@ class JsonLinesSink:
         self.close()
 
 
+def _opened(path: str | Path) -> TextIO:
+    try:
+        return Path(path).open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
+
+
 class ParquetSink:
     """Writes a Parquet file for each evaluation that has answers; ``query.subscribe(ParquetSink("answers"))``.
 
@@ -63,8 +72,11 @@ class ParquetSink:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(check.path("folder", folder))
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArgumentError("folder", f"{folder}: {error.strerror or error}") from error
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""

@@ -9,8 +9,9 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Hashable, Sequence
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -29,7 +30,8 @@ from sparkext.source_rows import BatchElements, elements_of_documents, elements_
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sparkext.runtime.streams import Stream
+    from sparkext.recorded_streams import StreamElement
+    from static_data.rdf_version import RdfVersion
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +45,26 @@ class StreamSourceError(CqelsError):
     """A DataFrame that cannot feed a stream, or an unknown format."""
 
 
+class FedStream(Protocol):
+    """A stream that takes batches with a number, each once."""
+
+    iri: str
+    rdf: RdfVersion
+    accepts: bool
+    sources: list[StreamingQuery]
+
+    def is_applied(self, source: Hashable, batch_id: int) -> bool: ...
+    def apply_batch(
+        self,
+        source: Hashable,
+        batch_id: int,
+        elements: Sequence[StreamElement],
+        set_aside: Sequence[str] = (),
+    ) -> bool: ...
+
+
 def read_stream(
-    stream: Stream, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
+    stream: FedStream, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
 ) -> StreamingQuery:
     """Feed `stream` from a streaming DataFrame; the result starts at once and is the user's to stop.
 
@@ -77,7 +97,7 @@ def read_stream(
 class _Feed:
     """What is called with each micro-batch of one source."""
 
-    def __init__(self, stream: Stream, format: str) -> None:
+    def __init__(self, stream: FedStream, format: str) -> None:
         self._stream = stream
         self._format = format
         self._source = ""

@@ -7,6 +7,15 @@ class StaticDataError(Exception):
     """Base of all errors of this package."""
 
 
+class ArgumentError(StaticDataError, TypeError):
+    """An argument that is not what a call takes; `argument` is its name."""
+
+    def __init__(self, argument: str, message: str) -> None:
+        self.argument = argument
+        self.message = message
+        super().__init__(f"{argument}: {message}")
+
+
 class UnsupportedFormatError(StaticDataError):
     """The RDF format or the compression of a file is not known; names the file."""
 
@@ -40,7 +49,7 @@ class MalformedRdfError(StaticDataError):
 
 
 class MalformedTermError(StaticDataError):
-    """A text is not the N-Triples form of one RDF term."""
+    """A text is not the N-Triples form of one RDF term, or an id that of none."""
 
 
 class StoreFormatError(StaticDataError):

@@ -12,7 +12,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from static_data.errors import StaticDataError
+from static_data.argument_checks import half_pair
+from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
 from static_data.on_error import Skipped, write_skipped
@@ -64,6 +65,11 @@ class GraphChange:
         return f"{self.kind.value} {graph}"
 
 
+def is_n_triples(text: str) -> bool:
+    """Whether a text begins as N-Triples do, or is empty; else it names a file."""
+    return re.match(r"\s*(<|_:|#|$)", text) is not None
+
+
 def read_change(
     spark: SparkSession,
     kind: ChangeKind,
@@ -82,7 +88,8 @@ def read_change(
     """
     reading = options.reading(version)
     skipped: list[Skipped] = []
-    if isinstance(source, str) and re.match(r"\s*(<|_:|#|$)", source):
+    if isinstance(source, str) and is_n_triples(source):
+        _check_pairs(name, source)
         texts = [
             (
                 name,
@@ -108,6 +115,14 @@ def read_change(
                 f"{where}: a blank node names no node of the graph: such triples cannot be removed"
             )
     return GraphChange(kind, graph, tuple(text for _, text in texts))
+
+
+def _check_pairs(name: str, text: str) -> None:
+    place = half_pair(text)
+    if place is not None:
+        line = text.count("\n", 0, place) + 1
+        column = place - text.rfind("\n", 0, place)
+        raise MalformedRdfError(name, line, column, "half of a surrogate pair")
 
 
 def _has_blank_nodes(canonical: str) -> bool:

@@ -28,7 +28,7 @@ from static_data.source_files import SourceFile
 from static_data.statements import as_skipped, malformed
 
 _LINES_PER_BATCH = 8192
-_PACKINGS_OF_SPARK = (Compression.NONE, Compression.GZIP, Compression.BZIP2)
+_ENDINGS_FOR_SPARK = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2"}
 _PACKED_FOR_SPARK = (".deflate", ".lz4", ".snappy", ".zst", ".gz", ".bz2")
 _PARSED_SCHEMA = (
     "file INT, line STRING, error_line INT, error_column INT, error STRING, fatal BOOLEAN"
@@ -184,7 +184,7 @@ def _read_by_spark(file: SourceFile) -> bool:
     # Hadoop skips files with such names as hidden ones, and knows packings by lower-case endings.
     hidden = name.startswith(("_", "."))
     packing = file.format.compression
-    known = packing in _PACKINGS_OF_SPARK and name.endswith(packing.value)
+    known = packing in _ENDINGS_FOR_SPARK and name.endswith(_ENDINGS_FOR_SPARK[packing])
     # A name may look packed without being so.
     plain = packing is not Compression.NONE or not name.endswith(_PACKED_FOR_SPARK)
     return file.format.rdf.line_based and not hidden and known and plain

@@ -80,6 +80,10 @@ def zipped_name(path: Path) -> str:
 def _unpacking(packed: ByteStream, compression: Compression) -> ByteStream:
     stream: Any = packed
     try:
+        # A file without any byte is empty, packed or not.
+        if not packed.read(1):
+            compression = Compression.NONE
+        packed.seek(0)
         if compression is Compression.GZIP:
             stream = gzip.GzipFile(fileobj=packed)
         elif compression is Compression.BZIP2:
@@ -110,7 +114,7 @@ def _only_member(archive: zipfile.ZipFile) -> str:
 
 
 class _Readable(io.RawIOBase):
-    """The unpacked bytes of a .zst; a file without any byte is empty, as with the other packings."""
+    """The unpacked bytes of a .zst."""
 
     def __init__(self, packed: ByteStream) -> None:
         super().__init__()

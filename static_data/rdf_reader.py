@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -150,8 +151,13 @@ def _turtle(
             )
             yield from _written(_folded(quads, opener, reading), hides)
 
-    if reading.skips and not _is_sound(rdf, base_iri, opener):
-        yield from _sound_turtle(name, rdf, base_iri, opener, reading)
+    if reading.skips:
+        # Nothing of a malformed statement must come out, so it is known before whether there are any.
+        sound = next((hides for hides in (False, True) if _is_sound(lines(hides))), None)
+        if sound is None:
+            yield from _sound_turtle(name, rdf, base_iri, opener, reading)
+        else:
+            yield from lines(sound)
         return
     done = 0
     try:
@@ -162,17 +168,22 @@ def _turtle(
         if reading.accepts:
             raise
         # It may be an IRI that N-Triples allows. The lines so far are the same when it is read again.
-        yield from islice(lines(hides=True), done, None)
-
-
-def _is_sound(rdf: RdfFormat, base_iri: str, opener: Opener) -> bool:
-    with opener() as stream:
-        source: Any = stream
         try:
-            for _ in ox.parse(source, format=_PARSERS[rdf], base_iri=base_iri):
-                pass
-        except SyntaxError:
-            return False
+            yield from islice(lines(hides=True), done, None)
+        except SyntaxError as error:
+            if error.lineno is None:
+                found = _sound_turtle(name, rdf, base_iri, opener, reading)
+                for entry in found:
+                    if not isinstance(entry, str):
+                        raise entry from None
+            raise
+
+
+def _is_sound(lines: Iterator[str]) -> bool:
+    try:
+        deque(lines, maxlen=0)
+    except SyntaxError:
+        return False
     return True
 
 
@@ -189,7 +200,12 @@ def _sound_turtle(
         found.lineno, found.offset = line, column
         problems.append(_malformed(name, found))
 
-    quads = sound_quads(text, _PARSERS[rdf], base_iri, report)
+    def check(quads: list[Any]) -> None:
+        if reading.version is RdfVersion.STAR and not spelt:
+            deque(fold_stream(quads), maxlen=0)
+
+    spelt = _spells_reifiers(opener)
+    quads = sound_quads(text, _PARSERS[rdf], base_iri, report, check)
     for line in _written(_folded(quads, opener, reading), reveals=True):
         yield from problems
         problems.clear()
@@ -200,11 +216,15 @@ def _sound_turtle(
 def _folded(quads: Iterable[Any], opener: Opener, reading: Reading) -> Iterable[Any]:
     if reading.version is not RdfVersion.STAR:
         return quads
-    # Only a file that spells out rdf:reifies can use a generated blank node as an explicit reifier.
-    if not _find(opener, rb"reifies", 16):
+    if not _spells_reifiers(opener):
         return fold_stream(quads)
     written = {m.decode() for m in _find(opener, rb"_:([a-f][0-9a-f]{20,31})", 64)}
     return fold_all(quads, written)
+
+
+def _spells_reifiers(opener: Opener) -> bool:
+    """Only such a file can use a generated blank node as an explicit reifier."""
+    return bool(_find(opener, rb"reifies", 16))
 
 
 def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:

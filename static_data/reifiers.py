@@ -37,9 +37,11 @@ class _Folding:
 
     def __init__(self) -> None:
         self.quoted: dict[Any, Any] = {}
+        self.unused: dict[Any, Any] = {}
 
     def term(self, term: Any) -> Any:
         if isinstance(term, ox.BlankNode):
+            self.unused.pop(term, None)
             return self.quoted.get(term, term)
         if isinstance(term, ox.Triple):
             return (self.term(term.subject), term.predicate, self.term(term.object))
@@ -56,13 +58,15 @@ def fold_stream(quads: Iterable[Any]) -> Iterator[Any]:
 
     Takes quads in the parser's order, where a generated reifier is introduced before its uses or,
     as an object, directly after its first use. Yields quads, or tuples (s, p, o, g) whose terms may
-    be nested tuples.
+    be nested tuples. A quoted triple that nothing is said of, which RDF 1.2 allows and RDF-star does not, is
+    a SyntaxError at the end.
     """
     folding = _Folding()
     waiting: Any = None
     for quad in quads:
         if _is_reification(quad) and _is_generated(quad.subject):
             folding.quoted[quad.subject] = folding.term(quad.object)
+            folding.unused[quad.subject] = quad.object
             continue
         if waiting is not None:
             yield folding.quad(waiting)
@@ -73,6 +77,8 @@ def fold_stream(quads: Iterable[Any]) -> Iterator[Any]:
             yield folding.quad(quad)
     if waiting is not None:
         yield folding.quad(waiting)
+    for triple in folding.unused.values():
+        raise SyntaxError(f"a quoted triple that nothing is said of: {triple}")
 
 
 def fold_all(quads: Iterable[Any], written_labels: Collection[str]) -> Iterator[Any]:

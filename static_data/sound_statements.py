@@ -17,9 +17,18 @@ Report = Callable[[int, int, str], None]
 """Takes line, column and message of a statement that is left out."""
 
 
-def sound_quads(document: str, format: Any, base_iri: str, report: Report) -> Iterator[Any]:
-    """The quads of all statements that are well-formed; lone surrogates stand for bytes that are not UTF-8."""
-    return _Document(document, format, base_iri, report).quads()
+def sound_quads(
+    document: str,
+    format: Any,
+    base_iri: str,
+    report: Report,
+    check: Callable[[list[Any]], None] = lambda quads: None,
+) -> Iterator[Any]:
+    """The quads of all statements that are well-formed; lone surrogates stand for bytes that are not UTF-8.
+
+    `check` raises SyntaxError for quads of statements that some rule beyond the grammar refuses.
+    """
+    return _Document(document, format, base_iri, report, check).quads()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,15 @@ class _Part:
 
 
 class _Document:
-    def __init__(self, text: str, format: Any, base_iri: str, report: Report) -> None:
+    def __init__(
+        self,
+        text: str,
+        format: Any,
+        base_iri: str,
+        report: Report,
+        check: Callable[[list[Any]], None],
+    ) -> None:
+        self._check = check
         self._text = text
         self._format = format
         self._base_iri = base_iri
@@ -93,7 +110,9 @@ class _Document:
 
     def _parsed(self, text: str) -> list[Any]:
         content = text.encode("utf-8", "surrogateescape")
-        return list(ox.parse(content, format=self._format, base_iri=self._base_iri))
+        quads = list(ox.parse(content, format=self._format, base_iri=self._base_iri))
+        self._check(quads)
+        return quads
 
 
 def _statements_of_graph(part: _Part) -> list[_Part]:

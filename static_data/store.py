@@ -9,11 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from static_data.argument_checks import check
 from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.catalogue_upkeep import CatalogueUpkeep
-from static_data.errors import StoreConflictError, UnknownGraphError
+from static_data.errors import MalformedTermError, StoreConflictError, UnknownGraphError
 from static_data.folders import Folder
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
@@ -103,10 +105,17 @@ class StaticStore:
         file). `contexts` are the JSON-LD contexts that documents refer to: local files by IRI; none is
         fetched. Raises MalformedRdfError, UnsupportedFormatError or MissingFileError, with nothing changed.
         """
+        named = check.paths("files", files)
+        check.graph("graph", graph)
+        check.flag("progress", progress, or_none=True)
+        if base_iri is not None:
+            check.iri("base_iri", base_iri)
+        if format is not None and not isinstance(format, RdfFormat):
+            check.text("format", format)
         watch = Stopwatch()
         options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
         reading = options.reading(self._rdf)
-        sources = find_files(self._spark, files, format)
+        sources = find_files(self._spark, named, format)
         with self.lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
@@ -203,6 +212,7 @@ class StaticStore:
 
     def announce_graph(self, graph: str | None) -> int:
         """Make an empty graph known, before anything is put into it; returns its id."""
+        check.graph("graph", graph)
         if graph is None:
             return DEFAULT_GRAPH
         graph_id = self._held_id(graph_name_text(graph))
@@ -301,6 +311,7 @@ class StaticStore:
 
     def listen(self, listener: Callable[[StoreChange], None]) -> Callable[[], None]:
         """Have `listener` called after each change of the data; the result ends this."""
+        check.callable("listener", listener)
         return self.lock.listen(listener)
 
     @property
@@ -318,6 +329,7 @@ class StaticStore:
 
     def graph_id(self, graph: str | None) -> int:
         """The id of a graph by its IRI (None: the default graph); raises UnknownGraphError."""
+        check.graph("graph", graph)
         if graph is None:
             return DEFAULT_GRAPH
         text = graph_name_text(graph)
@@ -355,17 +367,20 @@ class StaticStore:
 
     def encode(self, text: str) -> int:
         """The id of a term by its canonical text; a term that is new gets one, see
-        Dictionary.encode.
+        Dictionary.encode. Raises MalformedTermError for text that is none.
         """
-        return int(self.dictionary.encode(text))
+        check.text("text", text)
+        return int(_checked(self.dictionary.encode, text))
 
     def lookup(self, text: str) -> int:
-        """The id of a known term by its canonical text, 0 for others."""
-        return int(self.dictionary.lookup(text))
+        """The id of a known term by its canonical text, 0 for others; raises MalformedTermError for other text."""
+        check.text("text", text)
+        return int(_checked(self.dictionary.lookup, text))
 
     def text(self, term_id: int) -> str:
-        """The canonical text of a term."""
-        return str(self.dictionary.text(term_id))
+        """The canonical text of a term; raises MalformedTermError for an id of none."""
+        check.whole("term_id", term_id)
+        return str(_checked(self.dictionary.text, term_id))
 
     def catalogue(self) -> Catalogue:
         """Statistics of all tables, computed when asked for and kept until the data change."""
@@ -388,6 +403,8 @@ class StaticStore:
         The folder is written under another name and renamed when whole. Raises StoreFormatError
         when `path` exists, unless it is a saved store and `overwrite` is set.
         """
+        check.path("path", path)
+        check.flag("overwrite", overwrite)
         with self.lock:
             write_saved(
                 self._spark,
@@ -414,6 +431,8 @@ class StaticStore:
         Raises StoreFormatError for a folder that is no whole store of this format version, and
         StoreConflictError when its ids contradict those given out in this session.
         """
+        check.path("path", path)
+        check.flag("progress", progress, or_none=True)
         with self.lock, progress_bar(self._spark, "open", progress):
             if self._tables.of_graph():
                 raise StoreConflictError(
@@ -432,3 +451,11 @@ class StaticStore:
         """Delete the files of the tables; the store is of no use afterwards."""
         with self.lock:
             self._files.close()
+
+
+def _checked(function: Callable[[Any], Any], argument: str | int) -> Any:
+    """What the dictionary gives for a text or an id; raises MalformedTermError where that is none."""
+    try:
+        return function(argument)
+    except Py4JJavaError as error:
+        raise MalformedTermError(str(error.java_exception.getMessage())) from None

@@ -14,6 +14,7 @@ MOST_FILES = 15
 ORDER: tuple[tuple[str, ...], ...] = (
     ("static_data", "adaptive"),
     ("sparkext.errors", "sparkext.toolchain", "sparkext.bridge"),
+    ("sparkext.argument_checks",),
     ("sparkext.language", "sparkext.s2r", "sparkext.jar"),
     (
         "sparkext.language.translation",
@@ -24,7 +25,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "sparkext.session",
     ),
     ("sparkext.config", "sparkext.source_rows", "sparkext.oracle"),
-    ("sparkext.r2r.patterns",),
+    ("sparkext.structured_source", "sparkext.r2r.patterns"),
     ("sparkext.r2r.functions",),
     ("sparkext.r2r.leaves",),
     ("sparkext.r2r.relations",),
@@ -32,7 +33,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.r2r.clusters",),
     ("sparkext.r2r",),
     ("sparkext.runtime",),
-    ("sparkext.sinks", "sparkext.structured_source", "sparkext.history_plot", "sparkext.sql"),
+    ("sparkext.sinks", "sparkext.history_plot", "sparkext.sql"),
     ("sparkext.engine",),
     ("sparkext.command_line",),
     ("sparkext.cli",),
@@ -59,46 +60,13 @@ class Exceptions:
 
 
 KNOWN = Exceptions(
-    circles=frozenset(
-        {
-            "sparkext.engine",
-            "sparkext.runtime.compiled_plans",
-            "sparkext.runtime.delta_plans",
-            "sparkext.runtime.derived_streams",
-            "sparkext.runtime.evaluation_loop",
-            "sparkext.runtime.explanation",
-            "sparkext.runtime.graph_versions",
-            "sparkext.runtime.jvm_query",
-            "sparkext.runtime.prepared_query",
-            "sparkext.runtime.query_compiler",
-            "sparkext.runtime.registered_query",
-            "sparkext.runtime.streams",
-            "sparkext.runtime.user_functions",
-            "sparkext.runtime.window_registry",
-            "sparkext.sql.prepared_sql",
-            "sparkext.structured_source",
-        }
-    ),
     upward=frozenset(
         {
-            ("sparkext.runtime.graph_versions", "sparkext.engine"),
-            ("sparkext.runtime.prepared_query", "sparkext.engine"),
             ("sparkext.runtime.prepared_query", "sparkext.history_plot"),
-            ("sparkext.runtime.query_compiler", "sparkext.engine"),
-            ("sparkext.runtime.registered_query", "sparkext.engine"),
             ("sparkext.runtime.registered_query", "sparkext.sinks"),
-            ("sparkext.runtime.streams", "sparkext.engine"),
-            ("sparkext.runtime.streams", "sparkext.structured_source"),
         }
     ),
-    lines=frozenset(
-        {
-            "sparkext/config.py",
-            "sparkext/engine.py",
-            "sparkext/runtime/streams.py",
-            "static_data/store.py",
-        }
-    ),
+    lines=frozenset({"sparkext/config.py", "static_data/store.py"}),
     files=frozenset(
         {"adaptive", "sparkext/jvm", "sparkext/jvm/join", "sparkext/runtime", "static_data"}
     ),

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkext.answers.term_parts import term
+from static_data.argument_checks import half_pair
+from static_data.errors import MalformedRdfError
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
 if TYPE_CHECKING:
@@ -89,6 +91,16 @@ def statements_of(graph: rdflib.Graph) -> Iterator[str]:
     else:
         for triple in graph:
             yield f"{_text(triple)} ."
+
+
+def file_lines(graph: rdflib.Graph) -> Iterator[str]:
+    """The same as lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
+    for number, statement in enumerate(statements_of(graph), 1):
+        place = half_pair(statement)
+        if place is not None:
+            message = f"half of a surrogate pair in {statement!r}"
+            raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
+        yield f"{statement}\n"
 
 
 def _text(triple: Iterable[Any]) -> str:

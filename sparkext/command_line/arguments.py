@@ -16,8 +16,6 @@ from typing import Any
 
 from sparkext import __version__
 from sparkext.s2r.event_time import parse_date_time
-from static_data.on_error import OnError
-from static_data.packings import PACKED_ENDINGS
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
@@ -44,7 +42,10 @@ _CHECK_EXAMPLE = """\
 example:
   cqels check q1.rspql --static people.ttl --stream http://deri.org/locstreams=sightings.trig \\
                        --answers answers.jsonl --semantics cqels"""
-_PACKED = "each also " + " ".join(f".{ending}" for ending in PACKED_ENDINGS)
+# Written out: `static_data` would import Spark, which help does not need.
+WAYS_ON_ERROR = ("fail", "skip", "accept")
+PACKINGS = ("gz", "bz2", "xz", "zst", "zip")
+_PACKED = "each also " + " ".join(f".{ending}" for ending in PACKINGS)
 _FILES = (
     f"RDF file (.nt .nq .ttl .trig .rdf .jsonld, {_PACKED}; a name without an ending: by content)"
 )
@@ -246,7 +247,7 @@ def _query_and_data(parser: ArgumentParser) -> None:
 def _reading_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--on-error",
-        choices=[one.value for one in OnError],
+        choices=WAYS_ON_ERROR,
         help="what becomes of malformed statements and stream elements: fail; skip, counted and listed in"
         " --skipped FILE; accept, IRIs as they stand (without it: files fail, elements are skipped)",
     )

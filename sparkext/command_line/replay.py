@@ -33,7 +33,7 @@ def replay(
     believed (`spark.cqels.maxAhead`): its elements are set aside.
     """
     elements = {iri: recording.elements for iri, recording in recordings.items()}
-    engine.horizon.begin_replay(e.time_ms for recorded in elements.values() for e in recorded)
+    engine.parts.horizon.begin_replay(e.time_ms for recorded in elements.values() for e in recorded)
     if arrival_order:
         for iri, element in in_arrival_order(elements):
             engine.stream(iri).push_elements([element])
@@ -41,7 +41,7 @@ def replay(
     else:
         for time, at_once in groupby(merge_streams(elements), key=lambda placed: placed[1].time_ms):
             # What is set aside tells nothing of others; before the first time there is nothing.
-            if time > -GREATEST_TIME and engine.horizon.passes(time):
+            if time > -GREATEST_TIME and engine.parts.horizon.passes(time):
                 engine.advance_to(time - 1)
             for iri, placed in groupby(at_once, key=lambda placed: placed[0]):
                 engine.stream(iri).push_elements([element for _, element in placed])

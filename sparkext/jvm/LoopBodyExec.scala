@@ -12,7 +12,8 @@ import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNes
 /** Has generated code do in a method of its own what comes after its child, row by row.
  *
  *  Spark makes one method of a row of joins, a loop within a loop, which the just-in-time compiler presumably compiles
- *  as a whole: plans of equal work differed by 7 %, and first runs took longer.
+ *  as a whole: plans of equal work differed by 7 %, and first runs took longer. Of queries over windows, what OPTIONAL, MINUS and
+ *  EXISTS make is joined so.
  *  `spark.sql.codegen.splitConsumeFuncByOperator=false` has it be one method.
  */
 case class LoopBodyExec(child: SparkPlan) extends UnaryExecNode with CodegenSupport {

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 
+from sparkext.argument_checks import check
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams.elements import (
     TIME_PROPERTIES,
@@ -73,9 +74,16 @@ def read_recorded_stream(
     an InputFileError (OnError.FAIL), or their IRIs are taken as they stand and what is malformed even so is an
     error. Raises InputFileError also for a file that is missing, packed wrongly or of another format.
     """
+    named = check.paths("files", files)
+    check.text("scope", scope)
+    check.flag("in_time_order", in_time_order)
+    if isinstance(time_properties, str | bytes) or not isinstance(time_properties, Collection):
+        raise check.wrong("time_properties", "a list of IRIs", time_properties)
+    for iri in time_properties:
+        check.text("time_properties", iri)
     stream = RecordedStream()
     used_names: set[str] = set()
-    for file in [files] if isinstance(files, str | Path) else files:
+    for file in named:
         assembler = ElementAssembler(
             str(file), time_properties, used_names, scope, len(stream.elements)
         )

@@ -95,6 +95,10 @@ class Answers:
         Default: JSON, and N-Triples for triples. Raises AnswerFormatError for a format that does not fit the form.
         """
         graph = self.form in ("CONSTRUCT", "DESCRIBE")
+        if format is not None and not isinstance(format, ResultFormat):
+            known = [kind.value for kind in ResultFormat]
+            if format not in known:
+                raise AnswerFormatError(f"format: one of {', '.join(known)}, not {format!r}")
         kind = ResultFormat(format or ("nt" if graph else "json"))
         if graph:
             if not kind.holds_triples:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptive import Join, explain, explain_choice, format_plan
 from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
@@ -15,7 +15,8 @@ from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
     from sparkext.r2r.clusters.cluster_choice import ClusterChoice
-    from sparkext.runtime.prepared_query import PreparedQuery
+    from sparkext.runtime.call_counts import CallCounts
+    from sparkext.runtime.order_history import Switch
 
 SHOWN_SWITCHES = 5
 SHOWN_VALUES = 3
@@ -59,8 +60,22 @@ class Explanation:
         return "\n".join(lines)
 
 
+class Explained(Protocol):
+    """What is told of a query beside its plans."""
+
+    name: str
+    windows: Mapping[str, Any]
+    calls: CallCounts
+
+    @property
+    def execution(self) -> str: ...
+    @property
+    def evaluation(self) -> str: ...
+    def history(self) -> tuple[Switch, ...]: ...
+
+
 def explain_query(
-    query: PreparedQuery,
+    query: Explained,
     choices: Sequence[ClusterChoice],
     operators: Sequence[dict[str, Any]],
     spark_plan: str,

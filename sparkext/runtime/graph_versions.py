@@ -5,20 +5,31 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sparkext.answers.rdflib_bridge import statements_of
+from sparkext.argument_checks import check
 from sparkext.errors import first_line
-from sparkext.runtime.streams import Triple, milliseconds, triple_lines
+from sparkext.runtime.pushed_times import milliseconds
+from sparkext.runtime.pushed_triples import Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
-from static_data.graph_changes import ChangeKind, GraphChange, GraphEditor, read_change
+from static_data.graph_changes import (
+    ChangeKind,
+    GraphChange,
+    GraphEditor,
+    is_n_triples,
+    read_change,
+)
 from static_data.rdf_version import RdfVersion
 from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
+    from sparkext.runtime.registered_query import RegisteredQuery
+    from sparkext.runtime.streams import Stream
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +45,16 @@ class GraphVersions:
     some query had passed already. Its methods are called under the engine's lock.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._editor = GraphEditor(engine.store, engine.spark)
+    def __init__(
+        self,
+        parts: EngineParts,
+        streams: Mapping[str, Stream],
+        queries: Mapping[str, RegisteredQuery],
+    ) -> None:
+        self._parts = parts
+        self._streams = streams
+        self._queries = queries
+        self._editor = GraphEditor(parts.store, parts.spark)
         self._waiting: list[tuple[int, int, GraphChange]] = []
         self._numbers = itertools.count()
         self.time = NEVER
@@ -50,24 +68,29 @@ class GraphVersions:
         source: Source,
         at: int | datetime | None,
         options: ReadingOptions,
+        name: str = "triples",
     ) -> None:
-        """Take in a change: made at once without a time, or when its time is past already."""
-        engine = self._engine
+        """Take in a change: made at once without a time, or when its time is past already.
+
+        `name` is what the caller's argument for the triples is called.
+        """
+        parts = self._parts
+        check.graph("graph", graph)
+        time = None if at is None else milliseconds(at, "at")
         change = read_change(
-            engine.spark,
+            parts.spark,
             kind,
             graph,
-            _as_source(source, engine.rdf),
-            version=engine.rdf,
+            _as_source(source, parts.rdf, name),
+            version=parts.rdf,
             options=options,
         )
-        if at is None:
+        if time is None:
             self._apply(change, NEVER)
             return
-        time = milliseconds(at)
         # A query may name the graph before there is anything in it.
-        engine.store.announce_graph(graph)
-        passed = max((q.scheduler.settled_up_to for q in engine.queries.values()), default=NEVER)
+        parts.store.announce_graph(graph)
+        passed = max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
         if time > passed:
             heapq.heappush(self._waiting, (time, next(self._numbers), change))
             return
@@ -98,14 +121,14 @@ class GraphVersions:
 
     def apply_complete(self, failures: list[str]) -> None:
         """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
-        streams = self._engine.streams.values()
+        streams = self._streams.values()
         if streams:
             self.apply_until(complete_up_to([s.watermark for s in streams]), failures)
-        if not any(q.lags_behind(q.outdated_at) for q in self._engine.queries.values()):
+        if not any(q.lags_behind(q.outdated_at) for q in self._queries.values()):
             self._editor.release()
 
     def _apply(self, change: GraphChange, time: int) -> None:
-        for query in self._engine.queries.values():
+        for query in self._queries.values():
             outdated = query.outdated_at is not None and query.outdated_at < time
             if outdated and query.lags_behind(time):
                 query.keep_version()
@@ -118,14 +141,22 @@ class GraphVersions:
         logger.info("%s%s", change, "" if changed else ": nothing is different")
 
 
-def _as_source(source: Any, version: RdfVersion) -> Any:
-    if isinstance(source, str | Path):
-        return source
+def _as_source(source: Any, version: RdfVersion, name: str) -> Any:
+    if isinstance(source, Path):
+        return check.path(name, source)
+    if isinstance(source, str):
+        return source if is_n_triples(source) else check.path(name, source)
     if hasattr(source, "serialize"):  # an rdflib Graph
-        return "\n" + source.serialize(format="nt")
+        try:
+            return "\n" + source.serialize(format="nt")
+        except UnicodeEncodeError:  # where in it, the reader of the text says
+            return "\n" + "\n".join(statements_of(source))
+    if isinstance(source, bytes | bytearray | dict) or not isinstance(source, Iterable):
+        wanted = "N-Triples text, files, one triple or several, or an rdflib Graph"
+        raise check.wrong(name, wanted, source)
     items = source if isinstance(source, tuple) else list(source)
     if items and all(isinstance(item, Path) for item in items):
-        return items
+        return check.paths(name, items)
     if items and all(isinstance(item, str) for item in items) and not isinstance(items, tuple):
-        return items
-    return "\n" + "\n".join(triple_lines(items, version))
+        return check.paths(name, items)
+    return "\n" + "\n".join(triple_lines(items, version, name))

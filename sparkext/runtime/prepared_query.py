@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.errors import IllegalArgumentException
 
+from sparkext.argument_checks import check
 from sparkext.bridge.engine_room import operators_of
 from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
@@ -27,12 +28,17 @@ from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.jvm_query import JvmQuery
 from sparkext.runtime.order_history import REMEMBERED, OrderHistory, Switch
 from sparkext.runtime.query_compiler import QueryCompiler
-from sparkext.runtime.window_registry import Merged, QueryWindow, WindowPatterns
+from sparkext.runtime.window_registry import (
+    Merged,
+    QueryWindow,
+    WindowPatterns,
+    WindowRegistry,
+)
 from sparkext.runtime.window_statistics import window_statistics
 from sparkext.s2r.watermark import NEVER
 
 if TYPE_CHECKING:
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
     from static_data.row_edits import TableKey
 
 
@@ -40,25 +46,30 @@ class PreparedQuery:
     """A query's plans over the engine's relations; `windows` is empty for an ordinary SPARQL query."""
 
     def __init__(
-        self, engine: Engine, name: str, query: Query, windows: Mapping[str, QueryWindow]
+        self,
+        parts: EngineParts,
+        registry: WindowRegistry,
+        name: str,
+        query: Query,
+        windows: Mapping[str, QueryWindow],
     ) -> None:
         self.name = name
         self.query = query
         self.windows = windows
-        self._engine = engine
+        self._parts = parts
         self._window_order = list(windows.values())
-        self._dataset = Dataset(engine.store, query.dataset, engine.room)
-        self._bags = engine.settings.duplicates == "bag"
-        self.calls = CallCounts(engine.room.call_site, engine.call_prices)
+        self._dataset = Dataset(parts.store, query.dataset, parts.room)
+        self._bags = parts.settings.duplicates == "bag"
+        self.calls = CallCounts(parts.room.call_site, parts.call_prices)
         self._patterns = WindowPatterns(
-            engine.room,
-            engine.windows,
+            parts.room,
+            registry,
             windows,
-            lambda leaf: engine.relations.table(self._dataset, leaf),
+            lambda leaf: parts.relations.table(self._dataset, leaf),
             self._bags,
         )
         self._compiler = QueryCompiler(
-            engine, name, query, windows, self._dataset, self._patterns, self.calls
+            parts, name, query, windows, self._dataset, self._patterns, self.calls
         )
         self._history = OrderHistory()
         self._timeline: deque[Evaluated] = deque(maxlen=REMEMBERED)
@@ -79,7 +90,7 @@ class PreparedQuery:
         return self._compiler.compile(orders)
 
     def _open(self, plans: CompiledPlans) -> Any:
-        room, frames = self._engine.room, plans.frames
+        room, frames = self._parts.room, plans.frames
         names = [v.name for v in frames.variables]
         extra = len(frames.frame.columns) - len(names)
         columns = names + [f"order {place}" for place in range(extra)]
@@ -117,10 +128,8 @@ class PreparedQuery:
         return delta if isinstance(delta, DeltaPlans) else None
 
     def _form(self) -> Any:
-        engine = self._engine
-        return answer_form(
-            self.query, engine.room, engine.relations, self._dataset, engine.constant
-        )
+        parts = self._parts
+        return answer_form(self.query, parts.room, parts.relations, self._dataset, parts.constant)
 
     def static_data_changed(
         self, tables: Collection[TableKey], lookup: Callable[[str], int], time: int = NEVER
@@ -191,7 +200,7 @@ class PreparedQuery:
         self.refresh(instant)
         if self._plans.frames.reads_clock:
             self._jvm.setInstant(instant if self.windows else clock.time_ns() // 1_000_000)
-        if not self._engine.settings.enabled:
+        if not self._parts.settings.enabled:
             self._jvm.moveWindows(bounds)
             self._running.replace(self.compile(()))
             outcome = json.loads(self._jvm.evaluate("", 1))
@@ -212,9 +221,16 @@ class PreparedQuery:
         Clusters are numbered as `explain()` shows them. Those of a delta evaluation begin with what has arrived. Raises
         CqelsError for what is no such cluster or no order of it.
         """
-        with self._engine.lock:
+        if isinstance(order, str | bytes) or not (order is None or isinstance(order, Sequence)):
+            raise check.wrong("order", "a list of names, or None", order)
+        check.whole("cluster", cluster)
+        with self._parts.in_use():
             choices = (self.delta or self._plans).choices
-            known = choices[cluster].order if 0 <= cluster < len(choices) else None
+            if not 0 <= cluster < len(choices):
+                raise check.wrong("cluster", "the number of a join cluster", cluster)
+            if isinstance(order, Sequence) and not order:
+                raise check.wrong("order", "a list of names, or None", order)
+            known = choices[cluster].order
             if known is None:
                 raise CqelsError(
                     f"{self.name}: cluster {cluster} joins nothing whose order is data"
@@ -222,15 +238,16 @@ class PreparedQuery:
             if order is None:
                 known.free()
                 return
+            names = [check.text("order", name) for name in order]
             try:
-                known.follow(list(order))
+                known.follow(names)
             except IllegalArgumentException as error:
-                raise CqelsError(f"{self.name}, cluster {cluster}: {error}") from error
+                raise CqelsError(f"{self.name}, cluster {cluster}: order: {error}") from error
 
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
         started = clock.perf_counter()
-        with self._engine.in_use():
+        with self._parts.in_use():
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
         return self.answers(0, table, seconds)
@@ -242,12 +259,13 @@ class PreparedQuery:
 
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
+        check.path("path", path)
         plot_history(tuple(self._timeline), self.history(), path, self.name)
 
     @property
     def plans(self) -> CompiledPlans:
         """The plans that ran last; others may have been chosen for the next evaluation."""
-        with self._engine.lock:
+        with self._parts.lock:
             self.refresh(NEVER)
             return self._plans
 
@@ -274,7 +292,7 @@ class PreparedQuery:
 
     def explain(self) -> Explanation:
         """The plan with its reasons, estimates, and the row counts of the last evaluation."""
-        with self._engine.lock:
+        with self._parts.lock:
             self.refresh(NEVER)
             made: CompiledPlans | DeltaPlans = self.delta or self._plans
             operators = operators_of(made.jvm) if self._running.executed else []
@@ -286,8 +304,8 @@ class PreparedQuery:
 
         Nothing where the query has been stopped: its windows are gone.
         """
-        with self._engine.lock:
-            text = self._engine.store.dictionary.text
+        with self._parts.lock:
+            text = self._parts.store.dictionary.text
             try:
                 return window_statistics(self._plans.choices, self._patterns.content, text)
             except StoppedQueryError:
@@ -296,7 +314,7 @@ class PreparedQuery:
     @property
     def execution(self) -> str:
         """Where evaluations run, and why."""
-        if not self._engine.settings.enabled:
+        if not self._parts.settings.enabled:
             return "stock Spark (spark.cqels.enabled=false)"
         if self.delta is not None:
             return "driver"

@@ -30,7 +30,7 @@ from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
 
 # An ordinary query whose steps have no more rows than this is interpreted.
 _ROWS_INTERPRETED = 10_000
@@ -41,7 +41,7 @@ class QueryCompiler:
 
     def __init__(
         self,
-        engine: Engine,
+        parts: EngineParts,
         name: str,
         query: Query,
         windows: Mapping[str, QueryWindow],
@@ -49,7 +49,7 @@ class QueryCompiler:
         patterns: WindowPatterns,
         calls: CallCounts,
     ) -> None:
-        self._engine = engine
+        self._parts = parts
         self._name = name
         self._query = query
         self._windows = windows
@@ -69,7 +69,7 @@ class QueryCompiler:
         frames = compile_query(compiler, self._pattern, query.answered, self._scope, query.base_iri)
         plans = self._prepare(compiler, frames)
         delta = self._compile_delta()
-        if isinstance(delta, str) and self._engine.settings.enabled:
+        if isinstance(delta, str) and self._parts.settings.enabled:
             plans.warm()
         choices = tuple(compiler.choices)
         rule = self._place_rule(choices, plans, delta)
@@ -79,8 +79,8 @@ class QueryCompiler:
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
         """The JVM's plans: of the query, and of the stages that are computed before it."""
-        room = self._engine.room
-        if not self._engine.settings.enabled:
+        room = self._parts.room
+        if not self._parts.settings.enabled:
             return room.plans(room.stock(frames.frame, self._name))
         once = self._little(compiler.choices)
         plans = room.plans(room.prepare(frames.frame, self._name, once))
@@ -95,7 +95,7 @@ class QueryCompiler:
         query, windows = self._query, list(self._windows.values())
         if not windows:
             return "a query without windows"
-        reason = not_by_delta(query, windows, self._engine.settings)
+        reason = not_by_delta(query, windows, self._parts.settings)
         if reason is not None:
             return reason
         pattern = delta_pattern(
@@ -108,7 +108,7 @@ class QueryCompiler:
             lambda: self._compiler(()),
             self._patterns,
             windows,
-            self._engine.room,
+            self._parts.room,
             self._name,
         )
 
@@ -118,52 +118,52 @@ class QueryCompiler:
         return not self._windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
 
     def _compiler(self, orders: Orders) -> PatternCompiler:
-        engine, dataset = self._engine, self._dataset
-        settings = engine.settings
+        parts, dataset = self._parts, self._dataset
+        settings = parts.settings
         frames: PreparedFrames | StockFrames
         if settings.enabled:
-            frames = PreparedFrames(engine.room, engine.relations, dataset, self._patterns.content)
+            frames = PreparedFrames(parts.room, parts.relations, dataset, self._patterns.content)
         else:
-            frames = StockFrames(engine.room, dataset, self._patterns.content)
+            frames = StockFrames(parts.room, dataset, self._patterns.content)
         widths = {name: window.spec.span for name, window in self._windows.items()}
         return PatternCompiler(
-            engine.room,
+            parts.room,
             frames,
             ExpressionCompiler(
-                engine.room.number, engine.constant, self._calls.sites, engine.functions.number
+                parts.room.number, parts.constant, self._calls.sites, parts.functions.number
             ),
             LeafEstimates(
                 dataset,
-                engine.store.catalogue,
+                parts.store.catalogue,
                 self._patterns.present_rows,
                 widths,
-                engine.constant,
+                parts.constant,
                 Heuristics(
                     settings.heuristics_h1_enabled,
                     settings.heuristics_h2_enabled,
                     settings.statistics_enabled,
                 ),
             ),
-            engine.prejoin_policy,
+            parts.prejoin_policy,
             adaptive=settings.adaptive_enabled,
-            costs=engine.costs,
+            costs=parts.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
             cluster_join=settings.cluster_join_enabled,
             pins_orders=bool(orders)
             or not (settings.adaptive_enabled and settings.statistics_enabled),
-            uncertain=engine.uncertain,
+            uncertain=parts.uncertain,
         )
 
     def _place_rule(
         self, choices: Sequence[ClusterChoice], plans: Any, delta: DeltaPlans | str
     ) -> PlaceRule:
-        engine = self._engine
-        settings = engine.settings
+        parts = self._parts
+        settings = parts.settings
         refusal = driver_refusal(settings, plans)
         needs = TextNeeds()
         # Executors in this process have its dictionary; deltas are evaluated here, whatever the other plans need.
-        if engine.room.executors_apart and isinstance(delta, str):
+        if parts.room.executors_apart and isinstance(delta, str):
             needs = TextNeeds.of(plans)
             check_texts(refusal, needs, self._query.pattern)
         return PlaceRule(
@@ -171,7 +171,7 @@ class QueryCompiler:
             needs,
             any(choice.search is not None and choice.search.priced for choice in choices),
             settings.driver_execution_max_rows,
-            engine.threads,
-            engine.parallelism,
-            engine.costs.job_start,
+            parts.threads,
+            parts.parallelism,
+            parts.costs.job_start,
         )

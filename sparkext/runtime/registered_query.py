@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkext.argument_checks import check
 from sparkext.errors import CqelsError
 from sparkext.language.query import Query
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.prepared_query import PreparedQuery
 from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.report_choice import ReportWish, policy_of
-from sparkext.runtime.window_registry import QueryWindow
+from sparkext.runtime.window_registry import QueryWindow, WindowRegistry
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.watermark import NEVER
 from sparkext.sinks import ParquetSink
@@ -24,7 +25,8 @@ from sparkext.sinks import ParquetSink
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
+    from sparkext.runtime.streams import Stream
 
 logger = logging.getLogger(__name__)
 
@@ -40,38 +42,41 @@ class RegisteredQuery(PreparedQuery):
 
     def __init__(
         self,
-        engine: Engine,
+        parts: EngineParts,
+        registry: WindowRegistry,
         name: str,
         query: Query,
         windows: Mapping[str, QueryWindow],
+        streams: Mapping[str, Stream],
+        stop: Callable[[str], None],
         report: ReportWish | None = None,
     ) -> None:
         self.progress = QueryProgress()
         self.last_answers: Answers | None = None
         self.active = True
         self.number = 0  # queries with the same instant are evaluated in this order
+        self._streams = streams
+        self._stop = stop
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
         self._known: pa.Table | None = None
         self._differs = True
         specs = [window.spec for window in windows.values()]
-        start = engine.settings.starting_at
-        self.policy = policy_of(query, specs, engine.profile, start, report)
-        super().__init__(engine, name, query, windows)
+        start = parts.settings.starting_at
+        self.policy = policy_of(query, specs, parts.profile, start, report)
+        super().__init__(parts, registry, name, query, windows)
         self.scheduler = self._make_scheduler()
         logger.info("%s: %s", name, self.evaluation)
 
     def _make_scheduler(self) -> InstantScheduler:
-        watermarks = {
-            w.stream: self._engine.streams[w.stream].watermark for w in self._window_order
-        }
+        watermarks = {w.stream: self._streams[w.stream].watermark for w in self._window_order}
         made = InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
             self.policy,
             watermarks,
         )
         for window in self._window_order:
-            newest = self._engine.streams[window.stream].newest_time
+            newest = self._streams[window.stream].newest_time
             if newest > NEVER:
                 made.began_with(window.stream, newest)
         return made
@@ -121,7 +126,7 @@ class RegisteredQuery(PreparedQuery):
         those of the instants after it; the second are.
         """
         differed, self._differs = self._differs, False
-        computed = self._engine.settings.enabled  # stock Spark is there to compare with
+        computed = self._parts.settings.enabled  # stock Spark is there to compare with
         if (
             computed
             and self.repeatable
@@ -145,6 +150,7 @@ class RegisteredQuery(PreparedQuery):
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
+        check.callable("subscriber", subscriber)
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
@@ -160,15 +166,16 @@ class RegisteredQuery(PreparedQuery):
 
         Raises CqelsError before the first evaluation.
         """
+        check.flag("typed", typed)
         if self.last_answers is None:
             raise CqelsError(f"{self.name} has not been evaluated yet")
-        return self.last_answers.to_dataframe(self._engine.spark, typed)
+        return self.last_answers.to_dataframe(self._parts.spark, typed)
 
     def stop(self) -> None:
         """End the query; its windows go when no other query uses them. A second time it does nothing."""
-        with self._engine.lock:
+        with self._parts.lock:
             if self.active:  # else another query may have the name by now
-                self._engine.stop_query(self.name)
+                self._stop(self.name)
 
     def __repr__(self) -> str:
         return f"RegisteredQuery({self.name!r}, {self.progress})"

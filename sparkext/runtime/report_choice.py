@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sparkext.argument_checks import check
 from sparkext.language.query import Query, ReportStrategy, strategy_named
 from sparkext.s2r.profiles import Profile
 from sparkext.s2r.report import (
@@ -77,7 +78,18 @@ def _written(query: Query, windows: Sequence[WindowSpec], start: int) -> tuple[R
     return tuple(rules)
 
 
+def _check_wish(wish: object) -> None:
+    parts = [wish]
+    if isinstance(wish, Mapping):
+        parts = [*wish, *wish.values()]
+    for part in parts:
+        if not isinstance(part, str):
+            wanted = "strategies, a dictionary of strategies by window IRI, or a ReportPolicy"
+            raise check.wrong("report", wanted, wish)
+
+
 def _wished(query: Query, wish: str | Mapping[str, str]) -> tuple[Rule, ...]:
+    _check_wish(wish)
     names = [None if w.name is None else w.name.value for w in query.windows]
     if isinstance(wish, str):
         strategies = _strategies(wish)
@@ -105,6 +117,6 @@ def _strategies(text: str) -> list[ReportStrategy]:
         strategy = strategy_named(part)
         if strategy is None:
             known = "WINDOW CLOSE, CONTENT CHANGE, STRICT CONTENT CHANGE, NON-EMPTY CONTENT"
-            raise ReportPolicyError(f"{part!r} is not a report strategy (known: {known})")
+            raise ReportPolicyError(f"report: {part!r} is not a report strategy (known: {known})")
         found.append(strategy)
     return found

@@ -7,43 +7,34 @@ import json
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
+from sparkext.argument_checks import check, half_pair
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
-from sparkext.s2r.event_time import GREATEST_TIME
-from sparkext.s2r.time_horizon import TimeHorizon
+from sparkext.runtime.pushed_times import ahead_of, milliseconds, promised_time, time_flaw
+from sparkext.runtime.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, StreamWatermark
-from sparkext.setting_types import show_duration
 from static_data.jvm import extension
 from static_data.on_error import OnError
 from static_data.rdf_version import RdfVersion
-from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sparkext.engine import Engine
+    from sparkext.runtime.engine_parts import EngineParts
 
 logger = logging.getLogger(__name__)
 
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 _KEPT_REASONS = 100
 # Elements that go over to the JVM as one text, which is held several times on the way.
 _BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
-_LINE_ENDS = re.compile(r"[\r\n]+")  # str.splitlines also cuts at characters that literals may hold
-
-TermLike = str | Iri | BlankNode | Literal | QuotedTriple | int | float | bool
-Triple = tuple[TermLike, TermLike, TermLike]
-_WholeNumber = int | Integral  # numpy's are Integral
 
 
 @dataclass(frozen=True)
@@ -53,6 +44,14 @@ class PushReport:
     accepted: int = 0
     malformed: int = 0
     late: int = 0
+
+
+class Evaluations(Protocol):
+    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
+
+    def settled_up_to(self, iri: str) -> int: ...
+    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None: ...
+    def evaluate_due(self) -> None: ...
 
 
 class Stream:
@@ -66,20 +65,24 @@ class Stream:
 
     def __init__(
         self,
-        engine: Engine,
+        parts: EngineParts,
         iri: str,
         watermark: StreamWatermark,
+        evaluations: Evaluations,
+        derived: Container[str],
         on_error: OnError = OnError.SKIP,
     ) -> None:
         self.iri = iri
         self.on_error = on_error
         self.accepts = on_error is OnError.ACCEPT
-        self.rdf = engine.rdf
+        self.rdf = parts.rdf
         self.watermark = watermark
-        self.log: Any = engine.room.stream(iri)
-        if engine.settings.duplicates == "bag":
+        self.log: Any = parts.room.stream(iri)
+        if parts.settings.duplicates == "bag":
             self.log.countSightings()
-        self._engine = engine
+        self._parts = parts
+        self._evaluations = evaluations
+        self._derived = derived
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
@@ -102,8 +105,12 @@ class Stream:
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted, or a StreamElementError, as the stream's `on_error` has it; an element without a time is now.
         """
-        if graph is not None and not _ABSOLUTE.fullmatch(graph):
-            raise StreamElementError(f"an element is named by an absolute IRI, not by {graph!r}")
+        if graph is not None and not (isinstance(graph, str) and ABSOLUTE_IRI.fullmatch(graph)):
+            raise StreamElementError(
+                f"graph: an element is named by an absolute IRI, not by {graph!r}"
+            )
+        if graph is not None:
+            check.text("graph", graph)
         moment = milliseconds(time)
         lines = triple_lines(triples, self.rdf)
         element = StreamElement(
@@ -117,25 +124,37 @@ class Stream:
 
         A stream that does not skip what is malformed raises StreamElementError, with nothing taken in.
         """
+        elements = self._elements("elements", elements)
         with self._fed():
             return self._append(elements)
 
+    @staticmethod
+    def _elements(name: str, given: Iterable[object]) -> list[StreamElement]:
+        if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
+            raise check.wrong(name, "a list of StreamElements", given)
+        elements: list[StreamElement] = []
+        for element in given:
+            if not isinstance(element, StreamElement):
+                raise check.wrong(f"{name}[{len(elements)}]", "a StreamElement", element)
+            elements.append(element)
+        return elements
+
     def take_answers(self, element: StreamElement) -> None:
         """Push what the query that makes this stream has answered at an instant."""
-        with self._engine.lock:
+        with self._parts.lock:
             self._append([element], believed=True)  # its time is an instant, no claim of a source
-            self._engine.evaluate_due()
+            self._evaluations.evaluate_due()
 
     @contextmanager
     def _fed(self) -> Iterator[None]:
         """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
-        with self._engine.in_use():
+        with self._parts.in_use():
             self._check_nobody_makes_it()
             yield
-            self._engine.evaluate_due()
+            self._evaluations.evaluate_due()
 
     def _check_nobody_makes_it(self) -> None:
-        if self.iri in self._engine.derived:
+        if self.iri in self._derived:
             raise StreamElementError(
                 f"the elements of <{self.iri}> come from the query of that name"
             )
@@ -195,7 +214,7 @@ class Stream:
             in_order = self._within_horizon(in_order)
         ahead = len(sound) - len(in_order)
         # A sorted batch is judged by the watermark before it; what is malformed must not move it.
-        floor = max(self._engine.evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         late = sum(element.time_ms <= floor for element in in_order)
         if late:
             self.late_count += late
@@ -209,22 +228,24 @@ class Stream:
         self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
         if taken:
             if not believed:
-                self._engine.horizon.note(taken[-1])
+                self._parts.horizon.note(taken[-1])
             self.newest_time = max(taken[-1], self.newest_time)
         self.accepted_count += len(taken)
-        self._engine.evaluations.note_arrivals(self.iri, Counter(taken))
+        self._evaluations.note_arrivals(self.iri, Counter(taken))
         malformed = len(elements) - len(sound) + ahead + len(refused)
         return PushReport(len(taken), malformed, late)
 
     def _within_horizon(self, in_order: list[StreamElement]) -> list[StreamElement]:
         """Those of the elements, which are in order of time, whose time can be right; the others are set aside."""
-        horizon = self._engine.horizon
+        horizon = self._parts.horizon
         count = horizon.believed([element.time_ms for element in in_order])
         beyond = in_order[count:]
         if beyond:
             # One warning for all: there may be as many as there are elements.
             self.malformed_count += len(beyond)
-            reasons = [f"element at {element.time_ms} ms: {_ahead(horizon)}" for element in beyond]
+            reasons = [
+                f"element at {element.time_ms} ms: {ahead_of(horizon)}" for element in beyond
+            ]
             self.set_aside.extend(reasons)
             logger.warning(
                 "stream <%s>: set aside %d element(s) whose time cannot be right; the first: %s",
@@ -237,7 +258,7 @@ class Stream:
     def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
         """Raise StreamElementError for the first malformed element, before any of them is taken in."""
         on_error = (OnError.ACCEPT if self.accepts else OnError.FAIL).value
-        reader = extension(self._engine.spark).CanonicalLines(True, strict, on_error)
+        reader = extension(self._parts.spark).CanonicalLines(True, strict, on_error)
         for element in elements:
             flaw = _flaw(element)
             if flaw is not None:
@@ -272,7 +293,7 @@ class Stream:
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
-        moment = promised_time(time, self._engine.horizon)
+        moment = promised_time(time, self._parts.horizon)
         with self._fed():
             self.watermark.advance_to(moment)
 
@@ -282,7 +303,10 @@ class Stream:
         """Feed the stream from a streaming DataFrame; see `sparkext.structured_source`."""
         from sparkext.structured_source import read_stream
 
-        self._engine.check_open()
+        if checkpoint is not None:
+            checkpoint = str(check.path("checkpoint", checkpoint))
+
+        self._parts.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
         return read_stream(self, frame, checkpoint, format)
 
@@ -316,128 +340,16 @@ def _lines_of(element: StreamElement) -> list[str]:
 
 def _flaw(element: StreamElement) -> str | None:
     """Why an element cannot be part of a block, None if it can be; whether its lines are RDF is not asked."""
-    for line in (*element.triples, element.time_triple or "", *element.about):
-        if "\n" in line and "\n" in line.rstrip("\r\n"):
-            return f"a line break in {line!r}"
-    if element.graph is not None and _SPACE.search(element.graph):
-        return f"{element.graph!r} is no graph name"
-    return _time_flaw(element.time_ms)
-
-
-def milliseconds(time: int | datetime | None) -> int:
-    """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
-
-    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
-    1000
-
-    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME.
-    """
-    if time is None:
-        return int(datetime.now(UTC).timestamp() * 1000)
-    if isinstance(time, datetime):
-        try:
-            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-            return round(aware.timestamp() * 1000)
-        except (
-            ValueError,
-            OverflowError,
-            TypeError,
-            OSError,
-        ):  # such as pandas' NaT, which is a datetime
-            raise StreamElementError(f"a time is a moment, not {time!r}") from None
-    flaw = _time_flaw(time)
-    if flaw is not None:
-        raise StreamElementError(flaw)
-    return int(time)
-
-
-def promised_time(time: int | datetime, horizon: TimeHorizon) -> int:
-    """The milliseconds of a promise that nothing of a time or before is to come.
-
-    Raises StreamElementError for a time that cannot be right: all that came after the promise would be too late.
-    """
-    moment = milliseconds(time)
-    if not horizon.passes(moment):
-        raise StreamElementError(f"advance_to {moment} ms: {_ahead(horizon)}")
-    return moment
-
-
-def _ahead(horizon: TimeHorizon) -> str:
-    return (
-        f"more than {show_duration(horizon.max_ahead)} (spark.cqels.maxAhead) after {horizon.reference}:"
-        " not milliseconds?"
-    )
-
-
-def _time_flaw(time: object) -> str | None:
-    if isinstance(time, bool) or not isinstance(time, _WholeNumber):
-        return f"a time is a whole number of milliseconds or a datetime, not {time!r}"
-    if abs(int(time)) > GREATEST_TIME:
-        return f"{time} is no number of milliseconds since the epoch: out of range"
-    return None
-
-
-def triple_lines(
-    triples: str | Triple | Iterable[Triple], version: RdfVersion = RdfVersion.STAR
-) -> list[str]:
-    """Triples as lines of N-Triples; raises StreamElementError for what is none.
-
-    Quoted triples are written as `version` has them; what is text stays as it is.
-    """
-    if isinstance(triples, str):
-        return [line for line in _LINE_ENDS.split(triples) if line.strip(" \t")]
-    if isinstance(triples, tuple) and len(triples) == 3 and not isinstance(triples[0], tuple):
-        triples = [triples]
-    lines = []
-    for triple in triples:
-        if not isinstance(triple, tuple) or len(triple) != 3:
-            raise StreamElementError(f"a triple is (subject, predicate, object), not {triple!r}")
-        lines.append(" ".join(term_text(term, version) for term in triple) + " .")
-    return lines
-
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_PYTHON_VALUES: tuple[tuple[type, Callable[[Any], str], str], ...] = (
-    (bool, lambda v: str(v).lower(), "boolean"),
-    (int, str, "integer"),
-    (float, lambda v: {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(repr(v), repr(v)), "double"),
-)
-
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPE_OR_BREAK = re.compile(r"\\.|[\r\n]", re.DOTALL)
-_BREAKS = {"\n": "\\n", "\r": "\\r"}
-
-
-def term_text(term: TermLike, version: RdfVersion = RdfVersion.STAR) -> str:
-    r"""A term in N-Triples syntax; a text that is so already, but for raw line breaks in strings, gets these escaped.
-
-    >>> term_text("http://e/x"), term_text(3), term_text('"a"@en')
-    ('<http://e/x>', '"3"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@en')
-    >>> print(term_text('"a\nb"'))
-    "a\nb"
-    """
-    if is_rdflib(term):
-        try:
-            return from_rdflib(term).n3()
-        except TypeError as error:
-            raise StreamElementError(str(error)) from None
-    if isinstance(term, str):
-        term = term.strip("\r\n")
-        if _ABSOLUTE.fullmatch(term) and not term.startswith("_:"):
-            return f"<{term}>"
-        return _STRING.sub(_with_breaks_escaped, term) if _LINE_ENDS.search(term) else term
-    for kind, text, datatype in _PYTHON_VALUES:
-        if isinstance(term, kind):
-            return f'"{text(term)}"^^<{_XSD}{datatype}>'
-    if isinstance(term, QuotedTriple) and version is RdfVersion.RDF_1_2:
-        subject, object_ = term_text(term.subject, version), term_text(term.object, version)
-        return f"<<( {subject} {term.predicate.n3()} {object_} )>>"
-    if isinstance(term, Iri | BlankNode | Literal | QuotedTriple):
-        return term.n3()
-    raise StreamElementError(f"not an RDF term: {term!r}")
-
-
-def _with_breaks_escaped(string: re.Match[str]) -> str:
-    # A break after a backslash stays, so that its element is set aside: what is meant nobody can tell.
-    return _ESCAPE_OR_BREAK.sub(lambda found: _BREAKS.get(found[0], found[0]), string[0])
+    try:
+        for line in (*element.triples, element.time_triple or "", *element.about):
+            if "\n" in line and "\n" in line.rstrip("\r\n"):
+                return f"a line break in {line!r}"
+            place = half_pair(line)
+            if place is not None:
+                return f"column {place + 1}: half of a surrogate pair in {line!r}"
+        graph = element.graph
+        if graph is not None and (_SPACE.search(graph) or half_pair(graph) is not None):
+            return f"{graph!r} is no graph name"
+    except (AttributeError, TypeError):
+        return "its triples or its graph name are no texts"
+    return time_flaw(element.time_ms)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.java_gateway import ensure_callback_server_started
 
+from sparkext.argument_checks import described, half_pair
 from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
 from sparkext.language.expressions import FunctionCall
 from sparkext.language.uncertainty import RSPU
 from sparkext.runtime.engine_lock import serving
-from sparkext.runtime.streams import term_text
+from sparkext.runtime.pushed_triples import term_text
 from static_data.terms import XSD, Term, parse_term
 from static_data.terms import Literal as RdfLiteral
 
@@ -63,17 +64,22 @@ class UserFunctions:
 
     def add(self, iri: str, function: Callable[..., Any], returns: Returns, cost_us: float) -> None:
         """Take a function; see `Engine.register_function`."""
-        if not _ABSOLUTE.fullmatch(iri):
-            raise FunctionError(f"a function is named by an absolute IRI, not by {iri!r}")
+        if not isinstance(iri, str) or not _ABSOLUTE.fullmatch(iri) or half_pair(iri) is not None:
+            raise FunctionError(
+                f"iri: a function is named by an absolute IRI, not by {described(iri)}"
+            )
         if iri.startswith((RSPU, XSD)):
             raise FunctionError(f"<{iri}> lies in a namespace whose functions are given")
         if iri in self._known:
             raise DuplicateNameError(f"there is a function <{iri}> already")
+        if not callable(function):
+            raise FunctionError(f"function: <{iri}> must be called: not {described(function)}")
         if returns not in ("double", "term"):
-            raise FunctionError(f"a function returns 'double' or 'term', not {returns!r}")
-        if not 0 <= cost_us < math.inf:
+            raise FunctionError(f"returns: a function returns 'double' or 'term', not {returns!r}")
+        costs = isinstance(cost_us, int | float) and not isinstance(cost_us, bool)
+        if not costs or not 0 <= cost_us < math.inf:
             raise FunctionError(
-                f"a call costs 0 microseconds or more, not infinitely many: not {cost_us!r}"
+                f"cost_us: a call costs 0 microseconds or more, not infinitely many: not {cost_us!r}"
             )
         ensure_callback_server_started(self._spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         called = _Called(iri, function, returns)
@@ -114,6 +120,12 @@ class _Called:
         if self._returns == "double":
             number = repr(float(value))
             return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(number, number)
+        text = self._term(value)
+        if half_pair(text) is not None:
+            raise FunctionError(f"<{self._iri}> gave a text with half of a surrogate pair")
+        return text
+
+    def _term(self, value: Any) -> str:
         if isinstance(value, str):
             return RdfLiteral(value).n3()
         try:

@@ -11,7 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructType, TimestampNTZType, TimestampType
 
-from sparkext.errors import LiveViewError
+from sparkext.argument_checks import check, described
+from sparkext.errors import LiveViewError, first_line
+from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.setting_types import read_duration
 from sparkext.sql.batches import Batch, BatchReader
 
@@ -49,7 +51,12 @@ class LiveView:
         self._jvm = room.jvm.liveView(
             name, self.schema.json(), time_column or "", self._in_units(self.width or 0)
         )
-        self._jvm.createView()
+        try:
+            self._jvm.createView()
+        except (Py4JJavaError, PySparkException) as error:
+            raise LiveViewError(
+                f"name: {name!r} is no name of a view: {first_line(error)}"
+            ) from None
 
     def _check_time(self, width: str | int | None) -> int:
         """Sets the width in milliseconds; returns how many units of the time column a millisecond has."""
@@ -60,17 +67,24 @@ class LiveView:
         self.width = None
         if self.time_column is None or width is None:
             return 1
+        check.text("time_column", self.time_column)
         if self.time_column not in self.schema.fieldNames():
             raise LiveViewError(
                 f"{self.name} has no column {self.time_column};"
                 f" its columns are {', '.join(self.schema.fieldNames())}"
             )
+        if isinstance(width, bool) or not isinstance(width, int | str):
+            raise LiveViewError(
+                f"{self.name}: width: must be a duration or milliseconds, not {described(width)}"
+            )
         try:
             self.width = width if isinstance(width, int) else read_duration(width)
         except ValueError as error:
             raise LiveViewError(f"{self.name}: width {width!r} {error}") from None
-        if self.width <= 0:
-            raise LiveViewError(f"{self.name}: width {width!r} must be above 0")
+        if not 0 < self.width <= GREATEST_TIME:
+            raise LiveViewError(
+                f"{self.name}: width {width!r} must be above 0 and less than 2^53 milliseconds"
+            )
         kind = self.schema[self.time_column].dataType
         if isinstance(kind, LongType):
             return 1
@@ -140,8 +154,17 @@ class LiveView:
             self._jvm.advanceTo(units)
 
     def _units_of(self, time: int | datetime.datetime) -> int:
-        if isinstance(time, int):
+        if isinstance(time, int) and not isinstance(time, bool):
+            # Rows that a promise has passed are left out: one in microseconds would shut the view for good.
+            if abs(time) > GREATEST_TIME or not self._room.horizon.passes(time):
+                raise LiveViewError(
+                    f"{self.name}: time {time} ms lies too far ahead (spark.cqels.maxAhead): not milliseconds?"
+                )
             return self._in_units(time)
+        if not isinstance(time, datetime.datetime) or time != time:  # NaT is none
+            raise LiveViewError(
+                f"{self.name}: a time is a whole number of milliseconds or a datetime, not {described(time)}"
+            )
         assert self.time_column is not None
         zoned = not isinstance(self.schema[self.time_column].dataType, TimestampNTZType)
         if (time.tzinfo is not None) != zoned:
@@ -167,6 +190,8 @@ class LiveView:
 
 
 def _schema(name: str, given: str | StructType) -> StructType:
+    if not isinstance(given, StructType):
+        check.text("schema", given, "a StructType, or its text")
     try:
         schema = StructType.fromDDL(given) if isinstance(given, str) else given
     except PySparkException as error:
@@ -177,7 +202,7 @@ def _schema(name: str, given: str | StructType) -> StructType:
         raise LiveViewError(f"the columns of {name}: use STRING for CHAR and VARCHAR")
     names = [field.lower() for field in schema.fieldNames()]
     if not names:
-        raise LiveViewError(f"{name} needs a column")
+        raise LiveViewError(f"schema: {name} needs a column")
     twice = sorted({one for one in names if names.count(one) > 1})
     if twice:
         raise LiveViewError(f"{name} declares {', '.join(twice)} twice")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.java_gateway import ensure_callback_server_started
 
 from sparkext.errors import LiveViewError
+from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.sql.join_orders import JoinOrderAdvisor
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class SqlRoom:
         self.time_zone: str = spark.conf.get("spark.sql.session.timeZone") or "UTC"
         self._scratch = Path(scratch)
         self._numbers = itertools.count()
+        self.horizon = TimeHorizon(settings.max_ahead)
         self.closed = False
         on_driver = settings.driver_execution_enabled
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]

@@ -109,8 +109,8 @@ def check_parts(spark: SparkSession, folder: Path, names: list[str]) -> None:
     for name, text, (_, answers) in zip(names, told, answered, strict=True):
         assert shortened(answers) == table_of(name), name
         assert "Spark job" in text, text
-        assert "rows in" in text, text
-    assert any("then exchange by ?" in text for text in told), told
+    # Where a window was empty in the end, nothing was joined.
+    assert any("then exchange by ?" in text and "rows in" in text for text in told), told
     engine.close()
     for key in settings:
         spark.conf.unset(f"spark.cqels.{key}")

@@ -102,7 +102,7 @@ def other_orders(
     (place,) = [n for n, choice in enumerate(query.plans.choices) if choice.search is not None]
     search = query.plans.choices[place].search
     assert search is not None
-    trees = RandomTrees(search.graph, search.catalogue, engine.prejoin_policy)
+    trees = RandomTrees(search.graph, search.catalogue, engine.parts.prejoin_policy)
     orders = list(dict.fromkeys(trees.draw(random) for _ in range(TREES)))
     assert len(orders) > 1
     compiled = []

@@ -144,7 +144,7 @@ def test_answers_do_not_depend_on_the_limits_of_pre_joins(
     for settings in ({}, {key: "0.001" if key.endswith("Growth") else "0"}):
         engine = made(spark, settings, tmp_path)
         # So few rows are kept whatever the limits.
-        engine.prejoin_policy = replace(engine.prejoin_policy, always_rows=0.0)
+        engine.parts.prejoin_policy = replace(engine.parts.prejoin_policy, always_rows=0.0)
         nodes = [node for plan in orders(engine, QUERIES["Q2'"]) for node in walk(plan)]
         kept.append(any(isinstance(node, Prejoined) for node in nodes))
         [(_, answered)] = replay(engine, [QUERIES["Q2'"]], {STREAM: sightings()}, batch=2)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.command_line.replay import replay, report_lines
-from sparkext.errors import StreamElementError
+from sparkext.errors import LiveViewError, StreamElementError
 from sparkext.recorded_streams import RecordedStream, StreamElement
 from tests.sparkext.command_inputs import QUERY, SIGHTINGS, STREAM, Command, small_world
 from tests.sparkext.listening import E, S, T, listen, query, settings, triple
@@ -118,6 +118,28 @@ def test_without_a_limit_every_time_is_taken(spark: SparkSession) -> None:
         stream = engine.register_stream(S)
         assert stream.push(triple("x", "at", "room"), time=MICROSECONDS).accepted == 1
         assert stream.push(triple("x", "at", "room"), time=NOW).late == 1
+
+
+def test_a_batch_of_a_source_goes_on_without_what_is_ahead(engine: Engine) -> None:
+    """What a streaming DataFrame brings, columns or documents, comes this way."""
+    stream = engine.register_stream(S)
+    heard = listen(engine, query("WINDOW :w { ?x :at ?y }"))
+    for batch, times in enumerate([[MICROSECONDS, NOW], [NOW + 1, MICROSECONDS], [NOW + 2]]):
+        assert stream.apply_batch("source", batch, [dated(time) for time in times], ["no time"])
+    engine.finish()
+    assert [answers.time for answers in heard] == [NOW, NOW + 1, NOW + 2]
+    assert (stream.accepted_count, stream.malformed_count, stream.late_count) == (3, 5, 0)
+
+
+def test_a_live_view_is_not_shut_by_a_promise_of_microseconds(engine: Engine) -> None:
+    view = engine.live_view("ahead", "x STRING, t BIGINT", "t", "30s")
+    view.append([("a", NOW)])
+    for wrong in (MICROSECONDS, 1 << 80, float("nan")):
+        with pytest.raises(LiveViewError, match="time"):
+            view.advance_to(wrong)  # type: ignore[arg-type]
+    view.advance_to(NOW)
+    view.append([("b", NOW)])
+    assert view.row_count == 2
 
 
 def test_a_time_that_is_no_moment_is_refused(engine: Engine) -> None:

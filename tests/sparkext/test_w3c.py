@@ -20,8 +20,6 @@ SUITES = {"query": w3c.evaluate, "syntax": w3c.check_syntax, "rdf": w3c.read_rdf
 
 # Cases that fail, by their id, with the reason.
 KNOWN_GAPS = {
-    "rdf-star/turtle/syntax/turtle-star-bad-2": "the Turtle parser in use is one of RDF 1.2, where a quoted triple may"
-    " stand alone",
     "sparql11/cast/cast-decimal": "the expected file writes literals of the data in another lexical form",
     "sparql11/csv-tsv-res/tsv03": "the expected file writes literals of the data in another lexical form",
 }

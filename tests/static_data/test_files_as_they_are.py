@@ -105,6 +105,14 @@ def test_what_is_cut_off_or_not_packed_is_said(
             list(read_lines(path))
 
 
+@pytest.mark.parametrize("packing", PACK, ids=lambda p: p.value or "plain")
+def test_a_file_without_a_byte_is_empty(tmp_path: Path, packing: Compression) -> None:
+    path = tmp_path / f"a.nt.{packing.value}".rstrip(".")
+    for content in (b"", PACK[packing](b"")):
+        path.write_bytes(content)
+        assert list(read_lines(path)) == []
+
+
 def test_a_zip_holds_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.nt.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from static_data.errors import MalformedRdfError, MissingFileError
 from static_data.rdf_reader import read_lines
+from static_data.rdf_version import RdfVersion
 from tests.static_data.rdf_samples import EX, PLAIN, oracle_quads, serialised, write_as
 
 PREFIX = f"@prefix : <{EX}> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
@@ -110,7 +111,6 @@ def test_relative_iris_resolve_against_the_file(tmp_path: Path) -> None:
                 "<< << <s> <p> <o> >> <q> <z> >> <r> <w> .",
             ],
         ),
-        ("<< :s :p :o >> .", []),
         (
             "<< :s :p :o ~ :r >> :q :z .",
             ["<r> <rdf:reifies> << <s> <p> <o> >> .", "<r> <q> <z> ."],
@@ -228,6 +228,16 @@ def test_syntax_errors_name_the_place(
     assert str(caught.value).startswith(str(path))
     assert caught.value.message
     assert "Parser error" not in caught.value.message
+
+
+def test_a_quoted_triple_that_nothing_is_said_of_is_no_statement(tmp_path: Path) -> None:
+    text = PREFIX + ":s :p :o .\n<< :s :p :o >> .\n:s :p << :s :p << :a :b :c >> >> ."
+    with pytest.raises(
+        MalformedRdfError, match="a quoted triple that nothing is said of"
+    ) as caught:
+        lines(tmp_path, "a.ttl", text)
+    assert (caught.value.line, caught.value.column) == (3, 1)
+    assert list(read_lines(tmp_path / "a.ttl", version=RdfVersion.RDF_1_2))
 
 
 @pytest.mark.parametrize("name", ["a.ttl.gz", "a.nt.bz2", "a.jsonld.bz2"])

@@ -115,6 +115,8 @@ case class ClusterJoinExec(
         }
       }.toArray[RelationContent]
       job = new JoinJob(sparkContext, spec, contents, order.data, order.chooser(new JoinRunner(spec, 1, 0L)), slices, shape.mostSent)
+      val started = job
+      order.runsAsJob(() => started.ended())
       val (tables, sent) = job.tables()
       sent.foreach(shipped(true, _))
       val counted = longMetric("numOutputRows")
@@ -126,8 +128,8 @@ case class ClusterJoinExec(
 
   @transient private var job: JoinJob = _
 
-  /** Notes what a job that has just run did. */
-  private[cqels] def ranAsJob(): Unit = if (job != null) order.ranAsJob(job.ended(), longMetric("numOutputRows").value)
+  /** Takes in what the job did that has just run. */
+  private[cqels] def ranAsJob(): Unit = if (job != null) order.ranAsJob(longMetric("numOutputRows").value)
 
   private def rowsHere(): Iterator[InternalRow] = {
     val contents = contentsHere()

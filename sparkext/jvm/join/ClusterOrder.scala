@@ -35,31 +35,43 @@ final class ClusterOrder(spec: JoinShape) {
   def holdBack(relations: String): Unit = data = data.copy(after = Numbers.list(relations))
 
   /** Nanoseconds that deciding took in the last evaluation. */
-  private[cqels] def decisionNanos: Long = { val ran = runner; if (ran == null) 0L else ran.decisionNanos }
+  private[cqels] def decisionNanos: Long = { lastJob; val ran = runner; if (ran == null) 0L else ran.decisionNanos }
 
   /** Nanoseconds that joining took in the last evaluation, over all threads or tasks. */
-  private[cqels] def busyNanos: Long = { val (ran, job) = (runner, lastJob); if (job != null) job.busy else if (ran == null) 0L else math.max(0L, ran.busy) }
+  private[cqels] def busyNanos: Long = {
+    val job = lastJob
+    val ran = runner
+    if (job != null) job.busy else if (ran == null) 0L else math.max(0L, ran.busy)
+  }
 
   /** Rows of the largest step of the last evaluation, or of its result, -1 before there was one. */
   private[cqels] def largestStep: Long = {
-    val (ran, job) = (runner, lastJob)
+    val job = lastJob
+    val ran = runner
     if (job != null) math.max(jobRows, job.largest) else if (ran == null) -1L else math.max(ran.answered, ran.largest)
   }
 
   // Of the last evaluation, if it was a job.
-  @volatile private var lastJob: JobRun = _
+  @volatile private var running: () => JobRun = _ // until somebody asks what it did
+  @volatile private var ranJob: JobRun = _
   @volatile private var jobRows = 0L
+  private def lastJob: JobRun = synchronized {
+    if (running != null) { ranJob = running(); running = null; runner = ranJob.chooser }
+    ranJob
+  }
   private var chosenBy: JoinRunner = _
 
   /** Who chooses where jobs begin and which way they go: it knows what those before have met. */
   private[join] def chooser(make: => JoinRunner): JoinRunner = { if (chosenBy == null) chosenBy = make; chosenBy }
 
-  /** Notes a run as a job, which gave so many rows. */
-  private[join] def ranAsJob(job: JobRun, rows: Long): Unit = { jobRows = rows; lastJob = job; runner = job.chooser }
-  private[join] def runsHere(here: JoinRunner): Unit = { lastJob = null; runner = here }
+  /** Notes that a job begins; `ended` tells what it did, once it has run. */
+  private[cqels] def runsAsJob(ended: () => JobRun): Unit = synchronized { jobRows = 0L; running = ended }
+  /** Notes how many rows that job gave. */
+  private[join] def ranAsJob(rows: Long): Unit = { lastJob; jobRows = rows }
+  private[cqels] def runsHere(here: JoinRunner): Unit = synchronized { running = null; ranJob = null; runner = here }
 
   /** How the order changed in the last evaluation, null where it did not; told once. */
-  private[cqels] def takeChange(): OrderChange = { val ran = runner; if (ran == null) null else ran.history.takeChange() }
+  private[cqels] def takeChange(): OrderChange = { lastJob; val ran = runner; if (ran == null) null else ran.history.takeChange() }
 
   /** The relation that the last evaluation began with, -1 before there was one, and what was done then, as JSON:
    *  {"driver":, "order": [names], "decision_ns":, "rivals": [[relation, nanoseconds]],
@@ -67,7 +79,8 @@ final class ClusterOrder(spec: JoinShape) {
    *  tasks together.
    */
   def report: String = {
-    val (ran, job) = (runner, lastJob)
+    val job = lastJob
+    val ran = runner
     if (ran == null) """{"driver":-1,"order":[],"decision_ns":0,"rivals":[],"steps":[]}"""
     else {
       val done = if (job != null) job.steps else ran.report

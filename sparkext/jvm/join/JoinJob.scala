@@ -58,19 +58,25 @@ private[join] final class JoinJob(
       (last, once.toSeq)
     }
 
-  /** What it did, for the order of its join; after it has run. */
-  def ended(): JobRun = {
-    val tasks = reports.value
-    val steps = StepReports.merged(tasks, stages)
-    val busy = tasks.map(_.busy).sum
-    if (!isEmpty) runner.learn(path, steps, busy, order)
-    JobRun(if (isEmpty) null else runner, steps, busy)
-  }
+  /** What it did, after it has run. */
+  def ended(): JobRun =
+    if (isEmpty) JobRun(null, Nil, 0L)
+    else JobRun.of(runner, path, reports, stages.toSeq.map(s => if (s.continues) s.exchangeName else null), order)
 }
 
 /** What a job did: who chose its order (null: there was nothing to join), its steps, and the nanoseconds that joining took in all tasks. */
-private[join] final case class JobRun(chooser: JoinRunner, steps: Seq[StepReport], busy: Long) {
+private[cqels] final case class JobRun(chooser: JoinRunner, steps: Seq[StepReport], busy: Long) {
   def largest: Long = steps.foldLeft(0L)((most, s) => math.max(most, s.rowsOut))
+}
+
+private[cqels] object JobRun {
+  /** That of a job that went, as its chooser had expected, on this way; the chooser takes over what was met there. */
+  def of(chooser: JoinRunner, path: Seq[JoinStep], reports: StepReports, exchanges: Seq[String], order: JoinOrderData): JobRun = {
+    val tasks = reports.value
+    val made = JobRun(chooser, StepReports.merged(tasks, exchanges), tasks.map(_.busy).sum)
+    chooser.learn(path, made.steps, made.busy, order)
+    made
+  }
 }
 
 private[join] object JoinJob {
@@ -100,10 +106,8 @@ private final class StageTask(number: Int, stage: JoinStage, relations: Array[Sh
         block
       }
     }
-    // Whoever reads the answers may have had enough before their end.
-    context.addTaskCompletionListener[Unit] { _ =>
-      reports.add(TaskReport(number, part, if (stage.continues) arrived else -1L, waited, runner.report, math.max(0L, runner.busy)))
-    }
+    StepReports.atEnd(context, reports)(
+      TaskReport(number, part, if (stage.continues) arrived else -1L, waited, runner.report, math.max(0L, runner.busy)))
     if (stage.continues) stage.goOn(runner, contents, timed, limit) else stage.begin(runner, contents, part, parts, limit)
   }
 }

@@ -238,7 +238,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   }
 
   /** Chooses where a job begins, and tells the way that its rows are expected to go. */
-  private[join] def pathFor(contents: Array[RelationContent], order: JoinOrderData): Seq[JoinStep] = {
+  private[cqels] def pathFor(contents: Array[RelationContent], order: JoinOrderData): Seq[JoinStep] = {
     val asked = System.nanoTime()
     driver = driverFor(contents, order)
     val path = JoinHistory.path(run(0).nodes, driver)
@@ -247,7 +247,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   }
 
   /** Takes over what the tasks of that job have met on this way. */
-  private[join] def learn(path: Seq[JoinStep], met: Seq[StepReport], busy: Long, order: JoinOrderData): Unit = {
+  private[cqels] def learn(path: Seq[JoinStep], met: Seq[StepReport], busy: Long, order: JoinOrderData): Unit = {
     val nodes = run(0).nodes
     busyNanos = busy
     for (step <- path; m <- met.find(_.name == step.name)) {

@@ -25,7 +25,7 @@ private[join] final class JoinBuffer(variables: Int) {
 }
 
 /** One way on from a node. What it met is counted, by run and by sample, and fades: the last evaluation counts as much as all before. */
-private[join] sealed abstract class JoinStep(val from: JoinNode, val relations: Long, val item: Int) {
+private[cqels] sealed abstract class JoinStep(val from: JoinNode, val relations: Long, val item: Int) {
   lazy val next: JoinNode = {
     val node = from.graph.node(from.remaining & ~relations, if (item < 0) from.items else from.items & ~(1L << item))
     node.predecessors += from

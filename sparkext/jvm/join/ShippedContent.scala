@@ -1,11 +1,16 @@
 package org.apache.spark.sql.cqels
 package join
 
+import java.io.{ObjectInputStream, ObjectOutputStream}
+
+import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
+import com.esotericsoftware.kryo.io.{Input, Output}
+
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.{Broadcast, InProcessBroadcast}
 
 /** The rows of one relation for the tasks of a job: in this process as they are, elsewhere as primitive arrays, once a process. */
-private[join] final class ShippedContent(@transient private var held: RelationContent) extends java.io.Externalizable {
+private[join] final class ShippedContent(@transient private var held: RelationContent) extends java.io.Externalizable with KryoSerializable {
   def this() = this(null)
   def content: RelationContent = held
 
@@ -18,6 +23,10 @@ private[join] final class ShippedContent(@transient private var held: RelationCo
     out.writeObject(now.counts)
     out.writeBoolean(now.isLasting)
   }
+
+  // Kryo would take the fields one by one.
+  override def write(kryo: Kryo, output: Output): Unit = { val out = new ObjectOutputStream(output); writeExternal(out); out.flush() }
+  override def read(kryo: Kryo, input: Input): Unit = readExternal(new ObjectInputStream(input))
 
   override def readExternal(in: java.io.ObjectInput): Unit = {
     val name = in.readObject().asInstanceOf[String]

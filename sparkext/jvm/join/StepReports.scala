@@ -3,15 +3,16 @@ package join
 
 import scala.collection.mutable
 
+import org.apache.spark.TaskContext
 import org.apache.spark.util.AccumulatorV2
 
 /** What one task of a job has done: its stage and its part, the rows that came to it with the nanoseconds of waiting for them (-1: it began
  *  with a relation), its steps, and the nanoseconds that joining took.
  */
-private[join] final case class TaskReport(stage: Int, part: Int, arrived: Long, waited: Long, steps: Seq[StepReport], busy: Long)
+private[cqels] final case class TaskReport(stage: Int, part: Int, arrived: Long, waited: Long, steps: Seq[StepReport], busy: Long)
 
 /** Brings what tasks have done to the driver: a task that ran twice counts once. */
-private[join] final class StepReports extends AccumulatorV2[TaskReport, Seq[TaskReport]] {
+private[cqels] final class StepReports extends AccumulatorV2[TaskReport, Seq[TaskReport]] {
   private val held = mutable.LinkedHashMap[(Int, Int), TaskReport]()
 
   override def isZero: Boolean = synchronized(held.isEmpty)
@@ -22,13 +23,17 @@ private[join] final class StepReports extends AccumulatorV2[TaskReport, Seq[Task
   override def value: Seq[TaskReport] = synchronized(held.values.toSeq)
 }
 
-private[join] object StepReports {
-  /** What all tasks did together, stage by stage, each stage's steps in the order in which they follow each other. */
-  def merged(tasks: Seq[TaskReport], stages: Array[JoinStage]): Seq[StepReport] = stages.indices.flatMap { n =>
+private[cqels] object StepReports {
+  /** Has a task tell at its end what it did; whoever reads its answers may have had enough before theirs. */
+  def atEnd(context: TaskContext, to: StepReports)(report: => TaskReport): Unit = context.addTaskCompletionListener[Unit](_ => to.add(report))
+
+  /** What all tasks did together, stage by stage, each stage's steps in the order in which they follow each other; `exchanges` names what
+   *  brings the rows of each stage together, null for one that begins with a relation.
+   */
+  def merged(tasks: Seq[TaskReport], exchanges: Seq[String]): Seq[StepReport] = exchanges.indices.flatMap { n =>
     val own = tasks.filter(_.stage == n)
     val arrived = own.map(_.arrived).filter(_ >= 0).sum
-    val exchange =
-      if (stages(n).continues) Seq(StepReport(stages(n).exchangeName, arrived, arrived, 0, own.map(_.waited).sum, arrived.toDouble)) else Nil
+    val exchange = if (exchanges(n) == null) Nil else Seq(StepReport(exchanges(n), arrived, arrived, 0, own.map(_.waited).sum, arrived.toDouble))
     // Tasks that went several ways: steps that more relations follow come first, as far as one task has them all.
     val steps = mutable.LinkedHashMap[String, StepReport]()
     for (task <- own.sortBy(-_.steps.length); s <- task.steps) {

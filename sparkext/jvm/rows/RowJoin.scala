@@ -112,25 +112,28 @@ case class RowJoinExec(
     if (!forTasks) new HereRDD(sparkContext, () => rowsHere())
     else {
       val now = contents(child => consume => children(child).executeCollect().foreach(consume))
-      order.runner = runner
       if (!sparkContext.isLocal) return sent(now)
-      val begin = if (now.exists(_.rowCount == 0)) 0 else runner.driverFor(now, order.data)
-      val job = new RowJoinJob(spec, now, order.data.copy(driver = begin), () => projection())
+      val isEmpty = now.exists(_.rowCount == 0)
+      val path = if (isEmpty) Nil else runner.pathFor(now, order.data)
+      val reports = new StepReports // tasks of this process write to it themselves
+      val told = order.data
+      order.runsAsJob(() => if (isEmpty) JobRun(null, Nil, 0L) else JobRun.of(runner, path, reports, Seq(null), told))
+      val job = new RowJoinJob(spec, now, order.data.copy(driver = if (isEmpty) 0 else runner.lastDriver), () => projection(), reports)
       new RowJoinRDD(sparkContext, new InProcessBroadcast[RowJoinJob](BroadcastIds.take(), () => job), slices, longMetric("numOutputRows"))
     }
 
   private def sent(now: Array[RelationContent]): RDD[InternalRow] = {
+    order.runsHere(runner)
     val joined = DriverTask.run(0, DriverTask.localProperties()) { context =>
       runner.all(now, order.data, Array.range(0, spec.output.length), () => RunLimit.of(context))
     }
-    order.takeChange() // each job chooses by itself, from nothing
     val rows = RowJoinRDD.rows(Iterator.single(joined), spec, project, longMetric("numOutputRows")).map(_.copy()).toArray
     sparkContext.parallelize(rows.toIndexedSeq, slices)
   }
 
   private def rowsHere(): Iterator[InternalRow] = {
     val now = contents(child => consume => DriverExecution.foreachRow(childRows(child))(consume))
-    order.runner = runner
+    order.runsHere(runner)
     val select = Array.range(0, spec.output.length)
     val counted = longMetric("numOutputRows")
     // All at once where they were few: threads may share them then.
@@ -152,7 +155,8 @@ private object RowJoinExec {
 
 /** What the tasks of a job in this process join. */
 private final class RowJoinJob(
-    val spec: RowJoinSpec, val contents: Array[RelationContent], val order: JoinOrderData, val projection: () => UnsafeProjection)
+    val spec: RowJoinSpec, val contents: Array[RelationContent], val order: JoinOrderData, val projection: () => UnsafeProjection,
+    val reports: StepReports)
 
 /** The join in the tasks of a job, each with its part of the driving relation. */
 private final class RowJoinRDD(sc: SparkContext, job: Broadcast[RowJoinJob], slices: Int, counted: SQLMetric) extends RDD[InternalRow](sc, Nil) {
@@ -160,6 +164,7 @@ private final class RowJoinRDD(sc: SparkContext, job: Broadcast[RowJoinJob], sli
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val here = job.value
     val runner = new JoinRunner(here.spec, 1, 0L)
+    StepReports.atEnd(context, here.reports)(TaskReport(0, split.index, -1L, 0L, runner.report, math.max(0L, runner.busy)))
     val pieces = runner.iterator(here.contents, here.order, Array.range(0, here.spec.output.length), split.index, slices, RunLimit.of(context))
     RowJoinRDD.rows(pieces, here.spec, here.projection(), counted)
   }

@@ -10,6 +10,7 @@ from threading import Lock
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
+from sparkext.argument_checks import check, half_pair
 from sparkext.errors import QuerySyntaxError
 from sparkext.language.query import Query
 from sparkext.language.translation.syntax_errors import syntax_error
@@ -30,12 +31,24 @@ def parse_query(
     `base_iri` and `prefixes` (without colons) hold where the text does not declare its own; `rdf` tells what
     ``<< s p o >>`` means. Reads
     the whole language, also what the engine does not run (see `check_supported`). Raises
-    `QuerySyntaxError` and `UnknownWindowError`.
+    `QuerySyntaxError`, `UnknownWindowError`, and `ArgumentError` for what is no text.
 
     >>> query = parse_query("SELECT ?s { ?s a <http://example.org/Room> }")
     >>> query.form, [str(variable) for variable in query.variables]
     ('SELECT', ['?s'])
     """
+    check.text("base_iri", "" if base_iri is None else base_iri)
+    if not isinstance(text, str):
+        raise check.wrong("text", "the text of a query", text)
+    place = half_pair(text)
+    if place is not None:
+        line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+        raise QuerySyntaxError("half of a surrogate pair", line, column)
+    if prefixes is not None and not isinstance(prefixes, Mapping):
+        raise check.wrong("prefixes", "a dictionary of IRIs by prefix", prefixes)
+    for prefix, iri in (prefixes or {}).items():
+        check.text("prefixes", prefix)
+        check.text("prefixes", iri)
     parser = _parser()
     try:
         tree = parser.parse(text)

@@ -194,6 +194,35 @@ def test_what_the_last_evaluation_did_is_not_that_of_one_before_on_more_threads(
         assert [step[1:3] for step in chain.report()["steps"]] == [[rows, rows]]
 
 
+def test_a_job_tells_what_all_its_tasks_did(live: LiveRoom) -> None:
+    stage = live.stage("r0")
+    others = [live.static(f"r{n}", [(m, m + 1) for m in range(1, 900)]) for n in (1, 2)]
+    chain = Chain(live, [stage, *others], "v1 % 2 = 0")
+    chain.order.drive(0)
+    for rows in (500, 20):
+        live.put(stage, [(n, n) for n in range(1, rows + 1)])
+        expected = [(n, n, n + 1, n + 2) for n in range(2, rows + 1, 2)]
+        assert chain.answers() == expected
+        here = [step[:4] for step in chain.report()["steps"]]
+        assert live.as_job(chain.plan, 3) == expected
+        told = chain.report()
+        assert [step[:4] for step in told["steps"]] == here
+        assert here == [
+            ["filter", rows, rows // 2, 0],
+            ["?v2 from r1", rows // 2, rows // 2, rows // 2],
+            ["?v3 from r2", rows // 2, rows // 2, rows // 2],
+        ]
+        assert all(step[4] > 0 for step in told["steps"])
+        assert told["order"] == ["r0", "filter", "?v2 from r1", "?v3 from r2"]
+        assert chain.order.largestStep() == rows // 2
+    change = chain.order.takeChange()
+    assert change.after().mkString(" > ") == "r0 > filter > ?v2 from r1 > ?v3 from r2"
+    assert chain.order.takeChange() is None
+    live.put(stage, [])
+    assert live.as_job(chain.plan, 3) == []
+    assert chain.report()["driver"] == -1
+
+
 def test_all_threads_give_the_columns_that_are_asked_for(live: LiveRoom) -> None:
     # So many rows that no thread has taken all of them when the others wake.
     rows = [(n, n + 1) for n in range(1, 30_001)]

@@ -30,18 +30,18 @@ def test_only_what_reads_a_changed_table_is_made_anew(engine: Engine) -> None:
     liked = Watched(engine, f"{clause} {{ WINDOW :w {{ ?p :at ?d }} ?p :likes ?q }}")
     floors.sight(1, triple("p1", "at", "d1"))
     plans = liked.query.plans, floors.query.plans
-    made, edited = engine.relations.made, engine.relations.edited
+    made, edited = engine.parts.relations.made, engine.parts.relations.edited
     engine.insert(triple("p1", "likes", "p5"))
     engine.insert(triple("d1", "in", "cellar"), f"{E}plan")
     assert liked.sight(2, triple("p1", "at", "d1")) == ["p1 d1 p2", "p1 d1 p5"]
     assert floors.query.plans is plans[1]
     assert liked.query.plans is not plans[0]
-    assert (engine.relations.made, engine.relations.edited) == (made, edited + 1)
+    assert (engine.parts.relations.made, engine.parts.relations.edited) == (made, edited + 1)
     engine.insert(triple("r1", "on", "f7"))
     again = liked.query.plans
     assert "p1 d1 r1 f7" in floors.sight(3, triple("p1", "at", "d1"))
     assert liked.query.plans is again
-    assert engine.relations.made == made + 1  # the join of the two patterns
+    assert engine.parts.relations.made == made + 1  # the join of the two patterns
 
 
 def test_a_replacement_by_the_same_changes_nothing(engine: Engine) -> None:
@@ -98,8 +98,8 @@ def test_two_hundred_changes_leave_nothing_behind(engine: Engine, spark: SparkSe
     def held() -> tuple[int, int, int]:
         return (
             engine.store.dictionary.streamSize(),
-            len(engine.relations),
-            engine.relations.memory_bytes(),
+            len(engine.parts.relations),
+            engine.parts.relations.memory_bytes(),
         )
 
     def heap() -> int:

@@ -73,9 +73,9 @@ def test_equal_static_joins_have_equal_keys_whatever_their_names(engine: Engine)
 def test_equal_static_unions_are_kept_once(engine: Engine) -> None:
     body = "WINDOW :now {{ ?{0} :at ?r }} ?{1} :creator ?{0} {{ ?{1} :cites ?{2} }} UNION {{ ?{2} :cites ?{1} }}"
     first = register(engine, "?a ?q", body.format("a", "p", "q"), "cited-1")
-    kept = len(engine.relations)
+    kept = len(engine.parts.relations)
     second = register(engine, "?me ?it", body.format("me", "mine", "it"), "cited-2")
-    assert len(engine.relations) == kept
+    assert len(engine.parts.relations) == kept
     first.stop()
     second.stop()
 

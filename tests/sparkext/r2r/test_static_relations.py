@@ -51,22 +51,22 @@ def test_what_ordinary_queries_read_is_given_back(engine: Engine) -> None:
     for number in range(20):
         assert names_known_by(engine, number) == [f'"n{(7 * number) % 40}"']
     gc.collect()
-    assert len(engine.relations) <= 4
-    assert engine.relations.made >= 20, "each reads rows of its own"
+    assert len(engine.parts.relations) <= 4
+    assert engine.parts.relations.made >= 20, "each reads rows of its own"
 
 
 def test_the_last_relations_serve_the_next_query_while_they_are_not_too_large(
     engine: Engine,
 ) -> None:
     assert names_known_by(engine, 1) == ['"n7"']
-    made = engine.relations.made
+    made = engine.parts.relations.made
     assert names_known_by(engine, 1) == ['"n7"']
-    assert engine.relations.made == made
-    engine.relations._idle_bytes = 1
+    assert engine.parts.relations.made == made
+    engine.parts.relations._idle_bytes = 1
     for number in range(2, 8):
         assert names_known_by(engine, number) == [f'"n{7 * number % 40}"']
     gc.collect()
-    assert len(engine.relations) == 1, "the last one stays, however large it is"
+    assert len(engine.parts.relations) == 1, "the last one stays, however large it is"
 
 
 def test_what_a_registered_query_reads_stays_until_it_is_stopped(engine: Engine) -> None:
@@ -74,18 +74,18 @@ def test_what_a_registered_query_reads_stays_until_it_is_stopped(engine: Engine)
     for number in range(20):
         names_known_by(engine, number)
     gc.collect()
-    made = engine.relations.made
+    made = engine.parts.relations.made
     second = engine.register_query(KNOWN, name="second")
-    assert engine.relations.made == made, "shared with the first one, which holds it"
+    assert engine.parts.relations.made == made, "shared with the first one, which holds it"
     for query in (first, second):
         query.stop()
     for number in range(20, 30):
         names_known_by(engine, number)
-    made = engine.relations.made
+    made = engine.parts.relations.made
     gc.collect()
-    assert len(engine.relations) <= 4
+    assert len(engine.parts.relations) <= 4
     third = engine.register_query(KNOWN, name="third")
-    assert engine.relations.made > made, "nobody held it any more"
+    assert engine.parts.relations.made > made, "nobody held it any more"
     third.stop()
 
 

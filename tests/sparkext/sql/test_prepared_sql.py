@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import sparkext
-from sparkext.errors import LiveViewError, PreparationError, RunError
+from sparkext.errors import ClosedEngineError, LiveViewError, PreparationError, RunError
 from tests.sparkext.sql.query_shapes import SHAPES
 from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
 
@@ -168,6 +168,25 @@ def test_the_order_follows_the_data(engine: Engine, spark: SparkSession) -> None
     query.close()
 
 
+def test_switched_off_the_order_is_as_written(spark: SparkSession) -> None:
+    with settings(spark, {"spark.cqels.adaptive.enabled": "false"}):
+        engine = sparkext.Engine(spark)
+    spark.range(50).selectExpr("id AS k").createOrReplaceTempView("written_names")
+    many = engine.live_view("written_many", "k BIGINT")
+    few = engine.live_view("written_few", "k BIGINT")
+    query = engine.prepare(
+        "SELECT f.k FROM written_names n JOIN written_many m ON n.k = m.k JOIN written_few f ON f.k = m.k"
+    )
+    for sizes in ((2_000, 3), (3, 2_000)):
+        for view, size in zip((many, few), sizes, strict=True):
+            view.replace([(k % 60,) for k in range(size)])
+        assert query.run().num_rows == sum(k % 60 < 3 for k in range(2_000))
+        order = query.explain().data["choices"][0]["join_order"]
+        assert order[0] == "1:written_many" and order[-1] == "2:written_few"
+    assert query.history() == ()
+    engine.close()
+
+
 def test_a_window_is_looked_up_rather_than_read(engine: Engine) -> None:
     window = engine.live_view("kept", "k BIGINT, t BIGINT", time_column="t", width="1h")
     now = engine.live_view("few", "k BIGINT")
@@ -268,9 +287,11 @@ def test_a_closed_engine(spark: SparkSession) -> None:
     engine.close()
     with pytest.raises(PreparationError, match="closed"):
         query.run()
-    for act in (lambda: view.replace([]), view.clear, lambda: engine.live_view("x", "k INT")):
+    for act in (lambda: view.replace([]), view.clear):
         with pytest.raises(LiveViewError, match="closed"):
             act()
+    with pytest.raises(ClosedEngineError):
+        engine.live_view("x", "k INT")
 
 
 def test_runs_leave_no_files_behind(engine: Engine) -> None:

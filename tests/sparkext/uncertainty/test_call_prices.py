@@ -54,12 +54,12 @@ ADDED = "rspu:lessThan(rspu:add(?d, ?x), 2) > 0.5"
 def test_prices_are_kept_by_function_and_families(spark: SparkSession) -> None:
     given = readings(0, ["N(0, 1)", "U(0, 1)", "G(2, 1)", "N(5, 1)"])
     with engine_with(spark, functionBurden=str(BURDEN_US * 1000)) as engine:
-        before = [engine.call_prices.known(call) for call in calls_in(ADDED)]
+        before = [engine.parts.call_prices.known(call) for call in calls_in(ADDED)]
         told, made = run(engine, query(ADDED), {"readings": given})
         (site,) = made.calls.describe()
         shown = str(made.explain())
-        after = [engine.call_prices.known(call) for call in calls_in(ADDED)]
-        other = engine.call_prices.known(calls_in("rspu:mean(?d) > 1")[0])
+        after = [engine.parts.call_prices.known(call) for call in calls_in(ADDED)]
+        other = engine.parts.call_prices.known(calls_in("rspu:mean(?d) > 1")[0])
     assert told == {10: ["o0-0", "o1-0"]}
     assert {price["call"] for price in site["prices"]} == {
         *(f"add({family}, number)" for family in ("Normal", "Uniform", "Gamma")),
@@ -89,14 +89,14 @@ def test_new_queries_start_from_the_measured_price(spark: SparkSession) -> None:
     with engine_with(spark) as engine:
         engine.register_function(E + "slow", slow, returns="double", cost_us=5.0)
         (call,) = calls_in(dear)
-        assert engine.call_prices.known(call) == (5.0, "declared")
-        first = engine.uncertain.price(call)
+        assert engine.parts.call_prices.known(call) == (5.0, "declared")
+        first = engine.parts.uncertain.price(call)
         given = readings(0, ["N(0, 1)"] * number)
         told, made = run(engine, query(dear), {"readings": given})
         (site,) = made.calls.describe()
-        us, origin = engine.call_prices.known(call)
-        price = engine.uncertain.price(call)
-        same_families = engine.call_prices.known(calls_in(":slow(1) >= 0")[0])
+        us, origin = engine.parts.call_prices.known(call)
+        price = engine.parts.uncertain.price(call)
+        same_families = engine.parts.call_prices.known(calls_in(":slow(1) >= 0")[0])
     assert len(told[10]) == site["total"]["calls"] == number
     assert [p["call"] for p in site["prices"]] == [E + "slow(number)"]
     assert origin == "measured"

@@ -69,7 +69,7 @@ def test_a_filter_that_leaves_a_kept_part_is_counted(spark: SparkSession) -> Non
     with engine_with(spark) as engine:
         query = started(engine)
         push(engine, 0, 100)
-        engine.prejoin_policy = replace(engine.prejoin_policy, enabled=False)
+        engine.parts.prejoin_policy = replace(engine.parts.prejoin_policy, enabled=False)
         engine.insert(place(PLACES, "N(-1, 1)", 0))
         push(engine, 1, 100)
         assert "Prejoined" not in operators(query)

@@ -1,0 +1,10 @@
+"""The checks of arguments, as this package raises them."""
+
+from __future__ import annotations
+
+from sparkext.errors import ArgumentError
+from static_data.argument_checks import ArgumentChecks, described, half_pair
+
+check = ArgumentChecks(ArgumentError)
+
+__all__ = ["check", "described", "half_pair"]

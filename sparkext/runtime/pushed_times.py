@@ -1,0 +1,71 @@
+"""Times as callers give them: of elements, and of promises that nothing before is to come."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from numbers import Integral
+
+from sparkext.errors import StreamElementError
+from sparkext.s2r.event_time import GREATEST_TIME
+from sparkext.s2r.time_horizon import TimeHorizon
+from sparkext.setting_types import show_duration
+
+_WholeNumber = int | Integral  # numpy's are Integral
+
+
+def milliseconds(time: int | datetime | None, name: str = "time") -> int:
+    """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
+
+    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
+    1000
+
+    Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME; `name` is what the argument is
+    called.
+    """
+    if time is None:
+        return int(datetime.now(UTC).timestamp() * 1000)
+    if isinstance(time, datetime):
+        try:
+            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+            return round(aware.timestamp() * 1000)
+        except (
+            ValueError,
+            OverflowError,
+            TypeError,
+            OSError,
+        ):  # such as pandas' NaT, which is a datetime
+            raise StreamElementError(f"{name}: a time is a moment, not {time!r}") from None
+    flaw = time_flaw(time)
+    if flaw is not None:
+        raise StreamElementError(f"{name}: {flaw}")
+    return int(time)
+
+
+def promised_time(time: int | datetime, horizon: TimeHorizon) -> int:
+    """The milliseconds of a promise that nothing of a time or before is to come.
+
+    Raises StreamElementError for a time that cannot be right: all that came after the promise would be too late.
+    """
+    if time is None:
+        raise StreamElementError("time: a promise is of a time, not of None")
+    moment = milliseconds(time)
+    if not horizon.passes(moment):
+        raise StreamElementError(f"time: advance_to {moment} ms: {ahead_of(horizon)}")
+    return moment
+
+
+def ahead_of(horizon: TimeHorizon) -> str:
+    """What is wrong with a time beyond the horizon."""
+    return (
+        f"more than {show_duration(horizon.max_ahead)} (spark.cqels.maxAhead) after {horizon.reference}:"
+        " not milliseconds?"
+    )
+
+
+def time_flaw(time: object) -> str | None:
+    """Why something is no time in milliseconds, None if it is one."""
+    if isinstance(time, bool) or not isinstance(time, _WholeNumber):
+        return f"a time is a whole number of milliseconds or a datetime, not {time!r:.60}"
+    if abs(int(time)) > GREATEST_TIME:
+        return f"{time} is no number of milliseconds since the epoch: out of range"
+    return None

@@ -1,0 +1,127 @@
+"""The streams and continuous queries of an engine: how they come to be, by name, and end."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+
+from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
+from sparkext.language.query import Query
+from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
+from sparkext.runtime.engine_parts import EngineParts
+from sparkext.runtime.evaluation_loop import EvaluationLoop
+from sparkext.runtime.graph_versions import GraphVersions
+from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.report_choice import ReportWish
+from sparkext.runtime.streams import Stream
+from sparkext.runtime.window_registry import WindowRegistry
+from sparkext.runtime.window_specs import WindowRules
+from sparkext.s2r.watermark import StreamWatermark
+from static_data.on_error import OnError
+
+logger = logging.getLogger(__name__)
+
+
+class Registrations:
+    """What is registered; `evaluations` runs the queries. Called under the engine's lock."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        settings = parts.settings
+        self._parts = parts
+        self.streams: dict[str, Stream] = {}
+        self.queries: dict[str, RegisteredQuery] = {}
+        self.derived = DerivedStreams(self.streams, self._is_read)
+        rules = WindowRules(
+            parts.profile, settings.starting_at, settings.window_bounds == "closed-open"
+        )
+        self.windows = WindowRegistry(settings.sharing_enabled, rules)
+        self.graph_versions = GraphVersions(parts, self.streams, self.queries)
+        self.evaluations = EvaluationLoop(
+            self.queries, self.streams, self.derived, self.graph_versions
+        )
+        self._numbers = itertools.count()
+
+    def stream(self, iri: str, on_error: OnError) -> Stream:
+        """The stream of an IRI, made when it is first asked for."""
+        if iri not in self.streams:
+            settings = self._parts.settings
+            idle = settings.idle_timeout or None
+            watermark = StreamWatermark(settings.allowed_lateness, idle, self.evaluations.clock)
+            self.streams[iri] = self._made(iri, watermark, on_error)
+        return self.streams[iri]
+
+    def _made(
+        self, iri: str, watermark: StreamWatermark, on_error: OnError = OnError.SKIP
+    ) -> Stream:
+        return Stream(self._parts, iri, watermark, self.evaluations, self.derived, on_error)
+
+    def query(self, query: Query, name: str | None, report: ReportWish | None) -> RegisteredQuery:
+        """Register a query that has been checked; see `Engine.register_query` for errors."""
+        registered_as = query.registration.name if query.registration else None
+        given = name or (registered_as.value if registered_as else None)
+        number = next(self._numbers)
+        chosen = given or self._free_name(number + 1)
+        if chosen in self.queries:
+            raise DuplicateNameError(f"a query named {chosen} is already registered")
+        makes = stream_made_by(query)
+        if makes is not None:
+            self._check_output(makes, query)
+        windows = self.windows.open(query, self.streams, own_policy=report is not None)
+        try:
+            registered = RegisteredQuery(
+                self._parts,
+                self.windows,
+                chosen,
+                query,
+                windows,
+                self.streams,
+                self.stop,
+                report,
+            )
+        except Exception:
+            for window in windows.values():
+                self.windows.close(window, self.streams)
+            raise
+        registered.number = number
+        self.queries[chosen] = registered
+        if makes is not None:
+            self.streams[makes] = self._made(makes, StreamWatermark())
+            self.derived.add(makes, registered)
+        return registered
+
+    def stop(self, name: str) -> None:
+        """End a query; raises UnknownQueryError."""
+        if name not in self.queries:
+            raise UnknownQueryError(name, list(self.queries))
+        query = self.queries.pop(name)
+        query.active = False
+        self.derived.remove(query)
+        query.close()
+        for window in query.windows.values():
+            self.windows.close(window, self.streams)
+
+    def _free_name(self, number: int) -> str:
+        names = (f"query-{n}" for n in itertools.count(number))
+        return next(name for name in names if name not in self.queries)
+
+    def _check_output(self, iri: str, query: Query) -> None:
+        self.derived.check(iri, query)
+        known = self.streams.get(iri)
+        if known is None or (known.watermark.finished and not self._is_read(iri)):
+            return
+        if iri in self.derived or known.accepted_count or self._is_read(iri):
+            raise DuplicateNameError(f"a stream <{iri}> is already in use")
+
+    def _is_read(self, iri: str) -> bool:
+        """Whether a registered query has a window on the stream."""
+        return any(w.stream == iri for q in self.queries.values() for w in q.windows.values())
+
+
+def check_continuous(query: Query) -> None:
+    """Raise CqelsError for a query without a window; what the parser warns of is logged."""
+    if not query.windows:
+        raise CqelsError(
+            "a continuous query needs a window: FROM NAMED WINDOW <w> ON <s> [RANGE PT30S]"
+        )
+    for warning in query.warnings:
+        logger.warning("%s", warning)
