@@ -73,6 +73,17 @@ def ids_of_bytes(content: bytes) -> list[int]:
     return numbers.tolist()
 
 
+@dataclass(frozen=True)
+class CellEdits:
+    """Rows that a relation gains and loses, their cells side by side as the extension takes them (`ids_to_bytes`)."""
+
+    added: bytes
+    removed: bytes
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
 def quads_frame(spark: SparkSession, rows: Mapping[TableKey, Iterable[Pair]]) -> DataFrame:
     """Rows in memory as a DataFrame (s, p, o, g BIGINT)."""
     columns = list(zip(*_quads(rows), strict=True)) or [()] * 4

@@ -1,4 +1,4 @@
-"""The packages import one way: static_data and adaptive know nothing of sparkext, and so on."""
+"""Imports go one way: between the packages, and down the order of their rooms; modules and folders stay small."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.layering import KNOWN, ORDER, Modules, crowded_folders
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("static_data", "adaptive", "sparkext")
@@ -88,3 +90,124 @@ def late():
 """
     found = {name for _, name in imported(source, "adaptive")}
     assert found == {"os", "sparkext", "static_data", "adaptive", "pyspark", "bench"}
+
+
+@pytest.fixture(scope="module")
+def modules() -> Modules:
+    return Modules.below(ROOT, PACKAGES)
+
+
+def test_no_modules_import_each_other_in_a_circle(modules: Modules) -> None:
+    assert [circle for circle in modules.circles() if not set(circle) <= KNOWN.circles] == []
+
+
+def test_imports_go_down_the_order_of_the_rooms(modules: Modules) -> None:
+    assert set(modules.upward(ORDER)) - KNOWN.upward == set()
+
+
+def test_no_module_is_too_long(modules: Modules) -> None:
+    assert set(modules.too_long()) - KNOWN.lines == set()
+
+
+def test_no_folder_is_crowded() -> None:
+    assert set(crowded_folders(ROOT, PACKAGES)) - KNOWN.files == set()
+
+
+def test_known_exceptions_are_still_needed(modules: Modules) -> None:
+    assert KNOWN.circles - {name for circle in modules.circles() for name in circle} == set()
+    assert KNOWN.upward - set(modules.upward(ORDER)) == set()
+    assert KNOWN.lines - set(modules.too_long()) == set()
+    assert KNOWN.files - set(crowded_folders(ROOT, PACKAGES)) == set()
+
+
+def test_every_room_has_a_sentence_on_its_door(modules: Modules) -> None:
+    doors = [path for name, path in modules.paths.items() if modules.is_door(name)]
+    assert doors
+    assert [p for p in doors if not ast.get_docstring(ast.parse(p.read_text("utf-8")))] == []
+    folders = {path.parent for path in modules.paths.values()}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_room_exists(modules: Modules) -> None:
+    assert [room for layer in ORDER for room in layer if room not in modules.paths] == []
+
+
+SMALL_ORDER = (("p.low",), ("p.left", "p.right"), ("p.top",))
+
+
+def small_tree(root: Path, **changed: str) -> Modules:
+    """A made-up package p of four rooms in which all is well, but for the modules that are given otherwise."""
+    sources = {
+        "p.__init__": "from p.top import way",
+        "p.low.__init__": "",
+        "p.low.base": "",
+        "p.left.__init__": "from p.left.inner import a",
+        "p.left.inner": "from p.low.base import thing",
+        "p.right": "import p.low.base",
+        "p.top.__init__": "",
+        "p.top.way": "from p import right\nfrom ..left import inner\nfrom . import helper",
+        "p.top.helper": "",
+    }
+    sources |= {name.replace("__", "."): text for name, text in changed.items()}
+    for name, text in sources.items():
+        path = root / (name.replace(".", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return Modules.below(root, ["p"])
+
+
+def test_a_tree_in_order_is_let_pass(tmp_path: Path) -> None:
+    modules = small_tree(tmp_path)
+    assert modules.imports["p.top.way"] == {"p.right", "p.left.inner", "p.top.helper"}
+    assert modules.circles() == []
+    assert modules.upward(SMALL_ORDER) == []
+    assert (modules.too_long(), crowded_folders(tmp_path, ["p"])) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "from p.top import way",
+        "from .way import right",
+        "def late():\n    import p.top.way",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.top.way import right",
+    ],
+)
+def test_a_circle_is_found(tmp_path: Path, helper: str) -> None:
+    modules = small_tree(tmp_path, p__top__helper=helper)
+    assert modules.circles() == [["p.top.helper", "p.top.way"]]
+    assert modules.upward(SMALL_ORDER) == []  # one room
+
+
+def test_a_circle_of_several_modules_is_found(tmp_path: Path) -> None:
+    modules = small_tree(tmp_path, p__low__base="import p.far", p__far="from p.top import way")
+    assert modules.circles() == [["p.far", "p.left.inner", "p.low.base", "p.right", "p.top.way"]]
+
+
+@pytest.mark.parametrize(
+    ("who", "whom"),
+    [
+        ("p.low.base", "p.right"),
+        ("p.low.base", "p.top.helper"),
+        ("p.low.base", "p.left"),
+        ("p.right", "p.left.inner"),  # neighbours
+        ("p.right", "p.top.way"),
+        ("p.left.inner", "p"),  # a door as high as what it opens onto
+    ],
+)
+def test_an_import_upwards_is_found(tmp_path: Path, who: str, whom: str) -> None:
+    modules = small_tree(tmp_path, **{who.replace(".", "__"): f"import {whom}"})
+    assert modules.upward(SMALL_ORDER) == [(who, whom)]
+
+
+def test_a_module_without_a_place_is_told(tmp_path: Path) -> None:
+    modules = small_tree(tmp_path, p__new="")
+    with pytest.raises(ValueError, match=r"p\.new is in no room"):
+        modules.upward(SMALL_ORDER)
+
+
+def test_what_is_too_large_is_found(tmp_path: Path) -> None:
+    many = {f"p__low__m{number}": "" for number in range(15)}
+    modules = small_tree(tmp_path, p__right="\n" * 401, p__left__inner="\n" * 400, **many)
+    assert modules.too_long() == ["p/right.py"]
+    assert crowded_folders(tmp_path, ["p"]) == ["p/low"]

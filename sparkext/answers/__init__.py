@@ -1,4 +1,7 @@
-"""Answers as users read them: JSON Lines of a continuous query, SPARQL result files."""
+"""Answers as users read them: JSON Lines of a continuous query, SPARQL result files.
+
+Columns of term texts come in, lines, files or typed columns go out; it may use `s2r`'s times and `static_data`.
+"""
 
 from __future__ import annotations
 

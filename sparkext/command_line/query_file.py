@@ -23,7 +23,8 @@ from sparkext.errors import (
     UnsupportedFeatureError,
 )
 from sparkext.language import check_supported, parse_query
-from sparkext.language.algebra import Graph, Node
+from sparkext.language.algebra import Graph
+from sparkext.language.nodes import Node
 from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.profile_rules import under_profile
 from sparkext.s2r.profiles import profile_named

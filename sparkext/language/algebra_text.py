@@ -9,16 +9,12 @@ from sparkext.language.algebra import (
     Graph,
     Group,
     LeftJoin,
-    Node,
     OrderBy,
     Path,
-    PatternTerm,
     Project,
     Service,
     Slice,
-    TriplePattern,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -39,6 +35,7 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
+from sparkext.language.nodes import Node, PatternTerm, TriplePattern, Variable
 from sparkext.language.paths import (
     Alternative,
     Inverse,
@@ -55,7 +52,7 @@ from sparkext.language.paths import (
 def format_algebra(node: Node, indent: int = 0) -> str:
     """Return the algebra, one node a line, inputs indented below.
 
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> query = parse_query("SELECT ?s { ?s <http://e/p> ?o FILTER(?o > 3) }")
     >>> print(format_algebra(query.pattern))
     Project ?s

@@ -7,11 +7,11 @@ pattern apart where they are counted; neither takes part in equality.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from sparkext.language.algebra import Node, Position, QuotedPattern, Variable
+from sparkext.language.nodes import Node, Position, QuotedPattern, Variable
 from static_data.terms import Term
 
 
@@ -230,3 +230,11 @@ class Aggregate(Expression):
 
     def replace_children(self, children: tuple[Expression, ...]) -> Expression:
         return dataclasses.replace(self, argument=children[0] if children else None)
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression:
+    """Return the conditions joined by `&&`, in order; at least one is needed."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = And(result, condition, position=result.position)
+    return result

@@ -7,18 +7,9 @@ engine's too; it is seldom what the author wanted.
 
 from __future__ import annotations
 
-from sparkext.language.algebra import (
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Node,
-    Position,
-    Variable,
-    Window,
-)
+from sparkext.language.algebra import Extend, Filter, Graph, Join, LeftJoin, Window
 from sparkext.language.expressions import Exists, Expression, VariableReference
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import QueryWarning
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sparkext.language.algebra import Node, Position, TriplePattern, Variable, merge_variables
+from sparkext.language.nodes import Node, Position, TriplePattern, Variable, merge_variables
 from static_data.terms import Iri
 
 QueryForm = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
@@ -14,6 +14,24 @@ StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 WindowKind = Literal["range", "now", "elements", "landmark", "interval"]
 ReportStrategy = Literal["CC", "strict CC", "WC", "NC"]
 """Content change by arrival or also by loss, window close, non-empty content (RSP-QL, Definition 23)."""
+
+
+def strategy_named(text: str) -> ReportStrategy | None:
+    """The report strategy of a name, in full or by its letters; None for another text.
+
+    >>> [strategy_named(text) for text in ("Window Close", "strict CC", "NON-EMPTY CONTENT", "x")]
+    ['WC', 'strict CC', 'NC', None]
+    """
+    match text.upper().replace("-", "").split():
+        case ["WC"] | ["WINDOW", "CLOSE"]:
+            return "WC"
+        case ["CC"] | ["CONTENT", "CHANGE"]:
+            return "CC"
+        case ["STRICT", "CC"] | ["STRICT", "CONTENT", "CHANGE"]:
+            return "strict CC"
+        case ["NC"] | ["NONEMPTY"] | ["NONEMPTY", "CONTENT"] | ["NON", "EMPTY", *_]:
+            return "NC"
+    return None
 
 
 @dataclass(frozen=True)

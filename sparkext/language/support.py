@@ -12,9 +12,7 @@ from sparkext.language.algebra import (
     Group,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
-    Position,
     Service,
     Slice,
     Values,
@@ -25,6 +23,7 @@ from sparkext.language.expressions import (
     Expression,
     FunctionCall,
 )
+from sparkext.language.nodes import Node, Position
 from sparkext.language.query import Query
 from sparkext.language.uncertainty import uncertainty_function
 
@@ -55,7 +54,7 @@ def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> No
 
     `functions` are the IRIs of users' functions that it does run.
 
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> check_supported(parse_query("ASK { SERVICE <http://e/> { ?s ?p ?o } }"))
     Traceback (most recent call last):
     sparkext.errors.UnsupportedFeatureError: line 1, column 7: SERVICE is not supported yet
@@ -69,7 +68,7 @@ def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> No
 def query_word(node: Node) -> str:
     """What a query writes for a node of the algebra, for messages.
 
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> query_word(parse_query("SELECT * { ?s ?p ?o } LIMIT 1").pattern)
     'LIMIT or OFFSET'
     """

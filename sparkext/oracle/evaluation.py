@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 from sparkext.errors import CheckError, UnknownStreamError
-from sparkext.language.algebra import QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.oracle.instant_dataset import InstantDataset
 from sparkext.oracle.pattern_text import select_text

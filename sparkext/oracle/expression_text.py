@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 from sparkext.errors import CheckError
-from sparkext.language.algebra import Node, Variable
 from sparkext.language.expressions import (
     Aggregate,
     And,
@@ -25,6 +24,7 @@ from sparkext.language.expressions import (
     UnaryPlus,
     VariableReference,
 )
+from sparkext.language.nodes import Node, Variable
 from sparkext.oracle.quoted_triples import encode
 from sparkext.oracle.sparql_functions import IS_TRIPLE, NOT_TRIPLE, PARTS, TRIPLE
 from static_data.terms import XSD, QuotedTriple, Term
@@ -115,7 +115,7 @@ def _builtin(name: str, arguments: list[str], expression: Expression) -> str:
 
 
 def _quoted(pattern: object) -> str:
-    from sparkext.language.algebra import QuotedPattern
+    from sparkext.language.nodes import QuotedPattern
 
     if isinstance(pattern, QuotedPattern):
         parts = (pattern.subject, pattern.predicate, pattern.object)

@@ -28,21 +28,18 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
     Path,
-    PatternTerm,
     Project,
-    QuotedPattern,
     Reduced,
     Slice,
     ToMultiset,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import Expression, VariableReference
+from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, Variable
 from sparkext.oracle.expression_text import expression_text, term_text, variable_text
 from sparkext.oracle.quoted_triples import HELPER_GRAPH, OBJECT, OWN, PREDICATE, SUBJECT
 from static_data.terms import Literal

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from sparkext.language.algebra import PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
-from sparkext.r2r.leaves import DEFAULT_GRAPH, StaticLeaf
+from sparkext.r2r.leaves.leaf import StaticLeaf
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH
 from static_data.terms import BlankNode, Iri, QuotedTriple
 
 if TYPE_CHECKING:
-    from sparkext.r2r.datasets import Dataset
-    from sparkext.r2r.static_relations import StaticRelations
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
+    from sparkext.r2r.relations.datasets import Dataset
+    from sparkext.r2r.relations.static_relations import StaticRelations
 
 TRIPLE_COLUMNS = ("subject", "predicate", "object")
 """The columns of answers that are triples."""

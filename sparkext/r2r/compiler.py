@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, cast
-
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from adaptive import CostModel, PlanNode, PrejoinPolicy
 from sparkext.errors import UnsupportedFeatureError
@@ -21,7 +19,6 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
     Path,
     Project,
@@ -30,57 +27,49 @@ from sparkext.language.algebra import (
     ToMultiset,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import Aggregate, Expression
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of, query_word
-from sparkext.r2r.cluster_binds import bind, flatten_with_binds, only_read
-from sparkext.r2r.cluster_plans import ClusterChoice, ClusterPlanner
-from sparkext.r2r.existence import Existence, optional_where_found
-from sparkext.r2r.expressions import ExpressionCompiler
-from sparkext.r2r.frames import Frames, StockFrames
-from sparkext.r2r.function_table import is_rowwise, is_volatile, makes_terms, reads_clock
-from sparkext.r2r.inner_patterns import has_exists
-from sparkext.r2r.leaves import (
-    DEFAULT_GRAPH,
-    Cluster,
-    DerivedLeaf,
-    Leaf,
-    MergedLeaf,
-    Scope,
-    StaticLeaf,
-    WindowLeaf,
-    flatten,
-    flatten_group,
-    scope_variables,
-)
-from sparkext.r2r.part_keys import leaf_key
-from sparkext.r2r.path_searches import PathSearches
-from sparkext.r2r.restrict_groups import restrict_groups
-from sparkext.r2r.share_clusters import over_stage, read_outside, shared_cluster
-from sparkext.r2r.slices import sliced
-from sparkext.r2r.solutions import Solutions, column, column_name, left_join, minus, union
-from sparkext.r2r.stage_rows import Given, StageRows
-from sparkext.r2r.uncertain_placement import UncertainPlacement
+from sparkext.r2r.clusters.cluster_binds import bind, flatten_with_binds, only_read
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
+from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
+from sparkext.r2r.clusters.cluster_plans import ClusterPlanner
+from sparkext.r2r.clusters.restrict_groups import restrict_groups
+from sparkext.r2r.clusters.share_clusters import over_stage, read_outside, shared_cluster
+from sparkext.r2r.functions.expressions import ExpressionCompiler
+from sparkext.r2r.functions.function_table import is_volatile, makes_terms, reads_clock
+from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
+from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.leaves.flattening import Cluster, flatten, flatten_group
+from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
+from sparkext.r2r.operators.existence import Existence
+from sparkext.r2r.operators.grouping import grouped
+from sparkext.r2r.operators.optional_and_minus import optional, without_compatible
+from sparkext.r2r.operators.path_searches import PathSearches
+from sparkext.r2r.operators.slices import sliced
+from sparkext.r2r.patterns.stage_rows import Given, StageRows
+from sparkext.r2r.relations.frames import Frames, StockFrames
+from sparkext.r2r.relations.part_keys import leaf_key
+from sparkext.r2r.relations.solutions import Solutions, union
 from sparkext.rewriting.bound_variables import certain_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from sparkext.r2r.leaf_estimates import LeafEstimates
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
+    from sparkext.r2r.relations.leaf_estimates import LeafEstimates
 
 
 @dataclass
-class PatternCompiler:
-    """Compiles the patterns of one query.
+class PatternCompiler(ClusterCompiling):
+    """Compiles the patterns of one query; most members are told of where they are asked for.
 
-    `frames` gives relations, `estimates` what is known of them, `policy` what may be joined once and kept, `costs` what
-    steps of a plan cost, `rules` whether the rewrites of joins and groups are on. `choices` collects every join order
-    that was chosen; with `orders`, those of an earlier compilation of the same query, these are taken instead.
-    `early_filters` is heuristic H3, `cluster_join` whether one operator joins a cluster, in the order of its plan if it
-    `pins_orders`, `uncertain` where calls of uncertainty functions go.
+    `rules` says whether the rewrites of joins and groups are on. `choices` collects every join order that was chosen;
+    with `orders`, those of an earlier compilation of the same query, these are taken instead. What the expressions need
+    is noted: whether they make terms, read the clock, or may have another value at each evaluation.
     """
 
     room: EngineRoom
@@ -104,31 +93,26 @@ class PatternCompiler:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def number(self) -> int:
-        """A number that this query has not used yet."""
         return next(self._numbers)
 
-    @property
-    def existence(self) -> Existence:
-        """Where expressions with EXISTS are evaluated."""
-        return Existence(self)
+    def give(self, solutions: Solutions) -> int:
+        number = self.number()
+        self.givens[number] = solutions
+        return number
 
     def compile(
         self, node: Node, scope: Scope = DEFAULT_GRAPH, needed: frozenset[Variable] | None = None
     ) -> Solutions:
-        """The solutions of a pattern; the scope says where patterns outside WINDOW and GRAPH look.
-
-        `needed` are the variables that are read above (None: all); others may be dropped, rows may not.
-        """
         match node:
             case Union():
                 left = self.compile(node.left, scope, needed)
                 return union(left, self.compile(node.right, scope, needed))
             case LeftJoin():
-                return self._left_join(node, scope, needed)
+                return optional(self, node, scope, needed)
             case Extend():
                 return self._extend(node, scope, needed)
             case Group():
-                return self._group(node, scope)
+                return grouped(self, node, scope)
             case Project():
                 inner = frozenset(node.names)
                 return self.compile(node.input, scope, inner).select(node.names)
@@ -146,7 +130,7 @@ class PatternCompiler:
             case Path():
                 return PathSearches(self).relation(node, scope)
             case Minus():
-                return self._minus(node, scope, needed)
+                return without_compatible(self, node, scope, needed)
             case Slice():
                 return sliced(self, node, scope)
             case OrderBy():  # a bag has no order
@@ -163,7 +147,6 @@ class PatternCompiler:
         return (flatten_with_binds if self.uncertain.lazy else flatten_group)(node, scope)
 
     def join(self, cluster: Cluster, needed: frozenset[Variable] | None = None) -> Solutions:
-        """The natural join of a cluster's leaves under its conditions, in the chosen order."""
         if not cluster.leaves:
             return self._unit(cluster)
         cluster = only_read(cluster, needed)
@@ -175,7 +158,7 @@ class PatternCompiler:
                 replace(cluster, conditions=rest), None if needed is None else needed | read
             )
             for condition in late:
-                solutions = self.existence.where(solutions, condition)
+                solutions = self.where(solutions, condition)
             return solutions
         cluster = _arrived_first(cluster)
         if self.rules and self.frames.prepared:
@@ -184,7 +167,6 @@ class PatternCompiler:
         return ClusterPlanner(self, cluster, needed).solutions()
 
     def given_order(self) -> PlanNode | None:
-        """The order that the next cluster is to have, if it is given."""
         place = len(self.choices)
         return self.orders[place] if place < len(self.orders) else None
 
@@ -193,11 +175,22 @@ class PatternCompiler:
         frame = self.room.inline_frame(["_present"], [[1]])
         unit = Solutions(frame, (), frozenset(), 1.0)
         for condition in cluster.conditions:
-            unit = self.existence.where(unit, condition)
+            unit = self.where(unit, condition)
         return unit
 
+    # -- expressions ------------------------------------------------------------------------------
+
+    def where(
+        self, solutions: Solutions, condition: Expression, also: Sequence[str] = ()
+    ) -> Solutions:
+        return Existence(self).where(solutions, condition, also)
+
+    def marked(
+        self, solutions: Solutions, expressions: Sequence[Expression]
+    ) -> tuple[Solutions, tuple[Expression, ...]]:
+        return Existence(self).marked(solutions, expressions)
+
     def condition(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
-        """Whether a condition holds, null for an error; notes what evaluating it needs."""
         self._note(expression)
         with self.expressions.calls_at(expression):
             return self.expressions.condition(expression, columns)
@@ -205,33 +198,34 @@ class PatternCompiler:
     def counted_condition(
         self, expression: Expression, columns: Mapping[Variable, Column]
     ) -> Column:
-        """As `condition`, for a filter, whose rows are counted if it calls uncertainty functions."""
         self._note(expression)
         return self.expressions.counted_condition(expression, columns)
 
     def value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
-        """The id of an expression's value, null for an error; notes what evaluating it needs."""
         self._note(expression)
         with self.expressions.calls_at(expression):
             return self.expressions.term(expression, columns)
 
     def counted_value(self, expression: Expression, columns: Mapping[Variable, Column]) -> Column:
-        """As `value`, for a BIND, whose rows are counted if it calls uncertainty functions."""
         self._note(expression)
         return self.expressions.counted_term(expression, columns)
 
-    def _aggregate(
-        self, aggregate: Aggregate, columns: Mapping[Variable, Column], inner: Solutions
-    ) -> Column:
+    def aggregate(self, aggregate: Aggregate, solutions: Solutions) -> Column:
         self._note(aggregate)
+        columns = solutions.columns
         rows = list(columns.values())
         with self.expressions.calls_at(aggregate):
-            return self.expressions.aggregate(aggregate, columns, rows, inner.certain)
+            return self.expressions.aggregate(aggregate, columns, rows, solutions.certain)
+
+    def count_rows_of(self, condition: Expression) -> None:
+        self.expressions.count_rows_of(condition)
 
     def _note(self, expression: Expression) -> None:
         self.makes_terms |= makes_terms(expression)
         self.reads_clock |= reads_clock(expression)
         self.volatile |= is_volatile(expression)
+
+    # -- the leaves of a cluster --------------------------------------------------------------------
 
     def _share(self, cluster: Cluster, needed: frozenset[Variable] | None) -> Cluster:
         found = shared_cluster(cluster)
@@ -259,7 +253,6 @@ class PatternCompiler:
         return replace(cluster, leaves=leaves)
 
     def keeps(self, leaf: Leaf) -> bool:
-        """Whether a static part that is no plain pattern is computed once and kept, by its estimated size."""
         if not (isinstance(leaf, DerivedLeaf) and leaf.static and self.frames.prepared):
             return False
         if any(is_volatile(e) for node in leaf.node.walk() for e in expressions_of(node)):
@@ -276,7 +269,6 @@ class PatternCompiler:
         return self.policy.refusal(rows, inputs) is None
 
     def leaf(self, leaf: Leaf, name: str, rows: float) -> Solutions:
-        """The solutions of one leaf."""
         match leaf:
             case WindowLeaf():
                 return self.frames.window(leaf, rows)
@@ -297,7 +289,6 @@ class PatternCompiler:
                 return self.compile(leaf.node, leaf.scope)
 
     def stock(self) -> PatternCompiler:
-        """A compiler of static patterns to ordinary Spark plans."""
         return replace(
             self,
             # Kept parts are made in the background, too, while an evaluation counts what it calls.
@@ -310,45 +301,6 @@ class PatternCompiler:
         )
 
     # -- the other operators ------------------------------------------------------------------------
-
-    def _left_join(
-        self, node: LeftJoin, scope: Scope, needed: frozenset[Variable] | None
-    ) -> Solutions:
-        if needed is not None:
-            needed |= set(node.left.variables) & set(node.right.variables)
-            needed |= set(node.condition.variables if node.condition is not None else ())
-        unrepeatable = node.condition is not None and is_rowwise(node.condition)
-        if node.condition is not None and has_exists(node.condition) and not unrepeatable:
-            return optional_where_found(self, node, scope, needed)
-        left = self.compile(node.left, scope, needed)
-        right = self.compile(node.right, scope, needed)
-        condition = None
-        if node.condition is not None:
-            columns = {v: column(v) for v in (*right.variables, *left.variables)}
-            for variable in right.variables:
-                if variable in left.variables and variable not in left.certain:
-                    columns[variable] = F.coalesce(
-                        column(variable), F.col(f"{column_name(variable)}_right")
-                    )
-            if is_rowwise(node.condition):
-                raise UnsupportedFeatureError(
-                    "a FILTER of OPTIONAL that has another value for each solution is not supported",
-                    *(node.condition.position or (1, 1)),
-                )
-            condition = self.condition(node.condition, columns)
-        rows = max(left.estimated_rows, 1.0)
-        return left_join(left, right, condition, rows, broadcast=self.frames.prepared)
-
-    def _minus(self, node: Minus, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
-        shared = frozenset(node.left.variables) & frozenset(node.right.variables)
-        if not shared:
-            return self.compile(node.left, scope, needed)
-        if needed is not None:
-            needed |= shared
-        read = shared | set(scope_variables(scope))
-        left = self.compile(node.left, scope, needed)
-        right = self.compile(node.right, scope, read)
-        return minus(left, right, shared, broadcast=self.frames.prepared)
 
     def _extend(self, node: Extend, scope: Scope, needed: frozenset[Variable] | None) -> Solutions:
         if self.uncertain.lazy and (cluster := self._group_of(node, scope)).binds:
@@ -387,32 +339,6 @@ class PatternCompiler:
         ]
         frame = self.room.inline_frame([column_name(v) for v in node.names], rows)
         return Solutions(frame, node.names, certain_variables(node), float(len(rows)))
-
-    def _group(self, node: Group, scope: Scope) -> Solutions:
-        read = frozenset(v for _, e in (*node.keys, *node.aggregates) for v in e.variables)
-        counts_rows = any(a.argument is None and a.distinct for _, a in node.aggregates)
-        inner = self.compile(node.input, scope, None if counts_rows else read)
-        inner, marked = self.existence.marked(
-            inner, tuple(e for _, e in (*node.keys, *node.aggregates))
-        )
-        columns = inner.columns
-        keys = [
-            self.value(expression, columns).alias(column_name(key))
-            for (key, _), expression in zip(node.keys, marked, strict=False)
-        ]
-        aggregates = [
-            self._aggregate(cast(Aggregate, aggregate), columns, inner).alias(column_name(name))
-            for (name, _), aggregate in zip(node.aggregates, marked[len(node.keys) :], strict=True)
-        ]
-        grouped = inner.frame.groupBy(*keys)
-        frame = grouped.agg(*aggregates) if aggregates else inner.frame.select(*keys).distinct()
-        variables = tuple(
-            dict.fromkeys([k for k, _ in node.keys] + [n for n, _ in node.aggregates])
-        )
-        rows = max(1.0, inner.estimated_rows) if node.keys else 1.0
-        return Solutions(
-            frame.select(*(column(v) for v in variables)), variables, certain_variables(node), rows
-        )
 
 
 def _arrived_first(cluster: Cluster) -> Cluster:

@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import (
-    Distinct,
-    Node,
-    OrderBy,
-    OrderKey,
-    Project,
-    Reduced,
-    Slice,
-    Variable,
-)
+from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice
 from sparkext.language.expressions import VariableReference
-from sparkext.r2r.delta_patterns import (
+from sparkext.language.nodes import Node, Variable
+from sparkext.r2r.functions.solution_functions import complete_calls
+from sparkext.r2r.leaves.delta_patterns import (
     TimedPattern,
     alternatives,
     not_monotone,
@@ -27,15 +20,14 @@ from sparkext.r2r.delta_patterns import (
     timed,
     timed_patterns,
 )
-from sparkext.r2r.expand_paths import expand_paths
-from sparkext.r2r.graph_variables import bind_graph_variables
-from sparkext.r2r.leaves import DEFAULT_GRAPH, Scope
-from sparkext.r2r.local_names import number_hidden
-from sparkext.r2r.occurrences import number_occurrences
-from sparkext.r2r.scoped_exists import scope_exists
-from sparkext.r2r.solution_functions import complete_calls
-from sparkext.r2r.solutions import Solutions
-from sparkext.r2r.window_graphs import bind_window_graphs
+from sparkext.r2r.leaves.scoped_exists import scope_exists
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
+from sparkext.r2r.patterns.expand_paths import expand_paths
+from sparkext.r2r.patterns.graph_variables import bind_graph_variables
+from sparkext.r2r.patterns.local_names import number_hidden
+from sparkext.r2r.patterns.occurrences import number_occurrences
+from sparkext.r2r.patterns.window_graphs import bind_window_graphs
+from sparkext.r2r.relations.solutions import Solutions
 from sparkext.rewriting.lazy_binds import delay_binds
 from sparkext.rewriting.push_filters import push_filters
 
@@ -198,7 +190,7 @@ def _ordered(
                     *(expression.position or (1, 1)),
                 )
             place = len(variables) + len(extra)
-            readable, (expression,) = compiler.existence.marked(readable, (expression,))
+            readable, (expression,) = compiler.marked(readable, (expression,))
             value = compiler.value(expression, readable.columns)
             extra.append(value.alias(f"order_{len(extra)}"))
         order.append(-place - 1 if key.descending else place)

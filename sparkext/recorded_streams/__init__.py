@@ -1,4 +1,7 @@
-"""Recorded streams: files in which each named graph is a stream element with its time."""
+"""Recorded streams: files in which each named graph is a stream element with its time.
+
+Files come in, elements in order of time go out; it may use `s2r`'s times and the readers of `static_data`.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from sparkext.language.algebra import Extend, Graph, Join, LeftJoin, Node, Window
+from sparkext.language.algebra import Extend, Graph, Join, LeftJoin, Window
+from sparkext.language.nodes import Node
 from sparkext.rewriting.bound_variables import (
     holds_exists,
     is_repeatable,
@@ -24,7 +25,9 @@ def b_g_push(node: Node) -> Node | None:
 
     If n is an IRI, or neither in vars(C) nor ?v; the table prints no condition.
 
-    >>> from sparkext.language.algebra import Bgp, Variable
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> n, v, c = Variable("n"), Variable("v"), VariableReference(Variable("a"))
     >>> b_g_push(Graph(n, Extend(Bgp(()), v, c))) == Extend(Graph(n, Bgp(())), v, c)
@@ -42,7 +45,9 @@ def b_w_push(node: Node) -> Node | None:
 
     If n is an IRI, or neither in vars(C) nor ?v; the table prints no condition.
 
-    >>> from sparkext.language.algebra import Bgp, Variable
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> n, v, c = Variable("n"), Variable("v"), VariableReference(Variable("a"))
     >>> b_w_push(Window(n, Extend(Bgp(()), v, c))) == Extend(Window(n, Bgp(())), v, c)
@@ -69,7 +74,9 @@ def b_j_push(node: Node) -> Node | None:
     If every variable of vars(C) is in cVars(P1) or not in pVars(P2). (?v is in neither pattern: a BIND cannot bind a
     variable again.)
 
-    >>> from sparkext.language.algebra import Bgp, Values, Variable
+    >>> from sparkext.language.algebra import Bgp, Values
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> v, a = Variable("v"), Variable("a")
     >>> p1, p2 = Bgp(()), Values((a,), ())
@@ -89,7 +96,9 @@ def b_l_push(node: Node) -> Node | None:
 
     If every variable of vars(C) is in cVars(P1) or not in pVars(P2), and the condition of the OPT does not read ?v.
 
-    >>> from sparkext.language.algebra import Bgp, Values, Variable
+    >>> from sparkext.language.algebra import Bgp, Values
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> v, a = Variable("v"), Variable("a")
     >>> p1, p2 = Bgp(()), Values((a,), ())
@@ -110,7 +119,9 @@ def b_j_pull(node: Node) -> Node | None:
     If every variable of vars(C) is in cVars(P1) or not in pVars(P2), and ?v is not in pVars(P2): there, the join
     compares it.
 
-    >>> from sparkext.language.algebra import Bgp, Values, Variable
+    >>> from sparkext.language.algebra import Bgp, Values
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> v, c = Variable("v"), VariableReference(Variable("b"))
     >>> p1, p2 = Bgp(()), Values((Variable("a"),), ())
@@ -130,7 +141,9 @@ def b_l_pull(node: Node) -> Node | None:
     If every variable of vars(C) is in cVars(P1) or not in pVars(P2), and ?v is neither in pVars(P2) nor read by the
     condition of the OPT.
 
-    >>> from sparkext.language.algebra import Bgp, Values, Variable
+    >>> from sparkext.language.algebra import Bgp, Values
+
+    >>> from sparkext.language.nodes import Variable
     >>> from sparkext.language.expressions import VariableReference
     >>> v, c = Variable("v"), VariableReference(Variable("b"))
     >>> p1, p2 = Bgp(()), Values((Variable("a"),), ())

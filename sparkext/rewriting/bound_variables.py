@@ -14,12 +14,10 @@ from sparkext.language.algebra import (
     Group,
     Join,
     LeftJoin,
-    Node,
     Project,
     Service,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -29,6 +27,7 @@ from sparkext.language.expressions import (
     Expression,
     VariableReference,
 )
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 
 # Called twice with the same arguments, they may give two values.
@@ -38,7 +37,9 @@ _UNREPEATABLE: Final = {"RAND", "UUID", "STRUUID", "BNODE", "ROW"}
 def certain_variables(node: Node) -> frozenset[Variable]:
     """cVars: the in-scope variables of `node` that no solution leaves unbound.
 
-    >>> from sparkext.language.algebra import Bgp, TriplePattern
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import TriplePattern
     >>> from static_data.terms import Iri
     >>> a, b = Variable("a"), Variable("b")
     >>> left, right = (Bgp((TriplePattern(v, Iri("http://e/p"), v),)) for v in (a, b))
@@ -92,7 +93,9 @@ def certain_variables(node: Node) -> frozenset[Variable]:
 def possible_variables(node: Node) -> frozenset[Variable]:
     """pVars: the variables that some solution of `node` may bind, which are those in scope.
 
-    >>> from sparkext.language.algebra import Bgp, TriplePattern
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import TriplePattern
     >>> from static_data.terms import Iri
     >>> a, b = Variable("a"), Variable("b")
     >>> left, right = (Bgp((TriplePattern(v, Iri("http://e/p"), v),)) for v in (a, b))

@@ -17,14 +17,13 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
     Union,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import And, Expression, Or
+from sparkext.language.nodes import Node, Variable
 from sparkext.rewriting.bound_variables import (
     certain_variables,
     holds_exists,
@@ -141,7 +140,9 @@ def f_j_push(node: Node) -> Node | None:
 
     If every ?v in vars(R) is in cVars(P1) or not in pVars(P2).
 
-    >>> from sparkext.language.algebra import Bgp, TriplePattern
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import TriplePattern
     >>> from sparkext.language.expressions import VariableReference
     >>> from static_data.terms import Iri
     >>> a, b = Variable("a"), Variable("b")
@@ -162,7 +163,9 @@ def f_l_push(node: Node) -> Node | None:
 
     If every ?v in vars(R) is in cVars(P1) or not in pVars(P2).
 
-    >>> from sparkext.language.algebra import Bgp, TriplePattern
+    >>> from sparkext.language.algebra import Bgp
+
+    >>> from sparkext.language.nodes import TriplePattern
     >>> from sparkext.language.expressions import VariableReference
     >>> from static_data.terms import Iri
     >>> a, b = Variable("a"), Variable("b")

@@ -18,13 +18,12 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import BuiltinCall, Expression, VariableReference
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.language.uncertainty import calls_uncertainty, uncertainty_function
 from sparkext.rewriting.binds import b_g_push, b_j_pull, b_l_pull, b_l_push, b_w_push
@@ -45,7 +44,7 @@ def delay_binds(pattern: Node, cached: bool = True) -> Node:
     once for each. Without a cache, a BIND does not go up through OPTIONAL either, which may multiply rows.
 
     >>> from sparkext.language.algebra_text import format_algebra
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> text = '''PREFIX rspu: <http://w3id.org/rsp/rspu#>
     ... SELECT %s { GRAPH <e:g> { ?s <e:p> ?x BIND(rspu:mean(?x) AS ?m) FILTER(?m > 1) } ?s <e:q> ?y }'''
     >>> print(format_algebra(delay_binds(parse_query(text % "*").pattern.input)))

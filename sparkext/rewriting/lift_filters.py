@@ -19,20 +19,17 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     OrderBy,
-    Position,
     Project,
     Reduced,
     Slice,
     ToMultiset,
-    Variable,
     Window,
 )
-from sparkext.language.expressions import Expression
+from sparkext.language.expressions import Expression, conjunction
 from sparkext.language.filter_scope import filter_scope_warnings
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import Query
-from sparkext.language.translate_patterns import conjunction
 from sparkext.rewriting.bound_variables import holds_exists, mentioned_variables
 from sparkext.rewriting.filters import conjuncts
 
@@ -76,7 +73,7 @@ def lift_filters(pattern: Node) -> Node:
     filters that read its variable.
 
     >>> from sparkext.language.algebra_text import format_algebra
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> text = "SELECT * { ?a <e:max> ?x GRAPH <e:g> { ?a <e:p> ?b FILTER(?b > ?x) } }"
     >>> print(format_algebra(lift_filters(parse_query(text).pattern.input)))
     Filter ?b > ?x

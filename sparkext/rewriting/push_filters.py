@@ -21,14 +21,13 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
     Union,
     Window,
 )
-from sparkext.language.expressions import Expression
-from sparkext.language.translate_patterns import conjunction
+from sparkext.language.expressions import Expression, conjunction
+from sparkext.language.nodes import Node
 from sparkext.rewriting.filters import (
     conjuncts,
     f_b_push,
@@ -60,7 +59,7 @@ def push_filters(node: Node, stays: Callable[[Expression], bool] = lambda _: Fal
     """Return an equivalent pattern whose filters stand as early as the rules let them, but for those that stay.
 
     >>> from sparkext.language.algebra_text import format_algebra
-    >>> from sparkext.language.parser import parse_query
+    >>> from sparkext.language.translation.parser import parse_query
     >>> text = "SELECT * { ?s <e:p> ?o OPTIONAL { ?o <e:q> ?x } FILTER(?o > 1 && ?x > 2) }"
     >>> print(format_algebra(push_filters(parse_query(text).pattern.input)))
     Filter ?x > 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sparkext.language.algebra import Node
+from sparkext.language.nodes import Node
 from sparkext.rewriting.binds import b_g_push, b_j_pull, b_j_push, b_l_pull, b_l_push, b_w_push
 from sparkext.rewriting.filters import (
     f_b_push,

@@ -8,8 +8,8 @@ from typing import Any
 
 from sparkext.language.algebra_text import format_expression
 from sparkext.language.expressions import Expression
-from sparkext.r2r.uncertain_placement import uncertainty_calls
-from sparkext.r2r.uncertainty_calls import CallSites
+from sparkext.r2r.functions.uncertain_placement import uncertainty_calls
+from sparkext.r2r.functions.uncertainty_calls import CallSites
 from sparkext.runtime.call_prices import CallPrices
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sparkext.language.expressions import Constant, Expression, FunctionCall
 from sparkext.language.uncertainty import RSPU, uncertainty_function
-from sparkext.r2r.uncertain_placement import CALL_US
+from sparkext.r2r.functions.uncertain_placement import CALL_US
 from static_data.terms import XSD
 from static_data.terms import Literal as RdfLiteral
 
 if TYPE_CHECKING:
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
 
 Origin = Literal["measured", "declared", "assumed"]
 

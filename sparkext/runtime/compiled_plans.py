@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptive import PlanNode
-from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.query_plans import QueryFrames
 from sparkext.runtime.delta_plans import DeltaPlans
 from sparkext.runtime.execution_place import Place, PlaceRule

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparkext.language.query import Query
-from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 from sparkext.r2r.compiler import PatternCompiler
-from sparkext.r2r.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.delta_patterns import TimedPattern
 from sparkext.r2r.query_plans import DeltaPattern
 from sparkext.runtime.window_registry import QueryWindow, WindowPatterns
 from sparkext.s2r.windows import (
@@ -21,8 +21,8 @@ from sparkext.s2r.windows import (
 )
 
 if TYPE_CHECKING:
+    from sparkext.bridge.engine_room import EngineRoom
     from sparkext.config import Settings
-    from sparkext.runtime.engine_room import EngineRoom
 
 _FOR_EVER = 1 << 60
 

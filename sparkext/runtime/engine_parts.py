@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptive import CostModel, PrejoinPolicy
+from sparkext.bridge.engine_room import EngineRoom
 from sparkext.config import Settings
 from sparkext.errors import ClosedEngineError
-from sparkext.r2r.static_relations import StaticRelations
-from sparkext.r2r.uncertain_placement import UncertainPlacement
+from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
+from sparkext.r2r.relations.static_relations import StaticRelations
 from sparkext.runtime.call_prices import CallPrices
 from sparkext.runtime.engine_lock import EngineLock
-from sparkext.runtime.engine_room import EngineRoom
 from sparkext.runtime.user_functions import UserFunctions
 from sparkext.s2r.profiles import profile_named
 from sparkext.s2r.time_horizon import TimeHorizon

@@ -12,7 +12,7 @@ from sparkext.language.support import expressions_of
 
 if TYPE_CHECKING:
     from sparkext.config import Settings
-    from sparkext.language.algebra import Node
+    from sparkext.language.nodes import Node
 
 
 @dataclass(frozen=True)

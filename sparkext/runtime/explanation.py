@@ -14,7 +14,7 @@ from sparkext.runtime.order_report import explain_order, order_lines
 from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
-    from sparkext.r2r.cluster_plans import ClusterChoice
+    from sparkext.r2r.clusters.cluster_choice import ClusterChoice
     from sparkext.runtime.call_counts import CallCounts
     from sparkext.runtime.order_history import Switch
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sparkext.r2r.cluster_plans import ClusterChoice
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 
 
 def explain_order(choice: ClusterChoice) -> dict[str, Any]:

@@ -13,17 +13,17 @@ import pyarrow as pa
 from pyspark.errors import IllegalArgumentException
 
 from sparkext.argument_checks import check
+from sparkext.bridge.engine_room import operators_of
 from sparkext.errors import CqelsError, StoppedQueryError
 from sparkext.history_plot import Evaluated, plot_history
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
-from sparkext.r2r.datasets import Dataset
+from sparkext.r2r.relations.datasets import Dataset
 from sparkext.runtime import answers_file
 from sparkext.runtime.answers import Answers
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.delta_plans import DeltaPlans
-from sparkext.runtime.engine_room import operators_of
 from sparkext.runtime.explanation import Explanation, explain_query
 from sparkext.runtime.jvm_query import JvmQuery
 from sparkext.runtime.order_history import REMEMBERED, OrderHistory, Switch

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sparkext.errors import ProfileError
-from sparkext.language.algebra import Graph, Node, Position, Variable, Window
+from sparkext.language.algebra import Graph, Window
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import Query, WindowDeclaration
 from sparkext.s2r.profiles import Profile
 from static_data.terms import Iri

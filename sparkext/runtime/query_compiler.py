@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkext.language.query import Query
-from sparkext.r2r.cluster_plans import ClusterChoice, largest_step
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
-from sparkext.r2r.datasets import Dataset
-from sparkext.r2r.expressions import ExpressionCompiler
-from sparkext.r2r.frames import PreparedFrames, StockFrames
-from sparkext.r2r.leaf_estimates import Heuristics, LeafEstimates
-from sparkext.r2r.leaves import DefaultGraph
+from sparkext.r2r.functions.expressions import ExpressionCompiler
+from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.leaves.scopes import DefaultGraph
+from sparkext.r2r.patterns.window_graphs import spell_out_windows
 from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
-from sparkext.r2r.solutions import column_name
-from sparkext.r2r.window_graphs import spell_out_windows
+from sparkext.r2r.relations.datasets import Dataset
+from sparkext.r2r.relations.frames import PreparedFrames, StockFrames
+from sparkext.r2r.relations.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.runtime.call_counts import CallCounts
 from sparkext.runtime.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.delta_plans import DeltaPlans, compile_delta, not_by_delta

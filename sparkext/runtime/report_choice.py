@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sparkext.argument_checks import check
-from sparkext.language.query import Query, ReportStrategy
-from sparkext.language.translate_streams import strategy_named
+from sparkext.language.query import Query, ReportStrategy, strategy_named
 from sparkext.s2r.profiles import Profile
 from sparkext.s2r.report import (
     Condition,

@@ -23,7 +23,7 @@ from static_data.terms import Literal as RdfLiteral
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
 
 Returns = Literal["double", "term"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparkext.errors import StoppedQueryError, UnknownStreamError
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
-from sparkext.r2r.delta_patterns import TimedPattern
-from sparkext.r2r.leaves import MergedLeaf, StaticLeaf, WindowLeaf
-from sparkext.r2r.pattern_places import (
+from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.patterns.pattern_places import (
     ANY_NAME,
     GRAPH_PLACE,
     NO_NAME,
@@ -25,7 +25,7 @@ from sparkext.runtime.window_specs import WindowRules
 from sparkext.s2r.windows import ElementsWindow, WindowSpec
 
 if TYPE_CHECKING:
-    from sparkext.runtime.engine_room import EngineRoom
+    from sparkext.bridge.engine_room import EngineRoom
     from sparkext.runtime.streams import Stream
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sparkext.r2r.cluster_plans import ClusterChoice
-from sparkext.r2r.delta_patterns import TimedPattern
-from sparkext.r2r.leaves import Leaf, MergedLeaf, WindowLeaf
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
+from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.leaf import Leaf, MergedLeaf, WindowLeaf
 
 _SHOWN = 5
 

@@ -10,7 +10,8 @@ import pytest
 from sparkext.engine import Engine
 from sparkext.errors import QuerySyntaxError
 from sparkext.language import parse_query
-from sparkext.language.algebra import Bgp, TriplePattern
+from sparkext.language.algebra import Bgp
+from sparkext.language.nodes import TriplePattern
 from static_data.errors import MalformedRdfError
 from static_data.rdf_version import RdfVersion
 from static_data.store import StaticStore

@@ -4,7 +4,7 @@ import pytest
 
 from sparkext.language import parse_query
 from sparkext.language.algebra import Bgp
-from sparkext.language.iris import resolve_iri
+from sparkext.language.translation.iris import resolve_iri
 
 BASE = "http://a/b/c/d;p?q"
 

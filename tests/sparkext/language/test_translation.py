@@ -4,21 +4,9 @@ import pytest
 
 from sparkext.errors import QuerySyntaxError
 from sparkext.language import format_algebra, parse_query
-from sparkext.language.algebra import (
-    Bgp,
-    Extend,
-    Filter,
-    Join,
-    LeftJoin,
-    Minus,
-    Node,
-    Path,
-    QuotedPattern,
-    TriplePattern,
-    Union,
-    Variable,
-)
+from sparkext.language.algebra import Bgp, Extend, Filter, Join, LeftJoin, Minus, Path, Union
 from sparkext.language.expressions import And, Comparison, Constant, VariableReference
+from sparkext.language.nodes import Node, QuotedPattern, TriplePattern, Variable
 from sparkext.language.paths import (
     Alternative,
     Inverse,

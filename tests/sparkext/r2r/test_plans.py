@@ -11,11 +11,12 @@ import pytest
 import sparkext
 from sparkext.engine import Engine
 from sparkext.language import parse_query
-from sparkext.language.algebra import Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import DatasetClause
-from sparkext.r2r.datasets import Dataset
-from sparkext.r2r.leaves import DEFAULT_GRAPH, flatten_group
-from sparkext.r2r.part_keys import join_key
+from sparkext.r2r.leaves.flattening import flatten_group
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH
+from sparkext.r2r.relations.datasets import Dataset
+from sparkext.r2r.relations.part_keys import join_key
 from sparkext.runtime.registered_query import RegisteredQuery
 
 if TYPE_CHECKING:

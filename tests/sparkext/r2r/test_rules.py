@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from sparkext.language import parse_query
-from sparkext.language.algebra import Distinct, Group, Node, Project, Variable, Window
-from sparkext.r2r.leaves import (
-    DEFAULT_GRAPH,
-    Cluster,
-    DerivedLeaf,
-    StaticLeaf,
-    WindowLeaf,
-    flatten,
-    flatten_group,
-)
-from sparkext.r2r.local_names import number_hidden
-from sparkext.r2r.restrict_groups import restrict_groups
-from sparkext.r2r.share_clusters import shared_cluster
+from sparkext.language.algebra import Distinct, Group, Project, Window
+from sparkext.language.nodes import Node, Variable
+from sparkext.r2r.clusters.restrict_groups import restrict_groups
+from sparkext.r2r.clusters.share_clusters import shared_cluster
+from sparkext.r2r.leaves.flattening import Cluster, flatten, flatten_group
+from sparkext.r2r.leaves.leaf import DerivedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH
+from sparkext.r2r.patterns.local_names import number_hidden
 
 HEAD = """
 PREFIX : <http://example.org/>

@@ -11,7 +11,7 @@ import pytest
 
 import sparkext
 from sparkext.engine import Engine
-from sparkext.r2r import static_relations
+from sparkext.r2r.relations import static_relations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,14 +19,10 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
-    PatternTerm,
     Project,
     ToMultiset,
-    TriplePattern,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -41,6 +37,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
+from sparkext.language.nodes import Node, PatternTerm, TriplePattern, Variable
 from static_data.terms import XSD_BOOLEAN, XSD_INTEGER, Iri, Literal, Term
 
 Solution = frozenset[tuple[Variable, Term]]

@@ -14,13 +14,10 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
-    TriplePattern,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -35,6 +32,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from static_data.terms import Iri, Term
 from tests.sparkext.rewriting.algebra_evaluation import Triples, World, integer
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.language import parse_query
-from sparkext.language.algebra import Node
+from sparkext.language.nodes import Node
 from sparkext.rewriting.lift_filters import apply_filter_scope, lift_filters
 from static_data.terms import Iri
 from tests.sparkext.rewriting.algebra_evaluation import Evaluation, World, integer

@@ -16,13 +16,10 @@ from sparkext.language.algebra import (
     Join,
     LeftJoin,
     Minus,
-    Node,
     Project,
     ToMultiset,
-    TriplePattern,
     Union,
     Values,
-    Variable,
     Window,
 )
 from sparkext.language.expressions import (
@@ -36,6 +33,7 @@ from sparkext.language.expressions import (
     Or,
     VariableReference,
 )
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.rewriting import binds, filters, unions_and_joins
 from sparkext.rewriting.push_filters import push_filters
 from sparkext.rewriting.rules import RULES, Rule

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sparkext.language import parse_query
-from sparkext.language.algebra import Node, Project
+from sparkext.language.algebra import Project
+from sparkext.language.nodes import Node
 from sparkext.rewriting.rules import RULES
 from static_data.terms import XSD_INTEGER, Iri, Literal
 from tests.sparkext.rewriting.algebra_evaluation import Evaluation, World, integer

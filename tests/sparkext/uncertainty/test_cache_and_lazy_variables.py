@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.language import parse_query
-from sparkext.language.algebra import Extend, Filter, Node
+from sparkext.language.algebra import Extend, Filter
 from sparkext.language.algebra_text import format_algebra
+from sparkext.language.nodes import Node
 from sparkext.recorded_streams import StreamElement
 from sparkext.rewriting.lazy_binds import delay_binds
 from tests.sparkext.uncertainty.readings import (

@@ -9,7 +9,7 @@ import pytest
 
 from sparkext.language import parse_query
 from sparkext.language.algebra import Filter
-from sparkext.r2r.uncertain_placement import CALL_US, uncertainty_calls
+from sparkext.r2r.functions.uncertain_placement import CALL_US, uncertainty_calls
 from sparkext.recorded_streams import StreamElement
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, XSD, E, engine_with, run
 

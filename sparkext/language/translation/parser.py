@@ -1,0 +1,82 @@
+"""The entry of the query language: text in, `Query` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from threading import Lock
+
+from lark import Lark
+from lark.exceptions import UnexpectedInput
+
+from sparkext.argument_checks import check, half_pair
+from sparkext.errors import QuerySyntaxError
+from sparkext.language.query import Query
+from sparkext.language.translation.syntax_errors import syntax_error
+from sparkext.language.translation.translate_query import translate_query
+from static_data.rdf_version import RdfVersion
+
+_BUILDING = Lock()
+
+
+def parse_query(
+    text: str,
+    base_iri: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    rdf: RdfVersion = RdfVersion.STAR,
+) -> Query:
+    """Parse an RSP-QL* or SPARQL query and translate it to algebra.
+
+    `base_iri` and `prefixes` (without colons) hold where the text does not declare its own; `rdf` tells what
+    ``<< s p o >>`` means. Reads
+    the whole language, also what the engine does not run (see `check_supported`). Raises
+    `QuerySyntaxError`, `UnknownWindowError`, and `ArgumentError` for what is no text.
+
+    >>> query = parse_query("SELECT ?s { ?s a <http://example.org/Room> }")
+    >>> query.form, [str(variable) for variable in query.variables]
+    ('SELECT', ['?s'])
+    """
+    check.text("base_iri", "" if base_iri is None else base_iri)
+    if not isinstance(text, str):
+        raise check.wrong("text", "the text of a query", text)
+    place = half_pair(text)
+    if place is not None:
+        line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+        raise QuerySyntaxError("half of a surrogate pair", line, column)
+    if prefixes is not None and not isinstance(prefixes, Mapping):
+        raise check.wrong("prefixes", "a dictionary of IRIs by prefix", prefixes)
+    for prefix, iri in (prefixes or {}).items():
+        check.text("prefixes", prefix)
+        check.text("prefixes", iri)
+    parser = _parser()
+    try:
+        tree = parser.parse(text)
+    except UnexpectedInput as error:
+        raise syntax_error(error, text, parser) from None
+    try:
+        return translate_query(tree, text, base_iri, prefixes, rdf)
+    except RecursionError:
+        raise QuerySyntaxError("the query is nested too deeply", 1, 1) from None
+
+
+def _parser() -> Lark:
+    with _BUILDING:  # two threads would otherwise both build it
+        return _build_parser()
+
+
+@cache
+def _build_parser() -> Lark:
+    """Build the parser once, on first use; it is stateless between parses and shared by all
+    threads.
+    """
+    grammar = (
+        files("sparkext.language.translation").joinpath("rspql.lark").read_text(encoding="utf-8")
+    )
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="contextual",
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )

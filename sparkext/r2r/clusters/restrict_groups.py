@@ -1,0 +1,76 @@
+"""Rule: a group over static data is computed only for the keys that the windows around it hold."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from sparkext.language.algebra import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    Project,
+    ToMultiset,
+    Window,
+)
+from sparkext.language.expressions import VariableReference
+from sparkext.language.nodes import Node, Variable
+from sparkext.r2r.leaves.flattening import Cluster
+from sparkext.r2r.leaves.leaf import DerivedLeaf, WindowLeaf
+from sparkext.rewriting.bound_variables import certain_variables
+
+
+def restrict_groups(cluster: Cluster) -> Cluster:
+    """Join the distinct window bindings of a group's keys into the group's input.
+
+    Before::
+
+        Join(Window(now, {?p1 loc:at ?l}), Group(?p1 ?p2; COUNT; ?x creator ?p1 . ?y creator ?p2 . ?x references ?y))
+
+    after: the input of the group is also joined with ``Distinct(Project(Window(now, {?p1 loc:at ?l}), ?p1))``.
+
+    The added relation holds each key once, so a group keeps all its rows or vanishes; those that vanish would have
+    found no partner in the outer join. Only keys that are plain variables, bound in every row of the input, qualify.
+    """
+    windows = [leaf for leaf in cluster.leaves if isinstance(leaf, WindowLeaf)]
+    leaves = tuple(
+        dataclasses.replace(leaf, node=_restrict(leaf.node, windows))
+        if isinstance(leaf, DerivedLeaf) and leaf.static
+        else leaf
+        for leaf in cluster.leaves
+    )
+    return dataclasses.replace(cluster, leaves=leaves)
+
+
+def _restrict(node: Node, windows: list[WindowLeaf]) -> Node:
+    if isinstance(node, Project | ToMultiset | Filter | Extend):
+        # HAVING looks at whole groups, a projection or an expression at columns: all let the restriction through.
+        inner = node.children[0]
+        visible = set(node.names) if isinstance(node, Project) else None
+        usable = [w for w in windows if visible is None or visible & set(w.variables)]
+        return node.replace_children((_restrict(inner, usable),))
+    if not isinstance(node, Group) or not node.keys:
+        return node
+    keys = _plain_keys(node)
+    restricted = node.input
+    for leaf in windows:
+        for key in leaf.variables:
+            if key in keys:
+                pattern: Node = Bgp((leaf.pattern,))
+                if leaf.graph is not None:
+                    pattern = Graph(leaf.graph, pattern)
+                bindings = Window(leaf.window, pattern, leaf.strict)
+                restricted = Join(restricted, Distinct(Project(bindings, (key,))))
+    return dataclasses.replace(node, input=restricted)
+
+
+def _plain_keys(group: Group) -> frozenset[Variable]:
+    bound = certain_variables(group.input)
+    return frozenset(
+        key
+        for key, expression in group.keys
+        if isinstance(expression, VariableReference) and expression.variable == key and key in bound
+    )

@@ -1,0 +1,103 @@
+"""Rule: a join that a query computes twice, once for itself and once below an aggregate, is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkext.language.algebra import Extend, Group, Project, ToMultiset
+from sparkext.language.nodes import Node, Variable
+from sparkext.r2r.leaves.flattening import Cluster, flatten_group
+from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf
+from sparkext.r2r.patterns.stage_rows import StageRows
+
+
+def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLeaf, ...]] | None:
+    """Find the join that stands both in this cluster and under one of its groups.
+
+    Before: ``Join(A, B, Group(?x; MAX(?n); Join(A, B)))``, the SPARQL form of an arg max; after: the common part
+    ``{A, B}``, the rest of the cluster, and the leaves whose group reads exactly the common part. The engine then
+    computes the part as a stage and both places read its rows. None when there is nothing to share.
+    """
+    for leaf in cluster.leaves:
+        if not isinstance(leaf, DerivedLeaf):
+            continue
+        group = _group_below(leaf.node)
+        if group is None:
+            continue
+        inner = flatten_group(group.input, leaf.scope)
+        if (
+            len(inner.leaves) > 1
+            and _contains(cluster, inner)
+            and not all(part.static for part in inner.leaves)
+        ):
+            readers = tuple(
+                other
+                for other in cluster.leaves
+                if isinstance(other, DerivedLeaf) and _reads(other, inner)
+            )
+            rest = replace(
+                cluster,
+                leaves=_without(cluster.leaves, inner.leaves),
+                conditions=tuple(c for c in cluster.conditions if c not in inner.conditions),
+            )
+            return inner, rest, readers
+    return None
+
+
+def read_outside(
+    part: Cluster, rest: Cluster, needed: frozenset[Variable] | None
+) -> frozenset[Variable] | None:
+    """The variables of a shared part that something outside it reads."""
+    if needed is None:
+        return None
+    read = {v for leaf in rest.leaves for v in leaf.variables}
+    read |= {v for condition in rest.conditions for v in condition.variables}
+    read |= {v for bound in rest.binds for v in bound.expression.variables}
+    for leaf in rest.leaves:
+        if isinstance(leaf, DerivedLeaf):
+            for node in leaf.node.walk():
+                if isinstance(node, Group):
+                    read |= {v for _, e in (*node.keys, *node.aggregates) for v in e.variables}
+    return frozenset((read | needed) & set(part.variables))
+
+
+def over_stage(node: Node, rows: StageRows) -> Node:
+    """The same projection and group, reading the stage's rows."""
+    inner = rows if isinstance(node, Group) else over_stage(node.children[0], rows)
+    return node.replace_children((inner,))
+
+
+def _group_below(node: Node) -> Group | None:
+    while isinstance(node, Project | Extend | ToMultiset):
+        node = node.input
+    return node if isinstance(node, Group) else None
+
+
+def _reads(leaf: DerivedLeaf, part: Cluster) -> bool:
+    group = _group_below(leaf.node)
+    if group is None:
+        return False
+    inner = flatten_group(group.input, leaf.scope)
+    return _same(inner.leaves, part.leaves) and set(inner.conditions) == set(part.conditions)
+
+
+def _contains(cluster: Cluster, part: Cluster) -> bool:
+    # Leaves are a bag: a pattern that stands twice multiplies rows twice.
+    rest = list(cluster.leaves)
+    for leaf in part.leaves:
+        if leaf not in rest:
+            return False
+        rest.remove(leaf)
+    return set(part.conditions) <= set(cluster.conditions)
+
+
+def _same(left: tuple[Leaf, ...], right: tuple[Leaf, ...]) -> bool:
+    return len(left) == len(right) and not _without(left, right)
+
+
+def _without(leaves: tuple[Leaf, ...], removed: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+    rest = list(leaves)
+    for leaf in removed:
+        if leaf in rest:
+            rest.remove(leaf)
+    return tuple(rest)

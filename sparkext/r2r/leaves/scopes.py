@@ -1,0 +1,106 @@
+"""Where a pattern looks: at the default graph, a named graph, or the content of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import Bgp, Graph, Path, Window
+from sparkext.language.nodes import Node, Variable
+from sparkext.r2r.patterns.inner_patterns import exists_of
+from sparkext.r2r.patterns.stage_rows import Given, StageRows
+from static_data.terms import Iri
+
+
+@dataclass(frozen=True)
+class DefaultGraph:
+    """The scope of a pattern outside WINDOW and GRAPH; `windows` are the query's windows without a name, whose content
+    is merged with it, by the names that the engine gave them."""
+
+    windows: tuple[Iri, ...] = ()
+
+
+@dataclass(frozen=True)
+class NamedGraph:
+    """The scope of a pattern inside GRAPH: one graph, or each of them with a variable bound to its name."""
+
+    name: Iri | Variable
+
+
+@dataclass(frozen=True)
+class InWindow:
+    """The scope of a pattern inside WINDOW; `graph` is the GRAPH around it there, one element's.
+
+    Without one, a pattern looks at the merge of the elements' graphs and default graphs, or, with `strict`, at the
+    default graphs alone (RSP-QL*, Definition 14).
+    """
+
+    name: Iri
+    graph: Iri | Variable | None = None
+    strict: bool = False
+
+
+DEFAULT_GRAPH = DefaultGraph()
+
+Scope: TypeAlias = DefaultGraph | NamedGraph | InWindow
+
+
+def graph_of(scope: Scope) -> Iri | Variable | None:
+    """The name of the GRAPH around a pattern in that scope."""
+    match scope:
+        case NamedGraph():
+            return scope.name
+        case InWindow():
+            return scope.graph
+    return None
+
+
+def inside_graph(scope: Scope, name: Iri | Variable) -> Scope:
+    """The scope of what stands in a GRAPH that has this scope: in a window, an element's graph."""
+    if isinstance(scope, InWindow):
+        return InWindow(scope.name, name, scope.strict)
+    return NamedGraph(name)
+
+
+def inside_window(node: Window) -> InWindow:
+    """The scope of what stands in a WINDOW, whatever is around it: the window is a dataset of its own."""
+    if not isinstance(node.name, Iri):
+        # Those elsewhere have been spelt out before.
+        raise UnsupportedFeatureError(
+            "WINDOW with a variable is not supported here", *(node.position or (1, 1))
+        )
+    return InWindow(node.name, strict=node.strict)
+
+
+def reads_no_window(node: Node, scope: Scope) -> bool:
+    """Whether the pattern, in that scope, gives the same solutions at every instant."""
+    if isinstance(node, Window | StageRows | Given):
+        return False
+    if isinstance(node, Bgp):
+        return not (reads_windows(scope) and node.patterns)
+    if isinstance(node, Path):
+        return not reads_windows(scope)
+    inner = inner_scope(node, scope) if isinstance(node, Graph) else scope
+    asked = ((e.pattern, getattr(e, "scope", scope)) for e in exists_of(node))
+    return all(reads_no_window(child, inner) for child in node.children) and all(
+        reads_no_window(pattern, around) for pattern, around in asked
+    )
+
+
+def inner_scope(node: Graph | Window, scope: Scope) -> Scope:
+    """The scope of what stands inside a GRAPH or WINDOW that stands in `scope`."""
+    if isinstance(node, Graph):
+        return inside_graph(scope, node.name)
+    return inside_window(node)
+
+
+def scope_variables(scope: Scope) -> tuple[Variable, ...]:
+    """The variable of GRAPH ?g, which every pattern in it binds."""
+    name = graph_of(scope)
+    return (name,) if isinstance(name, Variable) else ()
+
+
+def reads_windows(scope: Scope) -> bool:
+    """Whether a triple pattern in that scope looks at windows."""
+    return isinstance(scope, InWindow) or bool(isinstance(scope, DefaultGraph) and scope.windows)

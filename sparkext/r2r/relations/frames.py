@@ -1,0 +1,164 @@
+"""Where a compiled pattern gets its rows: from our own relations, or from stock Spark tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyspark.sql import DataFrame
+
+from sparkext.language.nodes import Variable
+from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.relations.datasets import Dataset, column_names
+from sparkext.r2r.relations.solutions import Solutions
+
+if TYPE_CHECKING:
+    from sparkext.bridge.engine_room import EngineRoom
+    from sparkext.r2r.relations.static_relations import StaticRelations
+
+WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
+"""Gives the JVM's content of a window's pattern, or of one over windows and static data."""
+
+
+class Frames(Protocol):
+    """The relations of a query as DataFrames."""
+
+    prepared: bool
+    """Whether build sides are ours to fix: joins get hints, static parts are kept."""
+
+    def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
+        """A window's pattern."""
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
+        """A pattern over static data and windows, merged."""
+
+    def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
+        """A static pattern."""
+
+    def built(self, solutions: Solutions) -> Solutions:
+        """A relation that a join builds, whatever index of it there is."""
+
+    def kept(
+        self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
+    ) -> Solutions:
+        """A static part of the query, computed once by `make` and kept with multiplicities."""
+
+    def stage(self, name: str, solutions: Solutions) -> Solutions:
+        """Rows that are computed before the rest of the evaluation and read more than once."""
+
+    def staged(self, name: str) -> Solutions:
+        """The rows of a stage made before."""
+
+
+class PreparedFrames:
+    """Relations of our own: indexes inside Spark's joins, windows whose content moves under the plan."""
+
+    prepared = True
+
+    def __init__(
+        self,
+        room: EngineRoom,
+        relations: StaticRelations,
+        dataset: Dataset,
+        windows: WindowContents,
+    ) -> None:
+        self._room = room
+        self._relations = relations
+        self._dataset = dataset
+        self._windows = windows
+        self.stages: dict[str, tuple[Any, Solutions]] = {}
+
+    def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
+        variables = leaf.variables
+        names = _names(variables)
+        if isinstance(
+            leaf.pattern, TimedPattern
+        ):  # its last column is the time, whatever there is before
+            names = [*_names(variables[:-1]), *_names(variables[-1:])]
+        return self._solutions(self._windows(leaf), variables, names, rows)
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
+        return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)
+
+    def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
+        content = self._relations.table(self._dataset, leaf)
+        return self._solutions(content, leaf.variables, column_names(leaf), rows)
+
+    def built(self, solutions: Solutions) -> Solutions:
+        return replace(solutions, frame=self._room.built_frame(solutions.frame))
+
+    def kept(
+        self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
+    ) -> Solutions:
+        content = self._relations.kept(self._dataset, key, name, make)
+        rows = float(content.rowCount())
+        return self._solutions(content, tuple(variables), _names(variables), rows)
+
+    def measured(self, key: object, measure: Callable[[], int]) -> int:
+        """A number that tells of static data, found once."""
+        return self._relations.measured(key, measure)
+
+    def stage(self, name: str, solutions: Solutions) -> Solutions:
+        content = self._room.stage_content(name, len(solutions.variables))
+        self.stages[name] = (content, solutions)
+        return self.staged(name)
+
+    def staged(self, name: str) -> Solutions:
+        content, made = self.stages[name]
+        return self._solutions(content, made.variables, _names(made.variables), made.estimated_rows)
+
+    def _solutions(
+        self, content: Any, variables: tuple[Variable, ...], names: list[str], rows: float
+    ) -> Solutions:
+        frame = self._room.frame(content, names, rows)
+        return Solutions(frame, variables, frozenset(variables), rows, str(content.name()))
+
+
+class StockFrames:
+    """Tables and window contents as Spark knows them: `spark.cqels.enabled=false`, and the making of kept parts."""
+
+    prepared = False
+
+    def __init__(
+        self, room: EngineRoom, dataset: Dataset, windows: WindowContents | None = None
+    ) -> None:
+        self._room = room
+        self._dataset = dataset
+        self._windows = windows
+        self._stages: dict[str, Solutions] = {}
+
+    def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
+        assert self._windows is not None, "static parts read no window"
+        frame = self._room.stock_frame(self._windows(leaf), _names(leaf.variables))
+        return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
+        assert self._windows is not None, "static parts read no window"
+        frame = self._room.stock_frame(self._windows(leaf), _names(leaf.variables))
+        return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
+        frame = self._dataset.rows(self._dataset.key(leaf), column_names(leaf))
+        return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def built(self, solutions: Solutions) -> Solutions:
+        return solutions
+
+    def kept(
+        self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
+    ) -> Solutions:
+        raise AssertionError("stock plans keep nothing")
+
+    def stage(self, name: str, solutions: Solutions) -> Solutions:
+        self._stages[name] = solutions
+        return solutions
+
+    def staged(self, name: str) -> Solutions:
+        return self._stages[name]
+
+
+def _names(variables: Sequence[Variable]) -> list[str]:
+    return [column_name(v) for v in variables] or ["_present"]
