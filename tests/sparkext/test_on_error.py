@@ -225,3 +225,18 @@ def test_names_without_an_ending_and_changes(cqels: Command, world: World) -> No
     done = cqels(*arguments, *change, "--on-error", "skip", "--skipped", "skipped.jsonl")
     assert done.status == 0
     assert len(Path("skipped.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_check_reads_as_a_run_does(cqels: Command, world: World) -> None:
+    people = Path("people.ttl").read_text("utf-8")
+    world.write("people.ttl", f"{people}:dan foaf:name <a b> .\n:eve foaf:name <http://e/[x]> .\n")
+    arguments = world.run_arguments()
+    options = ["--on-error", "skip", "--skipped"]
+    done = cqels(*arguments, *options, "run.jsonl", "--out", "answers.jsonl")
+    assert (done.status, done.err.count("skipped 1 malformed")) == (0, 1)
+    check = ["check", *arguments[1:], "--answers", "answers.jsonl"]
+    assert "people.ttl:4:16: Invalid IRI" in cqels(*check).err
+    done = cqels(*check, *options, "check.jsonl")
+    assert done.status == 0, done.err + done.out
+    assert (done.status, done.err.count("skipped 1 malformed")) == (0, 1)
+    assert Path("run.jsonl").read_text("utf-8") == Path("check.jsonl").read_text("utf-8")

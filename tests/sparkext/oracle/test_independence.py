@@ -15,7 +15,9 @@ ALLOWED = (
     "sparkext.recorded_streams",
     "sparkext.errors",
     "static_data.terms",
-    "static_data.rdf_formats",
+    "static_data.format_sniffing",
+    "static_data.on_error",
+    "static_data.reading",
     "static_data.rdf_reader",
     "static_data.rdf_version",
 )
