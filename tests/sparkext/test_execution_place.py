@@ -64,7 +64,8 @@ def engine(spark: SparkSession, tmp_path: Path) -> Iterator[Engine]:
 
 
 def change(engine: Engine, **values: object) -> None:
-    engine.settings = type(engine.settings)(**{**vars(engine.settings), **values})
+    settings = engine.parts.settings
+    engine.parts.settings = type(settings)(**{**vars(settings), **values})
 
 
 def register(engine: Engine, body: str) -> RegisteredQuery:

@@ -122,12 +122,12 @@ def test_a_stopped_query_leaves_nothing_behind(engine: Engine) -> None:
 def test_large_estimates_run_as_a_job_with_the_same_answers(engine: Engine) -> None:
     body = "WINDOW :w { ?a :at ?r } ?p :creator ?a . ?p :cites ?q"
     query = register(engine, "?a ?q", body, "driver")
-    before = engine.settings
+    before = engine.parts.settings
     try:
-        engine.settings = type(before)(**{**vars(before), "driver_execution_max_rows": 0})
+        engine.parts.settings = type(before)(**{**vars(before), "driver_execution_max_rows": 0})
         job = register(engine, "?a ?q", body, "job")
     finally:
-        engine.settings = before
+        engine.parts.settings = before
     assert query.execution == "driver"
     assert job.execution.startswith("Spark job of")
     stream = engine.stream("http://example.org/s")
