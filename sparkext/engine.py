@@ -36,17 +36,17 @@ from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from sparkext.sql.sql_room import SqlRoom
+from static_data.files.on_error import OnError
+from static_data.files.reading import ReadingOptions
 from static_data.graph_changes import ChangeKind
-from static_data.on_error import OnError
-from static_data.reading import ReadingOptions
-from static_data.store_changes import StoreChange
+from static_data.storage.store_changes import StoreChange
 
 if TYPE_CHECKING:
     import rdflib
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from static_data.load import LoadReport
+    from static_data.loading.load import LoadReport
 
 logger = logging.getLogger(__name__)
 

@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 
 from static_data.argument_checks import half_pair
 from static_data.errors import MalformedRdfError, StaticDataError
+from static_data.files.on_error import Skipped, write_skipped
+from static_data.files.rdf_formats import RdfFormat
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
-from static_data.on_error import Skipped, write_skipped
-from static_data.rdf_formats import RdfFormat
-from static_data.rdf_version import RdfVersion
-from static_data.reading import ReadingOptions
-from static_data.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
-from static_data.source_files import find_files
-from static_data.statements import canonical_lines, triples_of
+from static_data.loading.source_files import find_files
+from static_data.loading.statements import canonical_lines, triples_of
+from static_data.storage.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
 from static_data.store import StaticStore
 
 logger = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from static_data.catalogue import Catalogue
 from static_data.errors import StaticDataError
+from static_data.storage.catalogue import Catalogue
 from static_data.store import StaticStore
 from static_data.sub_pattern import (
     Branch,

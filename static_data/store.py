@@ -13,24 +13,30 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from static_data.argument_checks import check
-from static_data.catalogue import Catalogue, counts_of_quads, counts_of_tables
-from static_data.catalogue_upkeep import CatalogueUpkeep
 from static_data.errors import MalformedTermError, StoreConflictError, UnknownGraphError
-from static_data.folders import Folder
+from static_data.files.on_error import OnError, write_skipped
+from static_data.files.rdf_formats import RdfFormat
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading, ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
-from static_data.load import LoadReport, Stopwatch, encode_files, encode_small_files, skipped_of
-from static_data.on_error import OnError, write_skipped
+from static_data.loading.load import (
+    LoadReport,
+    Stopwatch,
+    encode_files,
+    encode_small_files,
+    skipped_of,
+)
+from static_data.loading.source_files import SourceFile, find_files
 from static_data.progress import progress_bar
-from static_data.rdf_formats import RdfFormat
-from static_data.rdf_version import RdfVersion
-from static_data.reading import Reading, ReadingOptions
-from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
-from static_data.saved_store import SavedTable, read_saved, write_saved
-from static_data.source_files import SourceFile, find_files
-from static_data.store_changes import ChangeLock, StoreChange
-from static_data.table_files import TableFiles
-from static_data.tables import MemoryTable, Table, Tables, read_files
+from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
+from static_data.storage.catalogue_upkeep import CatalogueUpkeep
+from static_data.storage.folders import Folder
+from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
+from static_data.storage.saved_store import SavedTable, read_saved, write_saved
+from static_data.storage.store_changes import ChangeLock, StoreChange
+from static_data.storage.table_files import TableFiles
+from static_data.storage.tables import MemoryTable, Table, Tables, read_files
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,16 @@ MOST_LINES = 400
 MOST_FILES = 15
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("static_data", "adaptive.errors", "adaptive.recent"),
+    (
+        "static_data.errors",
+        "static_data.blank_node_labels",
+        "static_data.graph_names",
+        "adaptive.errors",
+        "adaptive.recent",
+    ),
+    ("static_data.argument_checks", "static_data.jvm", "static_data.terms", "static_data.files"),
+    ("static_data.loading", "static_data.storage"),
+    ("static_data",),
     ("adaptive.graph", "adaptive.cost_model", "adaptive.execution_place"),
     ("adaptive.statistics", "adaptive.heuristics"),
     ("adaptive.search",),
@@ -70,7 +79,7 @@ class Exceptions:
 
 KNOWN = Exceptions(
     lines=frozenset({"sparkext/config.py", "static_data/store.py"}),
-    files=frozenset({"sparkext/jvm", "sparkext/jvm/join", "static_data"}),
+    files=frozenset({"sparkext/jvm", "sparkext/jvm/join"}),
 )
 
 

@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from sparkext.language import parse_query
-from static_data.rdf_version import RdfVersion
-from static_data.statements import read_statements
+from static_data.files.rdf_version import RdfVersion
+from static_data.loading.statements import read_statements
 
 Files = Sequence[tuple[str, str]]
 

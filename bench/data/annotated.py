@@ -11,7 +11,7 @@ from bench.data.ehealth import EHEALTH, HOME, XSD, dated, decimal
 from bench.data.reification import RDF, reified_element
 from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.reader import read_document
-from static_data.rdf_formats import RdfFormat
+from static_data.files.rdf_formats import RdfFormat
 
 SERIALISATIONS = {"plain": RdfFormat.N_QUADS, "compact": RdfFormat.TRIG}
 

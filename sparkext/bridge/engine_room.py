@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from static_data.row_edits import CellEdits
+    from static_data.storage.row_edits import CellEdits
 
 # Answers pass through files that are mapped, not read: where memory is a file system, use it.
 _SHARED_MEMORY = Path("/dev/shm")

@@ -29,8 +29,8 @@ from sparkext.recorded_streams import (
 )
 from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.time_horizon import TimeHorizon
-from static_data.on_error import Skipped, write_skipped
-from static_data.rdf_version import RdfVersion
+from static_data.files.on_error import Skipped, write_skipped
+from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query

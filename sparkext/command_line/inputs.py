@@ -26,12 +26,12 @@ from sparkext.config import Settings
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from static_data.errors import MissingFileError
-from static_data.format_sniffing import told_format_here
-from static_data.load import LoadReport
-from static_data.on_error import OnError, Skipped, write_skipped
-from static_data.rdf_formats import RdfFormat, named_format
-from static_data.rdf_version import RdfVersion
-from static_data.reading import ReadingOptions
+from static_data.files.format_sniffing import told_format_here
+from static_data.files.on_error import OnError, Skipped, write_skipped
+from static_data.files.rdf_formats import RdfFormat, named_format
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import ReadingOptions
+from static_data.loading.load import LoadReport
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine

@@ -11,11 +11,11 @@ from typing import TypeAlias
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from static_data.format_sniffing import told_format_here
-from static_data.on_error import Skipped
-from static_data.rdf_reader import read_entries
-from static_data.rdf_version import RdfVersion
-from static_data.reading import Reading
+from static_data.files.format_sniffing import told_format_here
+from static_data.files.on_error import Skipped
+from static_data.files.rdf_reader import read_entries
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading
 from static_data.terms import BlankNode, QuotedTriple, Term, parse_term
 
 Triple: TypeAlias = tuple[Term, Term, Term]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from static_data.blank_node_labels import LABEL
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"

@@ -25,14 +25,14 @@ from sparkext.recorded_streams.elements import (
 )
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
 from static_data.errors import MalformedRdfError, UnsupportedFormatError
-from static_data.format_sniffing import told_format_here
-from static_data.on_error import OnError
-from static_data.packings import BROKEN, PACKED_ENDINGS, Compression, open_unpacked, unpacked
-from static_data.rdf_formats import FileFormat, RdfFormat
-from static_data.rdf_reader import lines_of
-from static_data.rdf_version import RdfVersion
-from static_data.reading import Reading
-from static_data.trig_blocks import Block, BlockKind, split_blocks
+from static_data.files.format_sniffing import told_format_here
+from static_data.files.on_error import OnError
+from static_data.files.packings import BROKEN, PACKED_ENDINGS, Compression, open_unpacked, unpacked
+from static_data.files.rdf_formats import FileFormat, RdfFormat
+from static_data.files.rdf_reader import lines_of
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading
+from static_data.files.trig_blocks import Block, BlockKind, split_blocks
 
 _TRIG = ("trig", "trigs", "trigstar")
 _NQUADS = ("nq", "nqs", "nquads", "nqstar")

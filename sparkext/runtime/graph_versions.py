@@ -16,6 +16,8 @@ from sparkext.errors import first_line
 from sparkext.runtime.parts.pushed_times import milliseconds
 from sparkext.runtime.parts.pushed_triples import Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import ReadingOptions
 from static_data.graph_changes import (
     ChangeKind,
     GraphChange,
@@ -23,8 +25,6 @@ from static_data.graph_changes import (
     is_n_triples,
     read_change,
 )
-from static_data.rdf_version import RdfVersion
-from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts

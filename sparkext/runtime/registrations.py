@@ -17,7 +17,7 @@ from sparkext.runtime.queries.window_specs import WindowRules
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.streams.stream import Stream
 from sparkext.s2r.watermark import StreamWatermark
-from static_data.on_error import OnError
+from static_data.files.on_error import OnError
 
 logger = logging.getLogger(__name__)
 

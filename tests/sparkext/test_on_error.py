@@ -16,8 +16,8 @@ from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
 from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
-from static_data.on_error import OnError
-from static_data.packings import PACKED_ENDINGS
+from static_data.files.on_error import OnError
+from static_data.files.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
 from tests.sparkext.command_inputs import ROOMS, Command, World, small_world
 

@@ -13,7 +13,7 @@ from sparkext.language import parse_query
 from sparkext.language.algebra import Bgp
 from sparkext.language.nodes import TriplePattern
 from static_data.errors import MalformedRdfError
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.store import StaticStore
 from static_data.terms import Literal, parse_term
 

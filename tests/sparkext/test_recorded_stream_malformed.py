@@ -8,7 +8,7 @@ import pytest
 
 from sparkext.recorded_streams import RecordedStream, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from static_data.trig_blocks import BlockKind, split_blocks
+from static_data.files.trig_blocks import BlockKind, split_blocks
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"

@@ -7,7 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from static_data.catalogue import TOP_VALUES, Catalogue, ColumnStatistics, RelationStatistics
+from static_data.storage.catalogue import (
+    TOP_VALUES,
+    Catalogue,
+    ColumnStatistics,
+    RelationStatistics,
+)
 from static_data.store import StaticStore
 from tests.static_data.rdf_samples import EX, XSD, write_as
 

@@ -18,14 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from static_data import turtle_text
 from static_data.errors import MalformedRdfError, UnsupportedFormatError
-from static_data.format_sniffing import format_of_content
-from static_data.odd_iris import hide, reveal
-from static_data.packings import Compression
-from static_data.rdf_formats import RdfFormat
-from static_data.rdf_reader import read_lines
-from static_data.turtle_text import hidden, hidden_stream
+from static_data.files import turtle_text
+from static_data.files.format_sniffing import format_of_content
+from static_data.files.odd_iris import hide, reveal
+from static_data.files.packings import Compression
+from static_data.files.rdf_formats import RdfFormat
+from static_data.files.rdf_reader import read_lines
+from static_data.files.turtle_text import hidden, hidden_stream
 from tests.static_data.rdf_samples import PLAIN, oracle_quads, serialised
 
 MANY = settings(max_examples=150, derandomize=True, database=None, deadline=None)

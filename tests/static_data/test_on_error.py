@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from static_data.errors import MalformedRdfError, StaticDataError
+from static_data.files.on_error import OnError
+from static_data.files.reading import ReadingOptions
 from static_data.graph_changes import ChangeKind, GraphEditor, read_change
-from static_data.on_error import OnError
-from static_data.reading import ReadingOptions
 from static_data.store import DRIVER_BYTES, StaticStore
 from tests.static_data.test_small_files import content
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from static_data.errors import UnsupportedFormatError
-from static_data.rdf_formats import Compression, FileFormat, RdfFormat, format_of
+from static_data.files.rdf_formats import Compression, FileFormat, RdfFormat, format_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from static_data.errors import MalformedRdfError, MissingFileError
-from static_data.rdf_reader import read_lines
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_reader import read_lines
+from static_data.files.rdf_version import RdfVersion
 from tests.static_data.rdf_samples import EX, PLAIN, oracle_quads, serialised, write_as
 
 PREFIX = f"@prefix : <{EX}> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from static_data.errors import MalformedRdfError
-from static_data.on_error import OnError, Skipped, write_skipped
-from static_data.packings import Compression, unpacked
-from static_data.rdf_formats import FileFormat, RdfFormat
-from static_data.rdf_reader import entries_of, read_lines
-from static_data.rdf_xml import MOST_ENTITY_TEXT
-from static_data.reading import Reading
+from static_data.files.on_error import OnError, Skipped, write_skipped
+from static_data.files.packings import Compression, unpacked
+from static_data.files.rdf_formats import FileFormat, RdfFormat
+from static_data.files.rdf_reader import entries_of, read_lines
+from static_data.files.rdf_xml import MOST_ENTITY_TEXT
+from static_data.files.reading import Reading
 
 MANY = settings(max_examples=100, derandomize=True, database=None, deadline=None)
 NS = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"'

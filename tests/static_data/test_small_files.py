@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from static_data.errors import MalformedRdfError
+from static_data.storage.tables import MemoryTable
 from static_data.store import DRIVER_BYTES, StaticStore
-from static_data.tables import MemoryTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,9 +14,9 @@ import pytest
 
 from static_data.errors import StoreConflictError, StoreFormatError
 from static_data.graph_changes import ChangeKind, GraphEditor, read_change
-from static_data.row_edits import Pair, TableKey
+from static_data.storage.row_edits import Pair, TableKey
+from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.store import StaticStore
-from static_data.store_changes import ChangeLock, StoreChange
 from tests.static_data.rdf_samples import EX, store_quads, write_as
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from static_data.folders import Folder
 from static_data.graph_changes import ChangeKind, GraphEditor, read_change
+from static_data.storage.folders import Folder
+from static_data.storage.table_files import TableFiles
 from static_data.store import StaticStore
-from static_data.table_files import TableFiles
 from tests.static_data.rdf_samples import EX, write_as
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sparkext.errors import QuerySyntaxError
 from sparkext.language.query import Query
 from sparkext.language.translation.syntax_errors import syntax_error
 from sparkext.language.translation.translate_query import translate_query
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 
 _BUILDING = Lock()
 

@@ -40,7 +40,7 @@ from sparkext.language.translation.translate_terms import (
 )
 from sparkext.language.translation.translate_triples import TripleTranslation
 from sparkext.language.uncertainty import mistaken_call
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.terms import QuotedTriple
 
 _UNLIMITED: Final = 1_000_000

@@ -40,7 +40,7 @@ from sparkext.language.translation.translate_terms import (
     variable,
 )
 from sparkext.language.translation.translate_triples import TripleOrPath
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri, Term
 
 

@@ -25,7 +25,7 @@ from sparkext.language.translation.translate_streams import (
     translate_windows,
 )
 from sparkext.language.translation.translate_terms import kind_of, position_of, trees, variable
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri
 
 _FORMS: dict[str, QueryForm] = {

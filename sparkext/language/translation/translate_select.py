@@ -33,7 +33,7 @@ from sparkext.language.translation.translate_terms import (
     trees,
     variable,
 )
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 
 # The engine numbers rows in 32 bits, so that no answer has more.
 _MOST_ROWS = (1 << 31) - 1

@@ -13,7 +13,7 @@ from lark import Token, Tree
 from sparkext.errors import QuerySyntaxError
 from sparkext.language.nodes import PatternTerm, Position, QuotedPattern, Variable
 from sparkext.language.translation.iris import Prologue, UndeclaredPrefixError
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.terms import (
     RDF_TYPE,
     XSD_BOOLEAN,

@@ -27,7 +27,7 @@ from sparkext.r2r.relations.leaf_statistics import (
 )
 
 if TYPE_CHECKING:
-    from static_data.catalogue import Catalogue as StaticCatalogue
+    from static_data.storage.catalogue import Catalogue as StaticCatalogue
 
 
 # How many ends a search is taken to find from each start.

@@ -16,7 +16,7 @@ from sparkext.r2r.patterns.pattern_places import GRAPH_PLACE
 
 if TYPE_CHECKING:
     from sparkext.r2r.relations.datasets import TableKey
-    from static_data.catalogue import Catalogue
+    from static_data.storage.catalogue import Catalogue
 
 # What a window is taken to hold before it has held anything; a wider one holds more.
 NOW_ROWS = 1_000.0

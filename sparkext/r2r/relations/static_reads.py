@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from static_data.row_edits import TableKey
+    from static_data.storage.row_edits import TableKey
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from sparkext.r2r.leaves.leaf import StaticLeaf
 from sparkext.r2r.relations.datasets import Dataset, TableKey
 from sparkext.r2r.relations.static_reads import StaticRead
 from static_data.progress import progress_bar
-from static_data.row_edits import CellEdits, ids_to_bytes
+from static_data.storage.row_edits import CellEdits, ids_to_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sparkext.bridge.engine_room import EngineRoom
-    from static_data.store_changes import StoreChange
+    from static_data.storage.store_changes import StoreChange
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from sparkext.runtime.parts.engine_lock import EngineLock
 from sparkext.runtime.parts.user_functions import UserFunctions
 from sparkext.s2r.profiles import profile_named
 from sparkext.s2r.time_horizon import TimeHorizon
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.store import StaticStore
 
 if TYPE_CHECKING:

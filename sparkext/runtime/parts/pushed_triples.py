@@ -9,7 +9,7 @@ from typing import Any
 from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
 from sparkext.argument_checks import described
 from sparkext.errors import StreamElementError
-from static_data.rdf_version import RdfVersion
+from static_data.files.rdf_version import RdfVersion
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
 ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")

@@ -39,7 +39,7 @@ from sparkext.s2r.watermark import NEVER
 
 if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts
-    from static_data.row_edits import TableKey
+    from static_data.storage.row_edits import TableKey
 
 
 class PreparedQuery:

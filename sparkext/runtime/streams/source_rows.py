@@ -12,9 +12,9 @@ from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, canonical_term
 from sparkext.recorded_streams.reader import read_document
 from sparkext.s2r.event_time import GREATEST_TIME
-from static_data.on_error import OnError
-from static_data.rdf_formats import RdfFormat
-from static_data.rdf_version import RdfVersion
+from static_data.files.on_error import OnError
+from static_data.files.rdf_formats import RdfFormat
+from static_data.files.rdf_version import RdfVersion
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|\\^`]*")
 # Strings, IRIs and comments: braces in them open no graph.

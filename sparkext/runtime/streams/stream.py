@@ -19,9 +19,9 @@ from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time, time_flaw
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, StreamWatermark
+from static_data.files.on_error import OnError
+from static_data.files.rdf_version import RdfVersion
 from static_data.jvm import extension
-from static_data.on_error import OnError
-from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

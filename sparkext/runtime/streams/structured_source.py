@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.recorded_streams import StreamElement
-    from static_data.rdf_version import RdfVersion
+    from static_data.files.rdf_version import RdfVersion
 
 logger = logging.getLogger(__name__)
 

@@ -15,11 +15,11 @@ ALLOWED = (
     "sparkext.recorded_streams",
     "sparkext.errors",
     "static_data.terms",
-    "static_data.format_sniffing",
-    "static_data.on_error",
-    "static_data.reading",
-    "static_data.rdf_reader",
-    "static_data.rdf_version",
+    "static_data.files.format_sniffing",
+    "static_data.files.on_error",
+    "static_data.files.reading",
+    "static_data.files.rdf_reader",
+    "static_data.files.rdf_version",
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from static_data.trig_blocks import Block, BlockKind, split_blocks
+from static_data.files.trig_blocks import Block, BlockKind, split_blocks
 
 _PIECE = 256
 

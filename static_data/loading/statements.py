@@ -10,15 +10,15 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from static_data.errors import MalformedRdfError
-from static_data.format_sniffing import told_format_here
+from static_data.files.format_sniffing import told_format_here
+from static_data.files.on_error import Skipped
+from static_data.files.packings import ByteStream, open_unpacked, unpacked
+from static_data.files.rdf_formats import RdfFormat
+from static_data.files.rdf_reader import entries_of, read_lines
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading
 from static_data.jvm import extension
-from static_data.on_error import Skipped
-from static_data.packings import ByteStream, open_unpacked, unpacked
-from static_data.rdf_formats import RdfFormat
-from static_data.rdf_reader import entries_of, read_lines
-from static_data.rdf_version import RdfVersion
-from static_data.reading import Reading
-from static_data.source_files import SourceFile, remote_content
+from static_data.loading.source_files import SourceFile, remote_content
 
 
 def read_statements(

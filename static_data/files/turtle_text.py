@@ -1,4 +1,4 @@
-"""Turtle and TriG with their odd IRIs hidden from the parser (see `static_data.odd_iris`), as a stream.
+"""Turtle and TriG with their odd IRIs hidden from the parser (see `static_data.files.odd_iris`), as a stream.
 
 Only what may hold a `<` that begins no IRI is told apart: strings, comments and IRIs. Places stay, but
 for what follows an escaped odd character in a line.
@@ -10,8 +10,8 @@ import io
 import re
 from typing import Any, cast
 
-from static_data.odd_iris import hide
-from static_data.packings import ByteStream
+from static_data.files.odd_iris import hide
+from static_data.files.packings import ByteStream
 
 _SEGMENT = 1 << 20
 _ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from static_data.row_edits import RowEdits, TableKey
+from static_data.storage.row_edits import RowEdits, TableKey
 
 
 @dataclass(frozen=True)

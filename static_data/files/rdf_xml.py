@@ -14,8 +14,8 @@ from xml.parsers import expat
 
 import pyoxigraph as ox
 
-from static_data.odd_iris import hide
-from static_data.packings import ByteStream
+from static_data.files.odd_iris import hide
+from static_data.files.packings import ByteStream
 
 MOST_ENTITY_TEXT = 100_000
 """Characters that one entity may expand to."""

@@ -11,9 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.errors import MissingFileError
-from static_data.format_sniffing import told_format
-from static_data.packings import ByteStream, Compression, open_unpacked, unpacked
-from static_data.rdf_formats import FileFormat, RdfFormat, named_format
+from static_data.files.format_sniffing import told_format
+from static_data.files.packings import ByteStream, Compression, open_unpacked, unpacked
+from static_data.files.rdf_formats import FileFormat, RdfFormat, named_format
 
 
 @dataclass(frozen=True)

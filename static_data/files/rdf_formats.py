@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from static_data.errors import UnsupportedFormatError
-from static_data.packings import Compression
+from static_data.files.packings import Compression
 
 __all__ = ["Compression", "FileFormat", "RdfFormat", "format_of", "named_format"]
 
@@ -96,7 +96,7 @@ def format_of(file: str, format: str | RdfFormat | None = None) -> FileFormat:
     """Tell format and compression of `file`; `format` overrides what the name says.
 
     Raises UnsupportedFormatError, naming the file, when the format stays unknown; see
-    `static_data.format_sniffing` for files whose names have no ending.
+    `static_data.files.format_sniffing` for files whose names have no ending.
 
     >>> format_of("people.ttl.gz")
     FileFormat(rdf=<RdfFormat.TURTLE: 'ttl'>, compression=<Compression.GZIP: 'gz'>)

@@ -15,10 +15,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from static_data.errors import StaticDataError
-from static_data.folders import Folder
 from static_data.jvm import extension
-from static_data.row_edits import TableKey
-from static_data.saved_store import SavedTable
+from static_data.storage.folders import Folder
+from static_data.storage.row_edits import TableKey
+from static_data.storage.saved_store import SavedTable
 
 logger = logging.getLogger(__name__)
 

@@ -22,17 +22,17 @@ from typing import Any
 import pyoxigraph as ox
 
 from static_data.errors import MalformedRdfError, MissingFileError
-from static_data.format_sniffing import told_format_here
-from static_data.json_ld_contexts import ContextError, with_contexts
-from static_data.line_writer import LineWriter
-from static_data.packings import BROKEN, ByteStream, Compression, Opener, open_unpacked
-from static_data.rdf_formats import FileFormat, RdfFormat
-from static_data.rdf_version import RdfVersion
-from static_data.rdf_xml import XmlError, is_plain, parse_by_nodes, parse_whole
-from static_data.reading import Reading
-from static_data.reifiers import fold_all, fold_stream
-from static_data.sound_statements import sound_quads
-from static_data.turtle_text import hidden, hidden_stream
+from static_data.files.format_sniffing import told_format_here
+from static_data.files.json_ld_contexts import ContextError, with_contexts
+from static_data.files.line_writer import LineWriter
+from static_data.files.packings import BROKEN, ByteStream, Compression, Opener, open_unpacked
+from static_data.files.rdf_formats import FileFormat, RdfFormat
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.rdf_xml import XmlError, is_plain, parse_by_nodes, parse_whole
+from static_data.files.reading import Reading
+from static_data.files.reifiers import fold_all, fold_stream
+from static_data.files.sound_statements import sound_quads
+from static_data.files.turtle_text import hidden, hidden_stream
 
 _PARSERS = {
     RdfFormat.TURTLE: ox.RdfFormat.TURTLE,

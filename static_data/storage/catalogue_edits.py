@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from static_data.catalogue import (
+from static_data.storage.catalogue import (
     TOP_VALUES,
     Catalogue,
     ColumnStatistics,
     RelationStatistics,
     predicate_statistics,
 )
-from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey
+from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey
 
 _FIRST_LITERAL_ID = 3 << 58
 

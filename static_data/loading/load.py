@@ -17,15 +17,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from static_data.errors import MalformedRdfError
+from static_data.files.on_error import Skipped
+from static_data.files.packings import ByteStream, Compression, Opener, open_unpacked, unpacked
+from static_data.files.rdf_formats import FileFormat, RdfFormat
+from static_data.files.rdf_reader import Entry, entries_of
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading
 from static_data.jvm import extension
-from static_data.on_error import Skipped
-from static_data.packings import ByteStream, Compression, Opener, open_unpacked, unpacked
-from static_data.rdf_formats import FileFormat, RdfFormat
-from static_data.rdf_reader import Entry, entries_of
-from static_data.rdf_version import RdfVersion
-from static_data.reading import Reading
-from static_data.source_files import SourceFile
-from static_data.statements import as_skipped, malformed
+from static_data.loading.source_files import SourceFile
+from static_data.loading.statements import as_skipped, malformed
 
 _LINES_PER_BATCH = 8192
 _ENDINGS_FOR_SPARK = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2"}

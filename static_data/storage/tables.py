@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from static_data.jvm import extension
-from static_data.row_edits import NO_EDITS, Pair, RowEdits, TableKey, with_edits
-from static_data.saved_store import SavedTable
+from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, with_edits
+from static_data.storage.saved_store import SavedTable
 
 _LISTED_SUBJECTS = 500
 

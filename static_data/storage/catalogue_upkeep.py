@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from static_data.catalogue import Catalogue, describe
-from static_data.catalogue_edits import after_edits
-from static_data.row_edits import Pair, RowEdits, TableKey
+from static_data.storage.catalogue import Catalogue, describe
+from static_data.storage.catalogue_edits import after_edits
+from static_data.storage.row_edits import Pair, RowEdits, TableKey
 
 _RECOUNTED = 0.1
 """The share of a graph's rows after whose change its tables are counted again."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from static_data.odd_iris import reveal
-from static_data.reifiers import GENERATED_LABEL
+from static_data.files.odd_iris import reveal
+from static_data.files.reifiers import GENERATED_LABEL
 
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -17,7 +17,7 @@ _XML_LITERAL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
 class LineWriter:
     """Writes quads as lines, with repeatable labels for blank nodes that the parser made up.
 
-    With `reveals`, IRIs are as they were before `static_data.odd_iris.hide`.
+    With `reveals`, IRIs are as they were before `static_data.files.odd_iris.hide`.
     """
 
     def __init__(self, reveals: bool = False) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from static_data.catalogue import Catalogue
 from static_data.errors import StoreConflictError, StoreFormatError
-from static_data.folders import Folder
 from static_data.jvm import extension
+from static_data.storage.catalogue import Catalogue
+from static_data.storage.folders import Folder
 
 FORMAT_NAME = "spark-cqels static store"
 FORMAT_VERSION = 1

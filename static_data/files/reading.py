@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from static_data.errors import MalformedRdfError, MissingFileError
-from static_data.on_error import OnError
-from static_data.rdf_version import RdfVersion
+from static_data.files.on_error import OnError
+from static_data.files.rdf_version import RdfVersion
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from static_data.blank_node_labels import LABEL
 from static_data.errors import MalformedRdfError, UnsupportedFormatError
-from static_data.packings import (
+from static_data.files.packings import (
     BROKEN,
     ByteStream,
     Compression,
@@ -16,7 +16,7 @@ from static_data.packings import (
     packing_of,
     zipped_name,
 )
-from static_data.rdf_formats import FileFormat, RdfFormat, named_format
+from static_data.files.rdf_formats import FileFormat, RdfFormat, named_format
 
 _HEAD_BYTES = 1 << 16
 _BLANK_OR_COMMENT = re.compile(r"(?:\s+|#[^\r\n]*)*+")
