@@ -15,9 +15,11 @@ ALLOWED = (
     "sparkext.recorded_streams",
     "sparkext.errors",
     "static_data.terms",
+    "static_data.format_sniffing",
     "static_data.rdf_formats",
     "static_data.rdf_reader",
     "static_data.rdf_version",
+    "static_data.reading",
 )
 
 
