@@ -11,14 +11,10 @@ priced by `placement_costs`; `placed_search` chooses tree and placement together
 from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
-from adaptive.expensive_calls import HIT_US, CallPrice
 from adaptive.explain import explain, explain_choice, format_plan
-from adaptive.optimizer import OptimizedPlan, optimize
-from adaptive.placed_search import optimize_placed, place_given
-from adaptive.placement import Placement
-from adaptive.plan import Join, PlanNode, Prejoined, Scan
-from adaptive.prejoin import PrejoinPolicy
-from adaptive.query_graph import (
+from adaptive.graph.expensive_calls import HIT_US, CallPrice
+from adaptive.graph.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.graph.query_graph import (
     ColumnStatistics,
     Extend,
     FilterKind,
@@ -28,7 +24,11 @@ from adaptive.query_graph import (
     RelationKind,
     RelationStatistics,
 )
-from adaptive.statistics import Catalogue
+from adaptive.search.optimizer import OptimizedPlan, optimize
+from adaptive.search.placed_search import optimize_placed, place_given
+from adaptive.search.placement import Placement
+from adaptive.search.prejoin import PrejoinPolicy
+from adaptive.statistics.catalogue import Catalogue
 
 __all__ = [
     "HIT_US",

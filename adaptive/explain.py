@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from adaptive.optimizer import OptimizedPlan
-from adaptive.placement_report import PlacementReport
-from adaptive.plan import Join, PlanNode, Prejoined, describe, join_order
+from adaptive.graph.plan import Join, PlanNode, Prejoined, describe, join_order
+from adaptive.search.optimizer import OptimizedPlan
+from adaptive.search.placement_report import PlacementReport
 
 Tree: TypeAlias = dict[str, Any]
 
@@ -34,7 +34,7 @@ def explain(plan: PlanNode, measured: Measured | None = None, probed: bool = Fal
     `cost` is that of the whole sub-tree in microseconds, `own_cost` the node's part of it.
     `probed` says that the plan is the right side of an index join.
 
-    >>> from adaptive.plan import Scan
+    >>> from adaptive.graph.plan import Scan
     >>> tree = explain(Join(Scan("now"), Scan("name1"), ("person1",), "index"),
     ...                {"name1+now": {"actual_rows": 12, "seconds": 0.5}})
     >>> tree["operator"], tree["actual_rows"], [child["operator"] for child in tree["children"]]
@@ -136,7 +136,7 @@ def _placement_lines(tree: Tree) -> list[str]:
 def format_plan(tree: Tree, indent: int = 0) -> str:
     """The text view of what `explain` or `explain_choice` returned, one line a node.
 
-    >>> from adaptive.plan import Scan
+    >>> from adaptive.graph.plan import Scan
     >>> print(format_plan(explain(Join(
     ...     Scan("now", estimated_rows=1000, cost=20), Scan("name1", estimated_rows=2e5),
     ...     ("person1",), "index", ("distinct",), estimated_rows=1000, cost=175))))

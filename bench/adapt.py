@@ -31,7 +31,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 import sparkext
-from adaptive.plan import describe
+from adaptive.graph.plan import describe
 from bench.batch_streams import NAMES, BatchStream, batch_streams, warm_up_stream
 from bench.first_sight import Seen, at_first_sight, warm_up
 from bench.order_race import Effort, Raced, race

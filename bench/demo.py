@@ -15,12 +15,12 @@ from bench.data.rdf_files import QUERIES, write_world
 from bench.data.vocabulary import LOCALIZATION_GRAPH, STREAM
 from bench.data.world import generate_world
 from bench.drifting import RANGE_SECONDS, DriftingWorld, streams
-from sparkext.runtime.order_history import in_one_line
+from sparkext.runtime.explaining.order_history import in_one_line
 
 if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.streams.stream import Stream
 
 NAMES = ("q1", "q2", "q3", "q4")
 TITLES = {
@@ -60,7 +60,7 @@ def _stream_through(folder: Path) -> int:
 
     import sparkext
     from sparkext.recorded_streams import read_recorded_stream
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
     _title("2. Spark with the extension; static data in parallel into encoded tables")
     builder = SparkSession.builder.master("local[2]").appName("demo")

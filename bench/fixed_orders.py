@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from adaptive import PlanNode
-from adaptive.plan import describe
-from sparkext.runtime.compiled_plans import CompiledPlans
+from adaptive.graph.plan import describe
+from sparkext.runtime.queries.compiled_plans import CompiledPlans
 from sparkext.runtime.registered_query import RegisteredQuery
 
 CHAINS = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adaptive import Join, PlanNode, Prejoined, QueryGraph, Scan
-from adaptive.plan import leaf_name, walk
+from adaptive.graph.plan import leaf_name, walk
 from bench.report import BenchError
 from sparkext.runtime.registered_query import RegisteredQuery
 

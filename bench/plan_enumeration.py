@@ -11,12 +11,12 @@ from itertools import zip_longest
 import numpy as np
 
 from adaptive import Catalogue, PlanNode, PrejoinPolicy, QueryGraph
-from adaptive.alternatives import Alternatives, Step, Table
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, JoinCosts
-from adaptive.enumerate import connected_pairs
-from adaptive.prejoin import prejoin_candidates
-from adaptive.query_graph import bits
+from adaptive.graph.query_graph import bits
+from adaptive.search.alternatives import Alternatives, Step, Table
+from adaptive.search.enumerate import connected_pairs
+from adaptive.search.prejoin import prejoin_candidates
+from adaptive.statistics.cardinality import CardinalityEstimator
 from bench.report import BenchError
 
 # Plans whose estimated costs are this near each other in every phase count as one.

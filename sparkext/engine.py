@@ -22,16 +22,16 @@ from sparkext.errors import (
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.rewriting.lift_filters import apply_filter_scope
-from sparkext.runtime.engine_parts import EngineParts
 from sparkext.runtime.graph_versions import Source
-from sparkext.runtime.prepared_query import PreparedQuery
-from sparkext.runtime.profile_rules import under_profile
-from sparkext.runtime.pushed_times import promised_time
+from sparkext.runtime.parts.engine_parts import EngineParts
+from sparkext.runtime.parts.profile_rules import under_profile
+from sparkext.runtime.parts.pushed_times import promised_time
+from sparkext.runtime.parts.user_functions import Returns
+from sparkext.runtime.queries.prepared_query import PreparedQuery
+from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
-from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream
-from sparkext.runtime.user_functions import Returns
+from sparkext.runtime.streams.stream import Stream
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql

@@ -61,6 +61,20 @@ def read_lines(
     in place of `version`. Blank node labels are those of the file: whoever merges files scopes them.
     Raises UnsupportedFormatError, MissingFileError, MalformedRdfError.
     """
+    entries = read_entries(file, format, base_iri, reading or Reading(version))
+    return (entry for entry in entries if isinstance(entry, str))
+
+
+def read_entries(
+    file: str | Path,
+    format: str | RdfFormat | None = None,
+    base_iri: str | None = None,
+    reading: Reading | None = None,
+) -> Iterator[Entry]:
+    """As `read_lines`, and among the lines what was wrong with each statement that was left out.
+
+    Lines of N-Triples and N-Quads that are not well-formed are among them: they are not looked at here.
+    """
     path = Path(file)
     if not path.is_file():
         raise MissingFileError(str(file), "is a folder" if path.is_dir() else "no such file")
@@ -70,7 +84,7 @@ def read_lines(
     def opener() -> ByteStream:
         return open_unpacked(path, kind.compression)
 
-    return lines_of(str(file), kind, base, opener, reading or Reading(version))
+    return entries_of(str(file), kind, base, opener, reading or Reading())
 
 
 def lines_of(

@@ -12,7 +12,12 @@ MOST_LINES = 400
 MOST_FILES = 15
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("static_data", "adaptive"),
+    ("static_data", "adaptive.errors", "adaptive.recent"),
+    ("adaptive.graph", "adaptive.cost_model", "adaptive.execution_place"),
+    ("adaptive.statistics", "adaptive.heuristics"),
+    ("adaptive.search",),
+    ("adaptive.explain",),
+    ("adaptive",),
     ("sparkext.errors", "sparkext.toolchain", "sparkext.bridge"),
     ("sparkext.argument_checks",),
     ("sparkext.language", "sparkext.s2r", "sparkext.jar"),
@@ -24,16 +29,20 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "sparkext.setting_types",
         "sparkext.session",
     ),
-    ("sparkext.config", "sparkext.source_rows", "sparkext.oracle"),
-    ("sparkext.structured_source", "sparkext.r2r.patterns"),
+    ("sparkext.config", "sparkext.oracle"),
+    ("sparkext.r2r.patterns", "sparkext.runtime.answering"),
     ("sparkext.r2r.functions",),
     ("sparkext.r2r.leaves",),
     ("sparkext.r2r.relations",),
     ("sparkext.r2r.operators",),
     ("sparkext.r2r.clusters",),
     ("sparkext.r2r",),
+    ("sparkext.runtime.parts",),
+    ("sparkext.runtime.streams",),
+    ("sparkext.runtime.explaining",),
+    ("sparkext.runtime.queries",),
     ("sparkext.runtime",),
-    ("sparkext.sinks", "sparkext.history_plot", "sparkext.sql"),
+    ("sparkext.sinks", "sparkext.sql"),
     ("sparkext.engine",),
     ("sparkext.command_line",),
     ("sparkext.cli",),
@@ -60,16 +69,8 @@ class Exceptions:
 
 
 KNOWN = Exceptions(
-    upward=frozenset(
-        {
-            ("sparkext.runtime.prepared_query", "sparkext.history_plot"),
-            ("sparkext.runtime.registered_query", "sparkext.sinks"),
-        }
-    ),
     lines=frozenset({"sparkext/config.py", "static_data/store.py"}),
-    files=frozenset(
-        {"adaptive", "sparkext/jvm", "sparkext/jvm/join", "sparkext/runtime", "static_data"}
-    ),
+    files=frozenset({"sparkext/jvm", "sparkext/jvm/join", "static_data"}),
 )
 
 

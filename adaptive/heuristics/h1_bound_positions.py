@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from adaptive.errors import StatisticsError
-from adaptive.query_graph import ColumnStatistics, RelationStatistics
+from adaptive.graph.query_graph import ColumnStatistics, RelationStatistics
 
 # Whether subject, predicate and object are terms. A quoted triple pattern that holds a variable
 # counts as a variable.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adaptive.errors import StatisticsError
-from adaptive.query_graph import RelationStatistics
+from adaptive.graph.query_graph import RelationStatistics
 
 # Named graphs of a data set of which nothing is known.
 GUESSED_GRAPHS = 10.0

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adaptive.plan import Join, PlanNode, Prejoined, walk
-from adaptive.query_graph import QueryGraph
+from adaptive.graph.plan import Join, PlanNode, Prejoined, walk
+from adaptive.graph.query_graph import QueryGraph
 
 
 def apply_filters_early(plan: PlanNode, graph: QueryGraph) -> PlanNode:
@@ -18,8 +18,8 @@ def apply_filters_early(plan: PlanNode, graph: QueryGraph) -> PlanNode:
 
     Before, the filter on the window waits for the join; after, it does not:
 
-    >>> from adaptive.plan import Scan
-    >>> from adaptive.query_graph import JoinFilter, Relation, RelationKind
+    >>> from adaptive.graph.plan import Scan
+    >>> from adaptive.graph.query_graph import JoinFilter, Relation, RelationKind
     >>> graph = QueryGraph((Relation("now", ("person", "room"), RelationKind.WINDOW),
     ...                     Relation("name", ("person", "label"), RelationKind.STATIC)),
     ...                    (JoinFilter("not_lobby", frozenset({"room"})),))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adaptive.plan import Join, PlanNode, Prejoined, walk
-from adaptive.query_graph import QueryGraph
+from adaptive.graph.plan import Join, PlanNode, Prejoined, walk
+from adaptive.graph.query_graph import QueryGraph
 
 
 def uncertain_names(graph: QueryGraph) -> frozenset[str]:
@@ -33,8 +33,8 @@ def apply_uncertain_filters_last(plan: PlanNode, graph: QueryGraph) -> PlanNode:
     Before, the probability is computed for each observation in the window; after, only for those of
     sectors that are closed. The comparison of the temperature stays where H3 has put it:
 
-    >>> from adaptive.plan import Scan
-    >>> from adaptive.query_graph import JoinFilter, Relation, RelationKind
+    >>> from adaptive.graph.plan import Scan
+    >>> from adaptive.graph.query_graph import JoinFilter, Relation, RelationKind
     >>> graph = QueryGraph(
     ...     (Relation("oxygen", ("sector", "level", "temperature"), RelationKind.WINDOW),
     ...      Relation("closed", ("sector",), RelationKind.STATIC)),

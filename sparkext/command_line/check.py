@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options
+from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options, tell_skipped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
 from sparkext.command_line.spark_start import checked_settings
@@ -29,6 +29,7 @@ from sparkext.recorded_streams import (
 )
 from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.time_horizon import TimeHorizon
+from static_data.on_error import Skipped, write_skipped
 from static_data.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
@@ -49,15 +50,20 @@ def execute(arguments: Namespace) -> int:
     named = grouped(arguments.static_graph)
     version = RdfVersion(settings.rdf)
     reading = reading_options(arguments).reading(version)
-    static = read_static_graphs(arguments.static, named, reading=reading)
+    skipped: list[Skipped] = []
+    static = read_static_graphs(arguments.static, named, reading=reading, skipped=skipped)
     changes = [
         GraphReplacement(
             change.time,
             change.graph,
-            read_static_graphs([change.file], scope=f"c{place}", reading=reading).default,
+            read_static_graphs(
+                [change.file], scope=f"c{place}", reading=reading, skipped=skipped
+            ).default,
         )
         for place, change in enumerate(arguments.static_change)
     ]
+    if skipped:
+        tell_skipped(len(skipped), write_skipped(skipped, arguments.skipped))
     changed = [change.graph for change in changes if change.graph is not None]
     check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
     recordings = _recordings(files, query, arguments, version)

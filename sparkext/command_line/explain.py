@@ -9,7 +9,7 @@ from argparse import Namespace
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.replay import replay, report_lines
-from sparkext.history_plot import check_plot
+from sparkext.runtime.explaining.history_plot import check_plot
 
 
 def execute(arguments: Namespace) -> None:

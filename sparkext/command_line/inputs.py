@@ -94,8 +94,12 @@ class StaticFiles:
 
 def _tell(report: LoadReport) -> None:
     if report.skipped:
-        count = f"{report.skipped:,} malformed statement(s)"
-        sys.stderr.write(f"cqels: skipped {count}, listed in {report.skipped_file}\n")
+        tell_skipped(report.skipped, report.skipped_file)
+
+
+def tell_skipped(count: int, file: str | None) -> None:
+    """Say on standard error how many statements of files were left out, and where they are listed."""
+    sys.stderr.write(f"cqels: skipped {count:,} malformed statement(s), listed in {file}\n")
 
 
 def reading_options(arguments: Namespace) -> ReadingOptions:

@@ -26,7 +26,7 @@ from sparkext.language import check_supported, parse_query
 from sparkext.language.algebra import Graph
 from sparkext.language.nodes import Node
 from sparkext.rewriting.lift_filters import apply_filter_scope
-from sparkext.runtime.profile_rules import under_profile
+from sparkext.runtime.parts.profile_rules import under_profile
 from sparkext.s2r.profiles import profile_named
 from static_data.rdf_version import RdfVersion
 from static_data.terms import Iri

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.replay import replay, report_lines
-from sparkext.sinks import JsonLinesSink
+from sparkext.runtime.answering.sinks import JsonLinesSink
 
 if TYPE_CHECKING:
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 
 class _FailingFast:

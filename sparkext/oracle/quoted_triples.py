@@ -44,18 +44,31 @@ def encode(term: Term) -> StoredTerm:
     """
     match term:
         case Iri():
-            try:
-                return ox.NamedNode(term.value)
-            except ValueError as error:
-                raise CheckError(f"Oxigraph does not read {term.n3()}: {error}") from None
+            return _named_node(term.value)
         case BlankNode():
             return ox.BlankNode(term.label)
         case Literal():
             if term.language is not None:
                 return ox.Literal(term.lexical, language=term.language)
-            return ox.Literal(term.lexical, datatype=ox.NamedNode(term.datatype.value))
+            return ox.Literal(term.lexical, datatype=_named_node(term.datatype.value))
         case QuotedTriple():
             return ox.NamedNode(_PREFIX + quote(term.n3(), safe=""))
+
+
+def _named_node(iri: str) -> ox.NamedNode:
+    try:
+        return ox.NamedNode(iri)
+    except ValueError as error:
+        # RFC 3987 does not have it. A parser that is told not to mind makes it all the same.
+        line = f"<urn:x> <urn:x> <{iri}> ."
+        try:
+            (quad,) = ox.parse(line, format=ox.RdfFormat.N_TRIPLES, lenient=True)
+        except SyntaxError:
+            quad = None
+        node = None if quad is None else quad.object
+        if not isinstance(node, ox.NamedNode) or node.value != iri:
+            raise CheckError(f"Oxigraph does not read <{iri}>: {error}") from None
+        return node
 
 
 def decode(term: object) -> Term:

@@ -12,7 +12,8 @@ from sparkext.errors import InputFileError
 from sparkext.recorded_streams import StreamElement
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
 from static_data.format_sniffing import told_format_here
-from static_data.rdf_reader import read_lines
+from static_data.on_error import Skipped
+from static_data.rdf_reader import read_entries
 from static_data.rdf_version import RdfVersion
 from static_data.reading import Reading
 from static_data.terms import BlankNode, QuotedTriple, Term, parse_term
@@ -118,27 +119,33 @@ def read_static_graphs(
     scope: str = "",
     version: RdfVersion = RdfVersion.STAR,
     reading: Reading | None = None,
+    skipped: list[Skipped] | None = None,
 ) -> StaticGraphs:
     """Static data from RDF files: of the default graph, and of named graphs by IRI.
 
     Graphs that a file names itself keep their names. Blank nodes belong to their file, and to `scope`. `version`
-    tells how quoted triples are read; `reading`, in its place, also what becomes of what is malformed. Raises the
-    errors of `static_data` for files that cannot be read.
+    tells how quoted triples are read; `reading`, in its place, also what becomes of what is malformed; what is left
+    out is added to `skipped`. Raises the errors of `static_data` for files that cannot be read.
     """
     reading = reading or Reading(version)
+    left_out = [] if skipped is None else skipped
     graphs: dict[str | None, dict[Triple, None]] = {None: {}}
     places = [(None, file) for file in default]
     places += [(f"<{iri}>", file) for iri, files in (named or {}).items() for file in files]  # type: ignore[misc]
     for number, (name, file) in enumerate(places):
         # Lines made of other formats are canonical, which is RDF-star's form.
-        lines = enumerate(read_lines(file, reading=reading), 1)
+        lines = enumerate(read_entries(file, reading=reading), 1)
         line_based = told_format_here(str(file)).rdf.line_based
         written = reading.version if line_based else RdfVersion.STAR
         for line, text in lines:
+            if not isinstance(text, str):
+                left_out.append(Skipped(text.file, text.line, text.column, text.message))
+                continue
             try:
                 statement = parse_line(text, written, reading.accepts)
             except MalformedLineError as error:
                 if reading.skips:
+                    left_out.append(Skipped(str(file), line, error.column, error.message, text))
                     continue
                 raise InputFileError(str(file), line, error.column, error.message) from None
             if statement is None:

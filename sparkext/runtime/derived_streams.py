@@ -17,9 +17,9 @@ from sparkext.s2r.watermark import FOREVER, StreamWatermark
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
     from sparkext.runtime.registered_query import RegisteredQuery
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.streams.stream import Stream
 
 _TIME_TRIPLE = (
     "<{0}> <http://www.w3.org/ns/prov#generatedAtTime>"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkext.runtime.derived_streams import DerivedStreams
     from sparkext.runtime.graph_versions import GraphVersions
     from sparkext.runtime.registered_query import RegisteredQuery
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.streams.stream import Stream
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sparkext.answers.rdflib_bridge import statements_of
 from sparkext.argument_checks import check
 from sparkext.errors import first_line
-from sparkext.runtime.pushed_times import milliseconds
-from sparkext.runtime.pushed_triples import Triple, triple_lines
+from sparkext.runtime.parts.pushed_times import milliseconds
+from sparkext.runtime.parts.pushed_triples import Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
 from static_data.graph_changes import (
     ChangeKind,
@@ -27,9 +27,9 @@ from static_data.rdf_version import RdfVersion
 from static_data.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from sparkext.runtime.engine_parts import EngineParts
+    from sparkext.runtime.parts.engine_parts import EngineParts
     from sparkext.runtime.registered_query import RegisteredQuery
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.streams.stream import Stream
 
 logger = logging.getLogger(__name__)
 

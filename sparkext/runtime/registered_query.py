@@ -13,20 +13,20 @@ import pyarrow as pa
 from sparkext.argument_checks import check
 from sparkext.errors import CqelsError
 from sparkext.language.query import Query
-from sparkext.runtime.answers import Answers
-from sparkext.runtime.prepared_query import PreparedQuery
+from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.sinks import ParquetSink
 from sparkext.runtime.progress import QueryProgress
-from sparkext.runtime.report_choice import ReportWish, policy_of
-from sparkext.runtime.window_registry import QueryWindow, WindowRegistry
+from sparkext.runtime.queries.prepared_query import PreparedQuery
+from sparkext.runtime.queries.report_choice import ReportWish, policy_of
+from sparkext.runtime.queries.window_registry import QueryWindow, WindowRegistry
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.watermark import NEVER
-from sparkext.sinks import ParquetSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from sparkext.runtime.engine_parts import EngineParts
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.parts.engine_parts import EngineParts
+    from sparkext.runtime.streams.stream import Stream
 
 logger = logging.getLogger(__name__)
 

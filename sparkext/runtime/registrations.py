@@ -8,14 +8,14 @@ import logging
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
 from sparkext.language.query import Query
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
-from sparkext.runtime.engine_parts import EngineParts
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions
+from sparkext.runtime.parts.engine_parts import EngineParts
+from sparkext.runtime.queries.report_choice import ReportWish
+from sparkext.runtime.queries.window_registry import WindowRegistry
+from sparkext.runtime.queries.window_specs import WindowRules
 from sparkext.runtime.registered_query import RegisteredQuery
-from sparkext.runtime.report_choice import ReportWish
-from sparkext.runtime.streams import Stream
-from sparkext.runtime.window_registry import WindowRegistry
-from sparkext.runtime.window_specs import WindowRules
+from sparkext.runtime.streams.stream import Stream
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.on_error import OnError
 

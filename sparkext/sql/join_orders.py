@@ -22,7 +22,7 @@ from adaptive import (
     RelationStatistics,
     optimize,
 )
-from adaptive.plan import leaf_name
+from adaptive.graph.plan import leaf_name
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sparkext.runtime.executed_operators import Operator
+from sparkext.runtime.explaining.executed_operators import Operator
 
 Report = Mapping[str, Any]
 """What the JVM tells of an operator: {"driver", "rivals", "steps"}, see ClusterOrder.scala."""

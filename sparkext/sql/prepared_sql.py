@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from sparkext.errors import PreparationError, RunError
-from sparkext.runtime.executed_operators import operator_tree
-from sparkext.runtime.explanation import Explanation
-from sparkext.runtime.order_history import OrderHistory, Switch
+from sparkext.runtime.explaining.executed_operators import operator_tree
+from sparkext.runtime.explaining.explanation import Explanation
+from sparkext.runtime.explaining.order_history import OrderHistory, Switch
 from sparkext.sql.join_orders import names_of, written_order
 from sparkext.sql.joined_rows import answers_of, explained
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext.config import Settings
-    from sparkext.runtime.engine_lock import EngineLock
+    from sparkext.runtime.parts.engine_lock import EngineLock
 
 
 class SqlRoom:

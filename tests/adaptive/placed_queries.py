@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from adaptive.expensive_calls import CallPrice
-from adaptive.plan import Join, Prejoined, walk
-from adaptive.query_graph import Extend, FilterKind, JoinFilter, QueryGraph
+from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.plan import Join, Prejoined, walk
+from adaptive.graph.query_graph import Extend, FilterKind, JoinFilter, QueryGraph
 from tests.adaptive.query_graphs import queries
 
 PRICES = st.builds(

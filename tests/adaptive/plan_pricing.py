@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from adaptive.alternatives import RowEstimator
 from adaptive.cost_model import JoinCosts
 from adaptive.errors import PlanError
-from adaptive.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.graph.plan import Join, PlanNode, Prejoined, Scan
+from adaptive.search.alternatives import RowEstimator
 
 
 class Priced(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from adaptive.query_graph import (
+from adaptive.graph.query_graph import (
     ColumnStatistics,
     FilterKind,
     JoinFilter,
@@ -15,7 +15,7 @@ from adaptive.query_graph import (
     RelationKind,
     RelationStatistics,
 )
-from adaptive.statistics import Catalogue
+from adaptive.statistics.catalogue import Catalogue
 
 WINDOW, STATIC, DERIVED = RelationKind.WINDOW, RelationKind.STATIC, RelationKind.DERIVED
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 
-from adaptive.alternatives import Alternatives, Table
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel
-from adaptive.enumerate import pairs_up_to
-from adaptive.plan import PlanNode
-from adaptive.prejoin import PrejoinPolicy, prejoin_candidates
-from adaptive.query_graph import QueryGraph
-from adaptive.statistics import Catalogue
+from adaptive.graph.plan import PlanNode
+from adaptive.graph.query_graph import QueryGraph
+from adaptive.search.alternatives import Alternatives, Table
+from adaptive.search.enumerate import pairs_up_to
+from adaptive.search.prejoin import PrejoinPolicy, prejoin_candidates
+from adaptive.statistics.cardinality import CardinalityEstimator
+from adaptive.statistics.catalogue import Catalogue
 
 _PREJOINED = 0.3
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.errors import StatisticsError
-from adaptive.query_graph import (
+from adaptive.graph.query_graph import (
     ColumnStatistics,
     FilterKind,
     JoinFilter,
@@ -16,7 +15,8 @@ from adaptive.query_graph import (
     Relation,
     RelationStatistics,
 )
-from adaptive.statistics import Catalogue
+from adaptive.statistics.cardinality import CardinalityEstimator
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.query_graphs import Q2, Q3, STATIC, dblp, queries, statistics
 
 

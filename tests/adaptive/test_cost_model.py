@@ -4,16 +4,16 @@ import pytest
 
 from adaptive.cost_model import CostModel, PaperCosts, index_look_up_cost, nested_loop_cost
 from adaptive.errors import CostModelError
-from adaptive.optimizer import optimize
-from adaptive.plan import describe
-from adaptive.query_graph import (
+from adaptive.graph.plan import describe
+from adaptive.graph.query_graph import (
     ColumnStatistics,
     QueryGraph,
     Relation,
     RelationKind,
     RelationStatistics,
 )
-from adaptive.statistics import Catalogue
+from adaptive.search.optimizer import optimize
+from adaptive.statistics.catalogue import Catalogue
 
 MODEL = CostModel()
 

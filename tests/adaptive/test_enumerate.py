@@ -1,13 +1,13 @@
 import pytest
 from hypothesis import given, settings
 
-from adaptive.alternatives import Alternatives
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel, PaperCosts
-from adaptive.enumerate import connected_pairs, pairs_up_to, search_exact
-from adaptive.plan import describe
-from adaptive.prejoin import PrejoinPolicy, prejoin_candidates
-from adaptive.query_graph import QueryGraph, Relation
+from adaptive.graph.plan import describe
+from adaptive.graph.query_graph import QueryGraph, Relation
+from adaptive.search.alternatives import Alternatives
+from adaptive.search.enumerate import connected_pairs, pairs_up_to, search_exact
+from adaptive.search.prejoin import PrejoinPolicy, prejoin_candidates
+from adaptive.statistics.cardinality import CardinalityEstimator
 from tests.adaptive.query_graphs import STATIC, WINDOW, chain, clique, queries, star
 
 

@@ -1,9 +1,9 @@
 import json
 
 from adaptive.explain import explain, explain_choice, format_plan, node_id
-from adaptive.optimizer import optimize
-from adaptive.plan import walk
-from adaptive.prejoin import PrejoinPolicy
+from adaptive.graph.plan import walk
+from adaptive.search.optimizer import optimize
+from adaptive.search.prejoin import PrejoinPolicy
 from tests.adaptive.query_graphs import Q2, dblp
 
 CHOICE = optimize(Q2, dblp())

@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel
 from adaptive.errors import StatisticsError
+from adaptive.graph.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
+from adaptive.graph.query_graph import (
+    ColumnStatistics,
+    JoinFilter,
+    QueryGraph,
+    Relation,
+    RelationStatistics,
+)
 from adaptive.heuristics import (
     apply_filters_early,
     apply_filters_last,
@@ -17,17 +24,10 @@ from adaptive.heuristics import (
     specific_graph_first_order,
     within_graph,
 )
-from adaptive.optimizer import optimize
-from adaptive.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
-from adaptive.prejoin import PrejoinPolicy
-from adaptive.query_graph import (
-    ColumnStatistics,
-    JoinFilter,
-    QueryGraph,
-    Relation,
-    RelationStatistics,
-)
-from adaptive.statistics import Catalogue
+from adaptive.search.optimizer import optimize
+from adaptive.search.prejoin import PrejoinPolicy
+from adaptive.statistics.cardinality import CardinalityEstimator
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.plan_pricing import PlanPricing
 from tests.adaptive.query_graphs import STATIC, WINDOW, queries, statistics
 from tests.adaptive.test_optimizer import answers, execute

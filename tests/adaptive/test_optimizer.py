@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from adaptive.cost_model import CostModel
 from adaptive.errors import SearchError, StatisticsError
-from adaptive.optimizer import optimize
-from adaptive.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
-from adaptive.prejoin import PrejoinPolicy
-from adaptive.query_graph import JoinFilter, QueryGraph, Relation
-from adaptive.statistics import Catalogue
+from adaptive.graph.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
+from adaptive.graph.query_graph import JoinFilter, QueryGraph, Relation
+from adaptive.search.optimizer import optimize
+from adaptive.search.prejoin import PrejoinPolicy
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.query_graphs import (
     DERIVED,
     NAME2,

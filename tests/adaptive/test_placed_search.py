@@ -4,19 +4,19 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel
 from adaptive.errors import PlanError, SearchError
-from adaptive.expensive_calls import CallPrice
 from adaptive.explain import explain_choice, format_plan
+from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.plan import Join, Scan, verify, walk
+from adaptive.graph.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.heuristics.h4_late_uncertain_filters import without_filters
-from adaptive.optimizer import optimize
-from adaptive.placed_items import PlacedItems
-from adaptive.placed_search import optimize_placed, place_given
-from adaptive.placement_costs import PlacementCosts
-from adaptive.plan import Join, Scan, verify, walk
-from adaptive.query_graph import Extend, JoinFilter, QueryGraph, Relation
-from adaptive.statistics import Catalogue
+from adaptive.search.optimizer import optimize
+from adaptive.search.placed_items import PlacedItems
+from adaptive.search.placed_search import optimize_placed, place_given
+from adaptive.search.placement_costs import PlacementCosts
+from adaptive.statistics.cardinality import CardinalityEstimator
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.placed_queries import placed_queries
 from tests.adaptive.query_graphs import Q2, WINDOW, dblp, statistics
 

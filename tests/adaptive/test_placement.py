@@ -5,18 +5,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from adaptive.cardinality import CardinalityEstimator
 from adaptive.cost_model import CostModel
 from adaptive.errors import PlanError, QueryGraphError
-from adaptive.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.plan import Join, Scan, verify, walk
+from adaptive.graph.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.heuristics.h4_late_uncertain_filters import without_filters
-from adaptive.placed_items import PlacedItems
-from adaptive.placement import _placed_by_moves, place, placed_exactly
-from adaptive.placement_costs import PlacementCosts
-from adaptive.plan import Join, Scan, verify, walk
-from adaptive.prejoin import PrejoinPolicy
-from adaptive.query_graph import Extend, JoinFilter, QueryGraph, Relation
-from adaptive.statistics import Catalogue
+from adaptive.search.placed_items import PlacedItems
+from adaptive.search.placement import _placed_by_moves, place, placed_exactly
+from adaptive.search.placement_costs import PlacementCosts
+from adaptive.search.prejoin import PrejoinPolicy
+from adaptive.statistics.cardinality import CardinalityEstimator
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.placed_queries import placed_queries, placements
 from tests.adaptive.plan_pricing import PlanPricing
 from tests.adaptive.query_graphs import STATIC, WINDOW, statistics

@@ -1,8 +1,8 @@
 import pytest
 
 from adaptive.errors import PlanError
-from adaptive.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
-from adaptive.query_graph import JoinFilter, QueryGraph, Relation
+from adaptive.graph.plan import Join, Prejoined, Scan, describe, join_order, verify, walk
+from adaptive.graph.query_graph import JoinFilter, QueryGraph, Relation
 from tests.adaptive.query_graphs import STATIC
 
 A, B, C = Scan("a"), Scan("b"), Scan("c")

@@ -1,8 +1,8 @@
 import pytest
 
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.prejoin import PrejoinPolicy, prejoin_candidates, widens_only
-from adaptive.query_graph import RelationKind
+from adaptive.graph.query_graph import RelationKind
+from adaptive.search.prejoin import PrejoinPolicy, prejoin_candidates, widens_only
+from adaptive.statistics.cardinality import CardinalityEstimator
 from tests.adaptive.query_graphs import Q2, Q3, catalogue_of, clique, dblp
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from adaptive.errors import QueryGraphError, StatisticsError
-from adaptive.query_graph import ColumnStatistics, JoinFilter, QueryGraph, Relation, bits
+from adaptive.graph.query_graph import ColumnStatistics, JoinFilter, QueryGraph, Relation, bits
 from tests.adaptive.query_graphs import Q2, Q3, STATIC, WINDOW, statistics
 
 

@@ -3,8 +3,8 @@ import random
 import pytest
 
 from adaptive.errors import StatisticsError
-from adaptive.query_graph import ColumnStatistics, RelationStatistics
-from adaptive.statistics import Catalogue
+from adaptive.graph.query_graph import ColumnStatistics, RelationStatistics
+from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.query_graphs import statistics
 
 

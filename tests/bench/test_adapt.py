@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from adaptive import JoinFilter, QueryGraph, Relation, RelationKind, Scan
-from adaptive.plan import describe, verify
+from adaptive.graph.plan import describe, verify
 from bench import adapt
 from bench.batch_streams import batch_streams
 from bench.duckdb_relations import DuckDbRelations

@@ -16,8 +16,8 @@ from adaptive import (
     RelationStatistics,
 )
 from adaptive import optimize as search
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.plan import describe, verify
+from adaptive.graph.plan import describe, verify
+from adaptive.statistics.cardinality import CardinalityEstimator
 from bench.order_candidates import best_by_cost, expected_calls, with_filters
 from bench.plan_enumeration import PlanEnumeration
 from bench.report import BenchError

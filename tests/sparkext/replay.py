@@ -13,7 +13,7 @@ from tests.oracle.recorded import Element, Streams
 if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.oracle import StaticGraphs
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
     from sparkext.runtime.registered_query import RegisteredQuery
 
 Answered = dict[int, Bag]

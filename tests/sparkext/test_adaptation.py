@@ -225,7 +225,7 @@ def test_new_static_data_are_followed_too(spark: SparkSession, tmp_path: Path) -
 
 
 def test_the_history_can_be_drawn(spark: SparkSession, tmp_path: Path) -> None:
-    from sparkext.history_plot import PlotError
+    from sparkext.runtime.explaining.history_plot import PlotError
 
     engine = started(spark, tmp_path)
     query = engine.register_query(QUERY.format(name="drawn"))

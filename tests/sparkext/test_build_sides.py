@@ -9,7 +9,7 @@ import pytest
 
 from adaptive import Join, Scan
 from adaptive.explain import node_id
-from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
+from sparkext.runtime.explaining.executed_operators import counted_rows, lay_over, operator_tree
 from tests.sparkext.flipping_stream import KNOWN, contents, evaluate, iri, started
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from sparkext.runtime.compiled_plans import CompiledPlans
+    from sparkext.runtime.queries.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 TEXT = """PREFIX : <http://example.org/>

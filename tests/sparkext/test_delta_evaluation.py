@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
     from sparkext.runtime.registered_query import RegisteredQuery
 
 E = "http://e/"

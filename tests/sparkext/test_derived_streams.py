@@ -14,7 +14,7 @@ from sparkext.recorded_streams import StreamElement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 RAW = "http://e/raw"
 HOT = """PREFIX : <http://e/> REGISTER RSTREAM :hot AS

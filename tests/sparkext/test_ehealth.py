@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sparkext import Engine
     from sparkext.recorded_streams import StreamElement
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 SECONDS = 300
 STEP, MINUTE = 10_000, 60_000

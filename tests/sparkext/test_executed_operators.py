@@ -12,7 +12,7 @@ import pytest
 import sparkext
 from adaptive import Join, Scan
 from sparkext.engine import Engine
-from sparkext.runtime.executed_operators import counted_rows, lay_over, operator_tree
+from sparkext.runtime.explaining.executed_operators import counted_rows, lay_over, operator_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import sparkext
 from sparkext.engine import Engine
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language import parse_query
-from sparkext.runtime.execution_place import Place, TextNeeds, check_texts, choose_place
+from sparkext.runtime.queries.execution_place import Place, TextNeeds, check_texts, choose_place
 from sparkext.runtime.registered_query import RegisteredQuery
 
 if TYPE_CHECKING:

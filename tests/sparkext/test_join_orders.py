@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext.runtime.order_report import explain_order
+from sparkext.runtime.explaining.order_report import explain_order
 from tests.adaptive.random_trees import RandomTrees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.compiled_plans import CompiledPlans
+    from sparkext.runtime.queries.compiled_plans import CompiledPlans
     from sparkext.runtime.registered_query import RegisteredQuery
 
 STREAM = "http://example.org/s"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.streams import Stream
+    from sparkext.runtime.streams.stream import Stream
 
 PATTERN = "WINDOW :w { ?x :at ?y }"
 

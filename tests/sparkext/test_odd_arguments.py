@@ -17,9 +17,9 @@ import sparkext
 from sparkext.errors import ClosedEngineError, CqelsError
 from sparkext.language import parse_query
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
-from sparkext.runtime.prepared_query import PreparedQuery
+from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.registered_query import RegisteredQuery
-from sparkext.runtime.streams import Stream
+from sparkext.runtime.streams.stream import Stream
 from sparkext.sinks import JsonLinesSink, ParquetSink
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql

@@ -15,7 +15,7 @@ from sparkext.command_line.arguments import PACKINGS, WAYS_ON_ERROR
 from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from sparkext.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
 from static_data.on_error import OnError
 from static_data.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
@@ -225,3 +225,18 @@ def test_names_without_an_ending_and_changes(cqels: Command, world: World) -> No
     done = cqels(*arguments, *change, "--on-error", "skip", "--skipped", "skipped.jsonl")
     assert done.status == 0
     assert len(Path("skipped.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_check_reads_as_a_run_does(cqels: Command, world: World) -> None:
+    people = Path("people.ttl").read_text("utf-8")
+    world.write("people.ttl", f"{people}:dan foaf:name <a b> .\n:eve foaf:name <http://e/[x]> .\n")
+    arguments = world.run_arguments()
+    options = ["--on-error", "skip", "--skipped"]
+    done = cqels(*arguments, *options, "run.jsonl", "--out", "answers.jsonl")
+    assert (done.status, done.err.count("skipped 1 malformed")) == (0, 1)
+    check = ["check", *arguments[1:], "--answers", "answers.jsonl"]
+    assert "people.ttl:4:16: Invalid IRI" in cqels(*check).err
+    done = cqels(*check, *options, "check.jsonl")
+    assert done.status == 0, done.err + done.out
+    assert (done.status, done.err.count("skipped 1 malformed")) == (0, 1)
+    assert Path("run.jsonl").read_text("utf-8") == Path("check.jsonl").read_text("utf-8")

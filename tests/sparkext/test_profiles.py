@@ -11,7 +11,7 @@ import pytest
 
 from sparkext.errors import ProfileError
 from sparkext.language import parse_query
-from sparkext.runtime.profile_rules import under_profile
+from sparkext.runtime.parts.profile_rules import under_profile
 from sparkext.s2r.profiles import PROFILES
 from sparkext.s2r.report import ReportPolicyError
 from tests.oracle.recorded import Element
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 E = "http://example.org/"
 # RSP-QL*: E0 to E5 at these times.

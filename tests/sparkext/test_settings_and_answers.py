@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adaptive import Prejoined
-from adaptive.plan import describe, walk
+from adaptive.graph.plan import describe, walk
 from tests.oracle.evaluation import static_store
 from tests.sparkext import flipping_stream as flipping
 from tests.sparkext.cqels_world import (

@@ -15,7 +15,7 @@ from tests.sparkext.replay import by_instant, stream_element
 
 if TYPE_CHECKING:
     from sparkext import Engine
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 DAY = 86_400_000
 NOW = 1_769_853_600_000

@@ -11,7 +11,7 @@ import pytest
 
 import sparkext
 from sparkext.errors import CqelsError
-from sparkext.runtime.answers import Answers
+from sparkext.runtime.answering.answers import Answers
 from sparkext.sinks import JsonLinesSink, ParquetSink, TableSink
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.sparkext.replay import by_instant, check, stream_element
 
 if TYPE_CHECKING:
     from sparkext import Engine
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 
 def test_queries_come_and_go_while_the_stream_runs(engine: Engine) -> None:

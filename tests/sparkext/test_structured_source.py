@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from sparkext.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -245,7 +245,7 @@ def test_an_evaluation_that_fails_does_not_end_the_source(
 def test_a_frame_that_does_not_fit_is_refused(
     spark: SparkSession, engine: Engine, tmp_path: Path, schema: str, format: str, message: str
 ) -> None:
-    from sparkext.structured_source import StreamSourceError
+    from sparkext.runtime.streams.structured_source import StreamSourceError
 
     stream = engine.register_stream(STREAM)
     with pytest.raises(StreamSourceError) as refused:
@@ -255,7 +255,7 @@ def test_a_frame_that_does_not_fit_is_refused(
 
 
 def test_a_frame_that_does_not_stream_is_refused(spark: SparkSession, engine: Engine) -> None:
-    from sparkext.structured_source import StreamSourceError
+    from sparkext.runtime.streams.structured_source import StreamSourceError
 
     with pytest.raises(StreamSourceError, match="not streaming"):
         engine.register_stream(STREAM).read(spark.range(1))

@@ -14,7 +14,7 @@ from sparkext.errors import (
     UnsupportedFeatureError,
     first_line,
 )
-from sparkext.runtime.user_functions import python_value
+from sparkext.runtime.parts.user_functions import python_value
 from static_data.terms import Iri, parse_term
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, XSD, E, engine_with, local
 

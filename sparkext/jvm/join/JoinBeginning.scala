@@ -102,5 +102,5 @@ private[join] object JoinBeginning {
   /** What a look-up of a sample takes: few of them make code that is seldom the fastest. */
   final val NanosALookUp = 200.0
   final val LeastLookUps = 400L
-  final val FirstLookUps = 4000L // where nothing is known
+  final val FirstLookUps = 1200L // where nothing is known
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from adaptive import PlanNode, Prejoined, Scan
-from adaptive.plan import walk
+from adaptive.graph.plan import walk
 from sparkext.language.nodes import Variable
 from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.flattening import Bind

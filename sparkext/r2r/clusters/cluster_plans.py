@@ -17,9 +17,9 @@ from adaptive import (
     optimize_placed,
     place_given,
 )
-from adaptive.enumerate import DEFAULT_BUDGET
+from adaptive.graph.plan import walk
 from adaptive.heuristics import apply_filters_last
-from adaptive.plan import walk
+from adaptive.search.enumerate import DEFAULT_BUDGET
 from sparkext.language.algebra import Path
 from sparkext.language.nodes import Variable
 from sparkext.r2r.clusters.cluster_binds import bind, read_variables

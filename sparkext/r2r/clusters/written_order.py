@@ -11,9 +11,9 @@ from adaptive import (
     QueryGraph,
     Scan,
 )
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.plan import JoinMethod
-from adaptive.prejoin import PrejoinCandidate, prejoin_candidates
+from adaptive.graph.plan import JoinMethod
+from adaptive.search.prejoin import PrejoinCandidate, prejoin_candidates
+from adaptive.statistics.cardinality import CardinalityEstimator
 
 
 def as_written(graph: QueryGraph, catalogue: Catalogue, policy: PrejoinPolicy) -> PlanNode:
@@ -23,7 +23,7 @@ def as_written(graph: QueryGraph, catalogue: Catalogue, policy: PrejoinPolicy) -
     of its relations is written. BINDs, and filters that read them, are left out.
 
     >>> from adaptive import ColumnStatistics, Relation, RelationKind, RelationStatistics
-    >>> from adaptive.plan import describe
+    >>> from adaptive.graph.plan import describe
     >>> graph = QueryGraph((
     ...     Relation("now", ("a",), RelationKind.WINDOW), Relation("wrote", ("p", "a"), RelationKind.STATIC),
     ...     Relation("range", ("b",), RelationKind.WINDOW), Relation("wrote too", ("p", "b"), RelationKind.STATIC)))

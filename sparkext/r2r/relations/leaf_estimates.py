@@ -8,8 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from adaptive import Catalogue, QueryGraph, Relation, RelationKind, RelationStatistics
-from adaptive.cardinality import CardinalityEstimator
-from adaptive.query_graph import ColumnStatistics
+from adaptive.graph.query_graph import ColumnStatistics
+from adaptive.statistics.cardinality import CardinalityEstimator
 from sparkext.language.algebra import Path, Union, Values
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.paths import OneOrMore, ZeroOrMore, ZeroOrOne

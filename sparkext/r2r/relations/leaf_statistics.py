@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from adaptive.graph.query_graph import ColumnStatistics, RelationStatistics
 from adaptive.heuristics import bound_positions_rank, guessed_statistics, within_graph
 from adaptive.heuristics.h1_bound_positions import Bound
-from adaptive.query_graph import ColumnStatistics, RelationStatistics
 from sparkext.language.nodes import QuotedPattern, TriplePattern, Variable
 from sparkext.r2r.leaves.delta_patterns import TimedPattern
 from sparkext.r2r.leaves.leaf import StaticLeaf, WindowLeaf

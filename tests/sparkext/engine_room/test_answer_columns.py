@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from sparkext.runtime import answers_file
+from sparkext.runtime.answering import answers_file
 from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.stream_blocks import iri
 

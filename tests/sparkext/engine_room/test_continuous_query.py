@@ -11,7 +11,7 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.sql import DataFrame
 
-from sparkext.runtime import answers_file
+from sparkext.runtime.answering import answers_file
 from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.stream_blocks import Element, block, iri
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.answers import Answers
+    from sparkext.runtime.answering.answers import Answers
 
 # `WINDOW :w` is `GRAPH :w` to Oxigraph, which gets the window's content as a graph.
 QUERIES = [

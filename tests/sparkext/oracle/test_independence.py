@@ -16,10 +16,10 @@ ALLOWED = (
     "sparkext.errors",
     "static_data.terms",
     "static_data.format_sniffing",
-    "static_data.rdf_formats",
+    "static_data.on_error",
+    "static_data.reading",
     "static_data.rdf_reader",
     "static_data.rdf_version",
-    "static_data.reading",
 )
 
 

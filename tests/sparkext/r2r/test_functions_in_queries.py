@@ -10,7 +10,7 @@ import pytest
 
 from sparkext.engine import Engine
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.runtime.answers import Answers
+from sparkext.runtime.answering.answers import Answers
 from tests.sparkext.engine_room.term_samples import integer, typed
 
 if TYPE_CHECKING:

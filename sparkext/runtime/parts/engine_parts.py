@@ -1,0 +1,96 @@
+"""What the streams and queries of one engine share: the session, static data, the JVM's side, prices, and the lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adaptive import CostModel, PrejoinPolicy
+from sparkext.bridge.engine_room import EngineRoom
+from sparkext.config import Settings
+from sparkext.errors import ClosedEngineError
+from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
+from sparkext.r2r.relations.static_relations import StaticRelations
+from sparkext.runtime.parts.call_prices import CallPrices
+from sparkext.runtime.parts.engine_lock import EngineLock
+from sparkext.runtime.parts.user_functions import UserFunctions
+from sparkext.s2r.profiles import profile_named
+from sparkext.s2r.time_horizon import TimeHorizon
+from static_data.rdf_version import RdfVersion
+from static_data.store import StaticStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class EngineParts:
+    """Made once for an engine, as its session's settings say; given to what is made of it."""
+
+    def __init__(self, spark: SparkSession, work_dir: str | Path | None) -> None:
+        self.spark = spark
+        settings = self.settings = Settings.from_session(spark)
+        self.lock = EngineLock()
+        self.closed = False
+        self.rdf = RdfVersion(settings.rdf)
+        self.store = StaticStore(
+            spark,
+            work_dir=work_dir,
+            driver_bytes=settings.load_driver_max_bytes,
+            version=self.rdf,
+        )
+        self.store.dictionary.setHashBits(settings.dictionary_hash_bits)
+        self.parallelism = max(1, spark.sparkContext.defaultParallelism)
+        here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
+        self.threads = settings.driver_execution_threads or min(self.parallelism, here)
+        copies = settings.enabled and settings.window_copies_enabled
+        sent = settings.cluster_join_broadcast_rows
+        self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies, sent)
+        if self.rdf is RdfVersion.RDF_1_2:
+            self.room.jvm.readRdf12()
+        self.room.configure_calls(
+            settings.function_cache_size if settings.function_cache_enabled else 0,
+            settings.function_cache_across_evaluations,
+            settings.function_burden,
+            settings.function_cache_calls == "all",
+        )
+        self.functions = UserFunctions(spark, self.room)
+        self.call_prices = CallPrices(
+            self.room, self.functions.said_us, settings.function_burden / 1e3
+        )
+        self.uncertain = UncertainPlacement(
+            "late" if settings.heuristics_h4_enabled else settings.filter_placement,
+            settings.lazy_variables_enabled,
+            settings.function_cache_enabled,
+            self.call_prices.call_us,
+            self.call_prices.row_us,
+        )
+        self.relations = StaticRelations(self.room, settings.sharing_enabled)
+        self.horizon = TimeHorizon(settings.max_ahead)
+        self.profile = profile_named(settings.semantics)
+        self.prejoin_policy = PrejoinPolicy(
+            # What is to be kept must be counted first: a guess may be off by any factor.
+            enabled=settings.prejoin_enabled and settings.enabled and settings.statistics_enabled,
+            max_rows=float(settings.prejoin_max_rows),
+            max_growth=settings.prejoin_max_growth,
+        )
+        self.costs = CostModel()
+
+    def constant(self, text: str) -> int:
+        """The id of a term that a query names; it stays known as long as the engine."""
+        return self.room.constant(text)
+
+    def check_open(self) -> None:
+        """Raises ClosedEngineError when the engine has been closed."""
+        if self.closed:
+            raise ClosedEngineError
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Hold the engine's lock for a call that an engine which is closed refuses."""
+        self.check_open()
+        with self.lock:
+            self.check_open()  # it may have been closed meanwhile
+            yield

@@ -1,0 +1,174 @@
+"""Structured Streaming as a source: a streaming DataFrame of RDF feeds a stream, batch by batch.
+
+Each micro-batch is brought to the driver as Arrow, made into elements and pushed; the evaluations
+that become due run before the batch counts as done. What is malformed is set aside and counted on
+the stream. An evaluation that fails is logged, and counted on its query: others read the same
+stream. Any other error ends the StreamingQuery, which then holds it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Sequence
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from sparkext.errors import CqelsError, EvaluationError
+from sparkext.runtime.streams.source_rows import (
+    BatchElements,
+    elements_of_documents,
+    elements_of_rows,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from sparkext.recorded_streams import StreamElement
+    from static_data.rdf_version import RdfVersion
+
+logger = logging.getLogger(__name__)
+
+DOCUMENT_FORMATS = ("nquads", "trig")
+FORMATS = ("auto", "columns", *DOCUMENT_FORMATS)
+_TERM_COLUMNS = ("subject", "predicate", "object", "graph")
+_TIME_TYPES = (TimestampType, TimestampNTZType, LongType, IntegerType)
+
+
+class StreamSourceError(CqelsError):
+    """A DataFrame that cannot feed a stream, or an unknown format."""
+
+
+class FedStream(Protocol):
+    """A stream that takes batches with a number, each once."""
+
+    iri: str
+    rdf: RdfVersion
+    accepts: bool
+    sources: list[StreamingQuery]
+
+    def is_applied(self, source: Hashable, batch_id: int) -> bool: ...
+    def apply_batch(
+        self,
+        source: Hashable,
+        batch_id: int,
+        elements: Sequence[StreamElement],
+        set_aside: Sequence[str] = (),
+    ) -> bool: ...
+
+
+def read_stream(
+    stream: FedStream, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
+) -> StreamingQuery:
+    """Feed `stream` from a streaming DataFrame; the result starts at once and is the user's to stop.
+
+    The DataFrame has either the columns subject, predicate, object, time and, if wanted, graph
+    (format ``columns``), or a column `value` (``nquads``, ``trig``). ``auto`` goes by the columns,
+    and by the content of each document.
+
+    Columns: terms are text in N-Triples syntax, as subject, predicate and graph also bare absolute
+    IRIs; `time` is a timestamp or a number of milliseconds since the epoch. Rows of a batch with
+    the same graph and time are one element, a row without a graph is an element of one triple.
+
+    `value`: each row is a whole document of N-Quads(-star) or TriG(-star), its elements named
+    graphs with a time triple, as in recorded files. A graph name must be new within its document.
+
+    `checkpoint` is the folder in which Spark keeps how far it has read. A batch that Spark replays
+    under the same id after a restart with the same checkpoint changes nothing, as long as the
+    stream lives. Window contents are not in the checkpoint: a new process begins with empty windows.
+
+    Raises StreamSourceError.
+    """
+    kind = _checked_format(frame, format)
+    options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
+    feed = _Feed(stream, kind)
+    query = frame.writeStream.foreachBatch(feed).options(**options).start()
+    feed.begin(query.id)
+    stream.sources.append(query)
+    return query
+
+
+class _Feed:
+    """What is called with each micro-batch of one source."""
+
+    def __init__(self, stream: FedStream, format: str) -> None:
+        self._stream = stream
+        self._format = format
+        self._source = ""
+        self._begun = Event()
+
+    def begin(self, query_id: str) -> None:
+        """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
+        self._source = query_id
+        self._begun.set()
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        stream = self._stream
+        self._begun.wait()  # the query may be faster than who starts it
+        if stream.is_applied(self._source, batch_id):
+            logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
+            return
+        found = self._elements(batch)
+        try:
+            stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
+        except EvaluationError as error:
+            # The elements are in; the failing query counts it, and must not take the stream from the others.
+            logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
+
+    def _elements(self, batch: DataFrame) -> BatchElements:
+        if self._format == "columns":
+            names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
+            return elements_of_rows(
+                batch.select(*names).toArrow(), self._stream.rdf, self._stream.accepts
+            )
+        documents = batch.select("value").toArrow().column("value").to_pylist()
+        kind = None if self._format == "auto" else self._format
+        return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)
+
+
+def _checked_format(frame: DataFrame, format: str) -> str:
+    """``columns``, ``nquads``, ``trig``, or ``auto`` for documents of either kind."""
+    if not isinstance(frame, DataFrame):
+        raise StreamSourceError(f"a source is a streaming DataFrame, not {type(frame).__name__}")
+    if not frame.isStreaming:
+        raise StreamSourceError(
+            "the DataFrame is not streaming: read it with spark.readStream, or push its rows"
+        )
+    if format not in FORMATS:
+        raise StreamSourceError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
+    schema = frame.schema
+    names = set(schema.names)
+    wants_columns = format == "columns" or (format == "auto" and "value" not in names)
+    if wants_columns:
+        missing = [n for n in (*_TERM_COLUMNS[:3], "time") if n not in names]
+        if missing:
+            raise StreamSourceError(
+                f"no column {', '.join(missing)}; a source has the columns subject, predicate,"
+                f" object, time and perhaps graph, or a column value; found:"
+                f" {', '.join(schema.names)}"
+            )
+        for name in _TERM_COLUMNS:
+            if name in names:
+                _check_type(schema, name, (StringType,), "text")
+        _check_type(schema, "time", _TIME_TYPES, "a timestamp or milliseconds as bigint")
+        return "columns"
+    if "value" not in names:
+        raise StreamSourceError(f"format {format} needs a column value")
+    _check_type(schema, "value", (StringType, BinaryType), "text or binary")
+    return format
+
+
+def _check_type(schema: StructType, name: str, types: tuple[type, ...], wanted: str) -> None:
+    found = schema[name].dataType
+    if not isinstance(found, types):
+        raise StreamSourceError(f"column {name} must be {wanted}, not {found.simpleString()}")
