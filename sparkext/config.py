@@ -284,6 +284,14 @@ class Settings:
         "Static files that are no larger together are read on the driver, without a Spark job, and stay"
         " in its memory until they are saved; 0 gives all loading to Spark.",
     )
+    class_archive: bool = _key(
+        "classArchive",
+        BOOLEAN,
+        True,
+        "Read at the start of Java only: keep an archive of the classes that Spark loads in the user's cache folder"
+        " (about 160 MB, written in the background when the first process with an engine has ended), with which later"
+        " starts take about half the time. Executors do not use it.",
+    )
     rdf: str = _key(
         "rdf",
         choice("star", "1.2"),

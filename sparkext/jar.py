@@ -25,7 +25,7 @@ class JarError(SessionError):
 
 
 def cache_folder() -> Path:
-    """Folder for rebuilt jars: ``$XDG_CACHE_HOME/spark-cqels``, or ``~/.cache/spark-cqels``."""
+    """Folder for rebuilt jars and archives of classes: ``$XDG_CACHE_HOME/spark-cqels``, or ``~/.cache/spark-cqels``."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG base directory rules say that a relative path is to be ignored.
     root = base if base.is_absolute() else Path.home() / ".cache"

@@ -40,6 +40,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse))
+        # A run of tests has other classes than programs have, and nothing to start again.
+        .config("spark.cqels.classArchive", "false")
         # What a busy machine measures must not decide the plans that tests look at.
     )
     session = sparkext.configure(builder).getOrCreate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,6 +111,7 @@ def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
         try:
             configure(builder)
             if not arguments.debug:
+                _announce_archive(builder)
                 _launch(builder, chatter)
             return builder.getOrCreate()
         except SessionError:
@@ -121,6 +123,18 @@ def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
             raise SessionError(
                 f"Spark cannot be started on {arguments.master}: {reason}"
             ) from error
+
+
+def _announce_archive(builder: SparkSession.Builder) -> None:
+    from sparkext.class_archive import writes_archive
+    from sparkext.jar import cache_folder
+
+    if writes_archive(str(builder._options.get("spark.driver.defaultJavaOptions", ""))):
+        sys.stderr.write(
+            "cqels: the next start will take about half the time, by an archive of classes (160 MB)"
+            f" that is written to {cache_folder()} when this command has ended;"
+            " --set spark.cqels.classArchive=false forgoes that\n"
+        )
 
 
 def _launch(builder: SparkSession.Builder, chatter: IO[bytes]) -> None:

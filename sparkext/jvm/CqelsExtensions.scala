@@ -11,6 +11,7 @@ import org.apache.spark.sql.cqels.rows.RowJoinStrategy
  */
 class CqelsExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    ClassArchive.sessionStarted()
     // A strategy, since only our own leaf needs planning: Spark's strategies never see anything else of ours.
     extensions.injectPlannerStrategy(_ => IdRelationStrategy)
     extensions.injectPlannerStrategy(_ => RowRelationStrategy)

@@ -34,6 +34,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   TermValues.register(number, dictionary)
+  ClassArchive.engineUsed()
   /** Calls of uncertainty functions: their cache, their sites. */
   val uncertainCalls: UncertainCalls = UncertainCalls.register(number)
 
