@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 from sparkext.errors import ConfigurationError
 from sparkext.s2r.profiles import PROFILES
+from sparkext.setting_keys import PREFIX, RETIRED, Key, declare, nearest
 from sparkext.setting_types import (
     BOOLEAN,
     DURATION,
     FACTOR,
     INSTANT,
-    ValueType,
     choice,
     whole_number,
 )
@@ -29,51 +28,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PREFIX = "spark.cqels."
-# What keys of earlier versions set is no more; whoever still sets them is told so.
-_RETIRED = frozenset(
-    PREFIX + tail
-    for tail in (
-        "calibration.enabled",
-        "planCache.horizon",
-        "planCache.margin",
-        "planCache.size",
-        "planCache.trials",
-        "scanGrouping.enabled",
-        "statistics.drift",
-        "statistics.exactValues",
-        "statistics.sampleRows",
-    )
-)
 # Numbers of things that the JVM counts in 32 bits.
 _MOST = (1 << 31) - 1
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Key:
-    """One configuration key; `attribute` is the field of Settings that holds its value."""
-
-    name: str
-    attribute: str
-    type: ValueType
-    default: Any
-    meaning: str
-    since: str
-    internal: bool
-
-
-def _key(
-    tail: str,
-    type: ValueType,
-    default: T,
-    meaning: str,
-    since: str = "0.1.0",
-    internal: bool = False,
-) -> T:
-    declared = {"tail": tail, "type": type, "meaning": meaning, "since": since}
-    made: T = field(default=default, metadata={**declared, "internal": internal})
-    return made
 
 
 @dataclass(frozen=True)
@@ -88,14 +44,14 @@ class Settings:
     sparkext.errors.ConfigurationError: spark.cqels.semantic: ...
     """
 
-    enabled: bool = _key(
+    enabled: bool = declare(
         "enabled",
         BOOLEAN,
         True,
         "Run registered queries on prepared plans. When false, every evaluation is planned and run"
         " by stock Spark, with the same answers.",
     )
-    adaptive_enabled: bool = _key(
+    adaptive_enabled: bool = declare(
         "adaptive.enabled",
         BOOLEAN,
         True,
@@ -103,7 +59,7 @@ class Settings:
         " are joined in the order in which the query writes them, static parts pre-joined as far as"
         " `prejoin.*` allows.",
     )
-    cluster_join_enabled: bool = _key(
+    cluster_join_enabled: bool = declare(
         "clusterJoin.enabled",
         BOOLEAN,
         True,
@@ -111,7 +67,7 @@ class Settings:
         " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
         internal=True,
     )
-    cluster_join_broadcast_rows: int = _key(
+    cluster_join_broadcast_rows: int = declare(
         "clusterJoin.broadcastRows",
         whole_number(1),
         20_000_000,
@@ -119,28 +75,28 @@ class Settings:
         " whole. A larger one stays in parts, each on one executor, and rows of the join go to the part that can have"
         " others for them.",
     )
-    statistics_enabled: bool = _key(
+    statistics_enabled: bool = declare(
         "statistics.enabled",
         BOOLEAN,
         True,
         "Use counts of the static data and of what windows hold, so that the join order can follow them. When"
         " false, the order is chosen once, by heuristics H1 and H2, and nothing is pre-joined.",
     )
-    heuristics_h1_enabled: bool = _key(
+    heuristics_h1_enabled: bool = declare(
         "heuristics.h1.enabled",
         BOOLEAN,
         True,
         "H1: where there are no statistics yet, a triple pattern is taken to be the more selective"
         " the more of its positions are bound.",
     )
-    heuristics_h2_enabled: bool = _key(
+    heuristics_h2_enabled: bool = declare(
         "heuristics.h2.enabled",
         BOOLEAN,
         True,
         "H2: where there are no statistics, a pattern over one graph is taken to be more selective"
         " than one over all graphs.",
     )
-    heuristics_h3_enabled: bool = _key(
+    heuristics_h3_enabled: bool = declare(
         "heuristics.h3.enabled",
         BOOLEAN,
         True,
@@ -148,143 +104,143 @@ class Settings:
         " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group wait for"
         " all of its joins; filterPlacement counts for nothing.",
     )
-    heuristics_h4_enabled: bool = _key(
+    heuristics_h4_enabled: bool = declare(
         "heuristics.h4.enabled",
         BOOLEAN,
         False,
         "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
         " H3 and `filterPlacement`.",
     )
-    window_copies_enabled: bool = _key(
+    window_copies_enabled: bool = declare(
         "windowCopies.enabled",
         BOOLEAN,
         True,
         "Copy those rows of a window side by side that an OPTIONAL, MINUS or EXISTS looks up again and again in one"
         " evaluation.",
     )
-    filter_placement: Literal["early", "late", "cost"] = _key(
+    filter_placement: Literal["early", "late", "cost"] = declare(
         "filterPlacement",
         choice("early", "late", "cost"),
         "cost",
         "Where filters that call an uncertainty function are applied, and lazy variables computed: as soon as their"
         " variables are bound (H3), after all joins of their group (H4), or where it is estimated to cost least.",
     )
-    lazy_variables_enabled: bool = _key(
+    lazy_variables_enabled: bool = declare(
         "lazyVariables.enabled",
         BOOLEAN,
         True,
         "Compute a variable that BIND gives the value of an uncertainty function only if it is read, and where"
         " `filterPlacement` has it among the joins around the BIND; when false, where it is written.",
     )
-    function_cache_enabled: bool = _key(
+    function_cache_enabled: bool = declare(
         "functionCache.enabled",
         BOOLEAN,
         True,
         "Make a call of an uncertainty function with the same arguments once in an evaluation, where looking it up"
         " pays (`functionCache.calls`).",
     )
-    function_cache_calls: Literal["paying", "all"] = _key(
+    function_cache_calls: Literal["paying", "all"] = declare(
         "functionCache.calls",
         choice("paying", "all"),
         "paying",
         "Which calls the function cache is asked for: those of functions that, as measured, cost more than asking does;"
         " or all.",
     )
-    function_cache_size: int = _key(
+    function_cache_size: int = declare(
         "functionCache.size",
         whole_number(1, _MOST),
         100_000,
         "The most calls whose values are kept. Values and arguments that hold many numbers, or long"
         " texts, count for several.",
     )
-    function_cache_across_evaluations: bool = _key(
+    function_cache_across_evaluations: bool = declare(
         "functionCache.acrossEvaluations",
         BOOLEAN,
         False,
         "Keep the values of calls for later evaluations, too.",
     )
-    function_burden: int = _key(
+    function_burden: int = declare(
         "functionBurden",
         whole_number(0),
         0,
         "Nanoseconds that every call of an uncertainty function takes longer; for experiments with dear functions.",
         internal=True,
     )
-    delta_evaluation_enabled: bool = _key(
+    delta_evaluation_enabled: bool = declare(
         "deltaEvaluation.enabled",
         BOOLEAN,
         True,
         "Find the new answers of a monotone ISTREAM query from what arrived, not by evaluating each"
         " instant as a whole. When false, the same answers take work that grows with the windows.",
     )
-    prejoin_enabled: bool = _key(
+    prejoin_enabled: bool = declare(
         "prejoin.enabled",
         BOOLEAN,
         True,
         "Join the parts of a query that touch static graphs only once, when it is registered.",
     )
-    prejoin_max_rows: int = _key(
+    prejoin_max_rows: int = declare(
         "prejoin.maxRows",
         whole_number(0),
         40_000_000,
         "A static sub-pattern whose estimated number of rows is larger is not pre-joined (up to 100,000 rows it"
         " always is).",
     )
-    prejoin_max_growth: float = _key(
+    prejoin_max_growth: float = declare(
         "prejoin.maxGrowth",
         FACTOR,
         3.0,
         "A static sub-pattern is not pre-joined when its estimated number of rows exceeds those of"
         " all its tables together by more than this factor (up to 100,000 rows it always is).",
     )
-    driver_execution_enabled: bool = _key(
+    driver_execution_enabled: bool = declare(
         "driverExecution.enabled",
         BOOLEAN,
         True,
         "Run small evaluations on the driver instead of launching a Spark job; delta evaluation needs it.",
     )
-    driver_execution_max_rows: int = _key(
+    driver_execution_max_rows: int = declare(
         "driverExecution.maxRows",
         whole_number(0),
         1_000_000,
         "An evaluation runs on the driver only when no step of its plan is estimated to have more rows (a"
         " prepared Spark SQL query: when it reads no more), and a job would not be sooner.",
     )
-    driver_execution_threads: int = _key(
+    driver_execution_threads: int = declare(
         "driverExecution.threads",
         whole_number(0, 1024),
         0,
         "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
         " at a time. A small evaluation stays on one.",
     )
-    sql_max_static_rows: int = _key(
+    sql_max_static_rows: int = declare(
         "sql.maxStaticRows",
         whole_number(0),
         20_000_000,
         "A static part of a prepared Spark SQL query with more rows is not kept in memory: Spark jobs"
         " read it at each run.",
     )
-    sql_plan_timeout: int = _key(
+    sql_plan_timeout: int = declare(
         "sql.planTimeout",
         DURATION,
         2_000,
         "How long Spark's optimizer waits for a join order for an ordinary query over live views;"
         " after that the joins stay as Spark orders them.",
     )
-    sharing_enabled: bool = _key(
+    sharing_enabled: bool = declare(
         "sharing.enabled",
         BOOLEAN,
         True,
         "Share windows, indexes and pre-joins between queries that have the same ones.",
     )
-    load_driver_max_bytes: int = _key(
+    load_driver_max_bytes: int = declare(
         "load.driverMaxBytes",
         whole_number(0),
         256 * 1024,
         "Static files that are no larger together are read on the driver, without a Spark job, and stay"
         " in its memory until they are saved; 0 gives all loading to Spark.",
     )
-    class_archive: bool = _key(
+    class_archive: bool = declare(
         "classArchive",
         BOOLEAN,
         True,
@@ -292,35 +248,35 @@ class Settings:
         " (about 160 MB, written in the background when the first process with an engine has ended), with which later"
         " starts take about half the time. Executors do not use it.",
     )
-    rdf: str = _key(
+    rdf: str = declare(
         "rdf",
         choice("star", "1.2"),
         "star",
         "What `<< s p o >>` means, in queries, files and streams: the quoted triple itself (RDF-star), or a node"
         " that reifies it (RDF 1.2).",
     )
-    semantics: str = _key(
+    semantics: str = declare(
         "semantics",
         choice(*PROFILES),
         "rspql",
         "Profile: which windows, datasets, report policies and streaming operators queries have"
         " (docs/semantics.md).",
     )
-    starting_at: int = _key(
+    starting_at: int = declare(
         "startingAt",
         INSTANT,
         0,
         "t0 of windows with STEP for which the query gives none, and of COMPUTED EVERY without such"
         " a window.",
     )
-    window_bounds: str = _key(
+    window_bounds: str = declare(
         "windowBounds",
         choice("open-closed", "closed-open"),
         "open-closed",
         "Whether windows with STEP leave out their opening and hold their closing instant, or the"
         " other way round. In profile `rspqlstar` they are always closed-open.",
     )
-    filter_scope: str = _key(
+    filter_scope: str = declare(
         "filterScope",
         choice("standard", "lift"),
         "standard",
@@ -328,35 +284,35 @@ class Settings:
         " there leaves its variable unbound; both are warned of. With `lift` they are moved to the nearest group"
         " around them that binds the variables.",
     )
-    duplicates: str = _key(
+    duplicates: str = declare(
         "duplicates",
         choice("set", "bag"),
         "set",
         "Whether a triple that several elements of a window hold is one triple, as in an RDF graph, or"
         " counts as often (RSP-QL's counters; ISTREAM and DSTREAM are differences of bags then).",
     )
-    allowed_lateness: int = _key(
+    allowed_lateness: int = declare(
         "allowedLateness",
         DURATION,
         0,
         "How far an element's time may lie behind the newest one of its stream; later ones are"
         " counted and reported, not answered.",
     )
-    max_ahead: int = _key(
+    max_ahead: int = declare(
         "maxAhead",
         DURATION,
         36_500 * 86_400_000,
         "How far an element's time may lie ahead of the clock (in `cqels run`: of the newest time so far). A later one"
         " cannot be right: it is set aside and counted, and silences nothing. 0 is no limit.",
     )
-    idle_timeout: int = _key(
+    idle_timeout: int = declare(
         "idleTimeout",
         DURATION,
         0,
         "A stream that is silent for this long no longer holds back the others; 0 means that every"
         " stream is waited for.",
     )
-    dictionary_hash_bits: int = _key(
+    dictionary_hash_bits: int = declare(
         "dictionary.hashBits",
         whole_number(1, 58),
         58,
@@ -374,11 +330,11 @@ class Settings:
         known = {key.name: key for key in keys()}
         read: dict[str, Any] = {}
         for name in sorted(name for name in values if name.startswith(PREFIX)):
-            if name in _RETIRED:
+            if name in RETIRED:
                 logger.warning("%s has no effect any more; see the CHANGELOG", name)
                 continue
             if name not in known:
-                raise ConfigurationError(name, f"there is no such key{_nearest(name, known)}")
+                raise ConfigurationError(name, f"there is no such key{nearest(name, known)}")
             text = str(values[name]).strip()
             try:
                 read[known[name].attribute] = known[name].type.read(text)
@@ -407,12 +363,6 @@ def keys() -> list[Key]:
         )
         for declared in fields(Settings)
     ]
-
-
-def _nearest(name: str, known: Mapping[str, Key]) -> str:
-    lowered = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.0)
-    return f"; did you mean {lowered[close[0]]}?" if close else ""
 
 
 def markdown_page() -> str:

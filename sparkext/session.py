@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from sparkext import jar, toolchain
 from sparkext.class_archive import ClassArchive, plan_archive
-from sparkext.config import PREFIX, Settings
+from sparkext.config import Settings
 from sparkext.errors import ArgumentError, SessionError
+from sparkext.setting_keys import PREFIX
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView

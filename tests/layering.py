@@ -37,6 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "sparkext.answers",
         "sparkext.setting_types",
     ),
+    ("sparkext.setting_keys",),
     ("sparkext.config", "sparkext.oracle"),
     ("sparkext.r2r.patterns", "sparkext.runtime.answering", "sparkext.session"),
     ("sparkext.r2r.functions",),
@@ -77,7 +78,7 @@ class Exceptions:
 
 
 KNOWN = Exceptions(
-    lines=frozenset({"sparkext/config.py", "static_data/store.py"}),
+    lines=frozenset({"static_data/store.py"}),
     files=frozenset({"sparkext/jvm", "sparkext/jvm/join"}),
 )
 

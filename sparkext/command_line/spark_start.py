@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from sparkext.config import PREFIX, Settings
+from sparkext.config import Settings
 from sparkext.errors import ConfigurationError, SessionError
+from sparkext.setting_keys import PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
