@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import rooms_page
 from tests.layering import KNOWN, ORDER, Modules, crowded_folders
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -211,3 +212,8 @@ def test_what_is_too_large_is_found(tmp_path: Path) -> None:
     modules = small_tree(tmp_path, p__right="\n" * 401, p__left__inner="\n" * 400, **many)
     assert modules.too_long() == ["p/right.py"]
     assert crowded_folders(tmp_path, ["p"]) == ["p/low"]
+
+
+def test_the_list_of_rooms_is_up_to_date() -> None:
+    text = rooms_page.PAGE.read_text()
+    assert rooms_page.page(text) == text, "run python -m tests.rooms_page"
