@@ -43,7 +43,9 @@ class EngineRoom:
         self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
         self.dictionary = dictionary
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
-        self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
+        self.jvm = package.queries.EngineRoom.apply(
+            spark._jsparkSession, dictionary, self.scratch, threads
+        )
         getattr(self.jvm, "copiesChains_$eq")(copies_chains)
         getattr(self.jvm, "broadcastRows_$eq")(broadcast_rows)
         self.number = int(self.jvm.number())
