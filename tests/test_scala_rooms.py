@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyspark
 import pytest
 
+from sparkext import toolchain
 from tests.scala_rooms import (
     BASE,
     ELSEWHERE,
@@ -54,6 +56,32 @@ def test_python_names_classes_by_their_rooms() -> None:
                     wrong.append(f"{path.relative_to(ROOT)}: {room}.{name}")
     assert seen > 60
     assert wrong == []
+
+
+def test_the_docs_show_the_rooms_from_the_top_down() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    shown = text.partition("| room | what | files |")[2].partition("\n\n")[0]
+    rooms = re.findall(r"^\| `(\w+)` \|", shown, re.MULTILINE)
+    assert rooms == list(reversed(ROOMS))
+
+
+@pytest.mark.slow
+def test_only_one_room_uses_what_is_private_to_spark(tmp_path: Path) -> None:
+    """Outside of Spark's packages the compiler refuses whatever is `private[spark]` or `private[sql]`."""
+    moved = [_outside(source, tmp_path) for source in SOURCES]
+    jars = toolchain.pyspark_folder() / "jars"
+    toolchain.compile_jar(moved, jars, pyspark.__version__, tmp_path / "outside.jar")
+
+
+def _outside(source: Source, folder: Path) -> Path:
+    if source.room == "spark":
+        text = source.text.replace("private[cqels] ", "")
+    else:
+        text = re.sub(rf"{re.escape(BASE)}(?!\.spark\.)", "outside.cqels", source.text)
+    path = folder / source.name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def made(name: str, body: str, package: str = "") -> Source:

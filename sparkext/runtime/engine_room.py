@@ -245,10 +245,6 @@ class EngineRoom:
         """The number of a new place where uncertainty functions are called."""
         return int(self.jvm.uncertainCalls().newSite())
 
-    def statistics(self, sample_rows: int, exact_values: int, drift: float) -> Any:
-        """An empty list of measures of one join cluster; see ClusterStatistics.scala."""
-        return self.jvm.statistics(sample_rows, exact_values, drift)
-
 
 def operators_of(plans: Any) -> list[dict[str, Any]]:
     """The operators of the last run, plan by plan."""

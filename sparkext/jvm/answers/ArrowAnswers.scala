@@ -7,15 +7,15 @@ import java.nio.file.Path
 import org.apache.arrow.vector.VectorSchemaRoot
 import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.cqels.spark.Arrow
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.util.ArrowUtils
 
 /** Writes rows as an Arrow stream with the columns that Spark itself gives to `toArrow`; its buffers are kept from run to run. */
 final class ArrowAnswers(schema: StructType, timeZone: String) extends AutoCloseable {
-  private val allocator = ArrowUtils.rootAllocator.newChildAllocator("cqels-answers", 0, Long.MaxValue)
+  private val allocator = Arrow.allocator("cqels-answers")
   private val root: VectorSchemaRoot =
-    try VectorSchemaRoot.create(ArrowUtils.toArrowSchema(schema, timeZone, false), allocator)
+    try VectorSchemaRoot.create(Arrow.schema(schema, timeZone), allocator)
     catch { case failure: Throwable => allocator.close(); throw failure }
   private val writer = ArrowWriter.create(root)
 

@@ -8,6 +8,7 @@ import org.apache.spark.sql.cqels.join.{JoinSpec, JoinedRelation}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.StaticContent
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
@@ -30,7 +31,7 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
   private lazy val columns: Map[String, Int] = variables.map(_.name).zipWithIndex.toMap
 
   /** Rows of all variables, over which filters and BINDs are told. */
-  val shape: Dataset[Row] = Dataset.ofRows(session, IdRelationLeaf(ClusterBuilder.Nothing, variables, 1L))
+  val shape: Dataset[Row] = Frames.of(session, IdRelationLeaf(ClusterBuilder.Nothing, variables, 1L))
 
   /** A relation whose columns are named as variables are; others are not read. */
   def relation(name: String, data: Dataset[Row]): Unit = {
@@ -83,7 +84,7 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
     val shape = new JoinShape(names.toArray, relations.toArray, items.toArray, places, mostSent)
     order = new ClusterOrder(shape)
     val shown = places.toSeq.map(variables(_).newInstance())
-    Dataset.ofRows(session, ClusterJoin(shape, sources.toSeq, conditions.toSeq, variables, shown, order, estimatedRows, children.toSeq))
+    Frames.of(session, ClusterJoin(shape, sources.toSeq, conditions.toSeq, variables, shown, order, estimatedRows, children.toSeq))
   }
 
   /** Has plans among the relations not compute what nobody reads. */

@@ -6,11 +6,11 @@ import scala.collection.mutable
 import org.apache.spark.{Dependency, HashPartitioner, OneToOneDependency, Partition, SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.{RDD, ShuffledRDD}
-import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.cqels.join.{JoinOrderData, JoinRunner, JoinSpec, JoinStep, StepReport}
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.RelationContent
 import org.apache.spark.sql.cqels.runs.RunLimit
+import org.apache.spark.sql.cqels.spark.Jobs
 
 /** One evaluation of a join as the stages of a Spark job.
  *
@@ -46,7 +46,7 @@ private[clusters] final class JoinJob(
       sc.register(reports)
       val once = mutable.ArrayBuffer[Broadcast[_]]()
       def note[T](sent: (T, Seq[Broadcast[ShippedContent]])): T = { once ++= sent._2; sent._1 }
-      val executors = if (stages.exists(_.isParted)) JoinJob.executors(sc) else Array.empty[String]
+      val executors = if (stages.exists(_.isParted)) Jobs.executors(sc) else Array.empty[String]
       var last: RDD[LongTable] = null
       for ((stage, n) <- stages.zipWithIndex) {
         val here = stage.sources.zip(stage.columns).map {
@@ -85,11 +85,6 @@ private[cqels] object JobRun {
 
 private[clusters] object JoinJob {
   final val MostParts = 10000L
-
-  /** The executors of now, as tasks may prefer them: the same part goes to the same one, as long as there are no others. */
-  def executors(sc: SparkContext): Array[String] =
-    sc.env.blockManager.master.getMemoryStatus.keysIterator.filterNot(_.isDriver).toArray
-      .sortBy(id => (id.executorId.length, id.executorId)).map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString)
 }
 
 /** What the tasks of a stage do. */

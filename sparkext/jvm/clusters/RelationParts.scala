@@ -7,6 +7,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent, StaticContent}
+import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.streams.MergedContent
 
 /** A relation as the tasks of a job find it: as a whole everywhere, or in parts of which a task is given one; with `live` parts, what a
@@ -88,7 +89,7 @@ private[clusters] object RelationParts {
 
   // The driver keeps them as they travel: it has the rows as a whole.
   private def broadcast(sc: SparkContext, content: StaticContent, column: Int, parts: Int): Array[Broadcast[ShippedContent]] =
-    split(content, column, parts).map(part => sc.broadcastInternal(new ShippedContent(part), serializedOnly = true))
+    split(content, column, parts).map(part => Jobs.broadcastSerialized(sc, new ShippedContent(part)))
 
   /** One of several columns by which a relation could be in parts: by which it is already, or else one of many values. */
   def column(content: RelationContent, columns: Seq[Int], parts: Int): Int =

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.cqels.calls.{NeedsTexts, TextNeed}
 import org.apache.spark.sql.cqels.functions.TermValues
 import org.apache.spark.sql.cqels.memory.{IdRows, LongTable}
+import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.LongType
@@ -40,7 +41,7 @@ case class OrderedSliceExec(
     val places = (keys ++ ties).map(a => columns.indexWhere(_.exprId == a.exprId)).toArray
     val (down, ofTerms, from, most, engine, counted) =
       (descending.toArray, keys.size, offset, limit, room, longMetric("numOutputRows"))
-    child.execute().mapPartitionsInternal { rows =>
+    Jobs.mapPartitions(child.execute()) { rows =>
       val table = new LongTable(columns.size, 64)
       rows.foreach(IdRows.appendBound(table, columns.size, _))
       val order = new RowOrder(table, places, down, ofTerms, engine)

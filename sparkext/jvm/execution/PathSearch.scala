@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.cqels.relations.PathReach
+import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.execution.{BinaryExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -44,7 +45,7 @@ case class PathSearchExec(
     val startAt = starts.map(a => left.output.indexWhere(_.exprId == a.exprId)).toArray
     val toAt = right.output.indexWhere(_.exprId == to.exprId)
     val (inner, all, withZero, withMany, rows) = (left.output, output, zero, many, longMetric("numOutputRows"))
-    left.execute().mapPartitionsInternal { streamed =>
+    Jobs.mapPartitions(left.execute()) { streamed =>
       val search = new PathReach(relation.value, startAt.length, toAt, withZero, withMany)
       val unsafe = UnsafeProjection.create(all, inner :+ all.last)
       val end = new SpecificInternalRow(Seq(LongType))

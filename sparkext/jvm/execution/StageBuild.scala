@@ -15,13 +15,13 @@ import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.StaticIndex
 import org.apache.spark.sql.cqels.rows.RowIndex
 import org.apache.spark.sql.cqels.runs.DriverRows
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.types.LongType
 
 /** Stands where Spark would broadcast a sub-plan: on the driver its rows are computed and indexed before each run. */
-case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryExecNode {
+case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryExecNode with HandedOver {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
@@ -35,7 +35,7 @@ case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryEx
   }
 
   @transient private lazy val kept: RDD[InternalRow] = child.execute()
-  @transient private lazy val handed = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
+  @transient protected lazy val handed: Broadcast[Any] = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
   // Terms that expressions make leave the dictionary after an evaluation, and some functions have another value in each,
   // as live values have.
@@ -76,7 +76,6 @@ case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryEx
   def release(): Unit = if (live) builder.release()
 
   override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a build side is probed")
-  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 }
 

@@ -5,9 +5,10 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.calls.TextNeeds
 import org.apache.spark.sql.cqels.runs.DriverRows
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 
 /** Computes in this process what needs texts of terms, where the rest of a plan is computed by executors that have none. */
@@ -22,7 +23,7 @@ private[cqels] object TextsHere {
   /** The rows of a plan that needs no texts, here. */
   private def gathered(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
     case rows: LocalRelation => rows
-    case other => LocalRelation(other.output, Dataset.ofRows(session, other).queryExecution.executedPlan.executeCollect().toSeq)
+    case other => LocalRelation(other.output, Frames.of(session, other).queryExecution.executedPlan.executeCollect().toSeq)
   }
 
   private def computed(session: SparkSession, operator: LogicalPlan): Seq[InternalRow] = session.withActive {

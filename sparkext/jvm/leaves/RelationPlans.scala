@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPar
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, TableScan}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
 import org.apache.spark.sql.cqels.runs.RunLimit
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -140,10 +140,10 @@ private final class RelationScanRDD(
 /** The build side of a hash join that is already there: an index of a relation, handed over without an exchange. */
 case class IndexedRelationExec(
     @transient content: RelationContent, columns: Seq[Int], keys: Seq[Int], output: Seq[Attribute], mode: BroadcastMode,
-    forTasks: Boolean, version: Long = 0) extends LeafExecNode with ShippedAtBind {
+    forTasks: Boolean, version: Long = 0) extends LeafExecNode with ShippedAtBind with HandedOver {
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
-  @transient private lazy val handed: Broadcast[IdRelation] =
+  @transient protected lazy val handed: Broadcast[IdRelation] =
     if (forTasks && !sparkContext.isLocal)
       shipped(content.live, IndexShipping.broadcast(sparkContext, content, columns.toArray, keys.toArray))
     else new InProcessBroadcast[IdRelation](BroadcastIds.take(),
@@ -151,8 +151,6 @@ case class IndexedRelationExec(
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new UnsupportedOperationException("an index is probed, not scanned")
-
-  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
 
   override def simpleString(maxFields: Int): String =
     s"IndexedRelation ${content.name} ${output.mkString("[", ", ", "]")} key ${keys.map(output(_).name).mkString("(", ", ", ")")}"

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Stati
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, Partitioning, SinglePartition, UnknownPartitioning}
 import org.apache.spark.sql.cqels.rows.RowContent
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -105,16 +105,14 @@ private final class RowScanRDD(sc: SparkContext, source: Broadcast[_ <: RowSourc
 /** The build side of a hash join that is already there: whole rows by key, handed over without an exchange. */
 case class IndexedRowsExec(
     @transient content: RowContent, key: Seq[Expression], output: Seq[Attribute], mode: BroadcastMode, version: Long = 0)
-    extends RowLeafExec {
+    extends RowLeafExec with HandedOver {
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
-  @transient private lazy val handed: Broadcast[IdRelation] =
+  @transient protected lazy val handed: Broadcast[IdRelation] =
     new InProcessBroadcast[IdRelation](BroadcastIds.take(), () => content.index(key))
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new UnsupportedOperationException("an index is probed, not scanned")
-
-  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = handed.asInstanceOf[Broadcast[T]]
 
   override def simpleString(maxFields: Int): String =
     s"IndexedRows ${content.name} ${output.mkString("[", ", ", "]")} key ${key.mkString("(", ", ", ")")}"

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.types.{BinaryType, LongType, StructField, StructType}
 
@@ -33,7 +34,7 @@ object DictionaryFiles {
     val rows = rdd.mapPartitions(_.flatMap { block =>
       Iterator.range(0, block.count).map(i => new GenericInternalRow(Array[Any](block.ids(i), block.utf8(i))): InternalRow)
     })
-    spark.internalCreateDataFrame(rows, schema, false).write.parquet(path)
+    Frames.ofRows(spark, rows, schema).write.parquet(path)
     spark.read.schema(schema).parquet(path).count()
   }
 

@@ -7,6 +7,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
@@ -55,7 +56,7 @@ object MemoryTables {
       rows += row
     }
     val output = Seq("s", "p", "o", "g").map(AttributeReference(_, LongType, nullable = false)())
-    Dataset.ofRows(session, LocalRelation(output, rows.toSeq))
+    Frames.of(session, LocalRelation(output, rows.toSeq))
   }
 
   /** The catalogue's counts of some tables, see CatalogueCounts.count: a line of numbers for each of its rows. */

@@ -5,6 +5,7 @@ import scala.collection.mutable
 
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.{DataFrame, SaveMode}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Ascending, AttributeReference, SortOrder, UnsafeRow}
@@ -40,7 +41,7 @@ object QuadTables {
     // Stating the order keeps the writer from sorting all rows again by folder.
     val ordering = output.map(SortOrder(_, Ascending))
     val plan = LogicalRDD(output, sorted, outputOrdering = ordering)(spark)
-    Dataset.ofRows(spark, plan).write.mode(SaveMode.ErrorIfExists).partitionBy("graph", "predicate").parquet(folder)
+    Frames.of(spark, plan).write.mode(SaveMode.ErrorIfExists).partitionBy("graph", "predicate").parquet(folder)
     val rows = new mutable.HashMap[(Long, Long), Long]
     rowCounts.value.forEach { r => rows((r(0), r(1))) = rows.getOrElse((r(0), r(1)), 0L) + r(2) }
     rows.map { case ((g, p), n) => Array(g, p, n) }.toArray

@@ -16,9 +16,10 @@ import org.apache.hadoop.mapreduce.Job
 import org.apache.hadoop.mapreduce.lib.input.{FileInputFormat, FileSplit, TextInputFormat}
 
 import org.apache.spark.{Partition, SparkContext, TaskContext}
-import org.apache.spark.rdd.{NewHadoopPartition, NewHadoopRDD, RDD}
+import org.apache.spark.rdd.{NewHadoopRDD, RDD}
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
 import org.apache.spark.sql.cqels.rdf.{IdCollision, LoadProblem}
+import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
@@ -163,7 +164,7 @@ object StaticLoader {
     override protected def getPartitions: Array[Partition] = records.partitions
     override protected def getPreferredLocations(part: Partition): Seq[String] = records.preferredLocations(part)
     override def compute(part: Partition, task: TaskContext): Iterator[EncodedBlock] = {
-      val split = part.asInstanceOf[NewHadoopPartition].serializableHadoopSplit.value.asInstanceOf[FileSplit]
+      val split = Jobs.splitOf(part).asInstanceOf[FileSplit]
       val file = positions(split.getPath.toString)
       val lines =
         try textLines(firstParent[(LongWritable, Text)].iterator(part, task), file, split.getStart)

@@ -5,7 +5,6 @@ import java.nio.file.Path
 
 import scala.collection.mutable
 
-import org.apache.spark.SparkContext
 import org.apache.spark.sql.cqels.answers.{AnswerColumns, AnswerForm, StaticTexts}
 import org.apache.spark.sql.cqels.calls.{CallSite, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.ClusterOrder
@@ -15,6 +14,7 @@ import org.apache.spark.sql.cqels.functions.{DateFunctions, Numbers, TermValues}
 import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
 import org.apache.spark.sql.cqels.runs.RunLimit
+import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.streams.{IdBuffer, StreamWindow}
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
@@ -93,7 +93,7 @@ final class ContinuousQuery(
   def runWithin(slices: Int, most: Long): Long = {
     val began = System.nanoTime()
     try {
-      val sc = SparkContext.getActive.get
+      val sc = Jobs.activeContext
       val ended = if (slices == 0) RunLimit.within(sc, most)(plans.run(slices)) else RunLimit.jobsWithin(sc, most)(plans.run(slices))
       if (ended) System.nanoTime() - began else -1L
     } finally {

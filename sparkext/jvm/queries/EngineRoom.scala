@@ -17,6 +17,7 @@ import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{PathReach, RelationContent, StageContent, StaticContent, WindowContent}
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.cqels.streams.{ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StreamLog, StreamWindow, TimedContent}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -144,7 +145,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   private def withTexts(data: Dataset[Row], name: String): Dataset[Row] = {
     val plan = data.queryExecution.analyzed
     if (!executorsApart || TextNeeds.of(plan).isEmpty || runsHere(data, name)) data
-    else Dataset.ofRows(session, TextsHere(session, plan))
+    else Frames.of(session, TextsHere(session, plan))
   }
 
   /** Whether all is computed from rows in this process, by operators that the driver can iterate. */
@@ -160,7 +161,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** The relation as a DataFrame with these column names. */
   def frame(content: RelationContent, columns: JList[String], estimatedRows: Long): Dataset[Row] =
-    Dataset.ofRows(session, IdRelationLeaf.named(content, columns.asScala.toSeq, estimatedRows))
+    Frames.of(session, IdRelationLeaf.named(content, columns.asScala.toSeq, estimatedRows))
 
   /** A join cluster over variables, to be put together; see [[ClusterBuilder]]. */
   def cluster(columns: JList[String], names: JList[String]): ClusterBuilder =
@@ -168,7 +169,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** A relation that joins build, whatever index of it there is; what is computed stays as it is. */
   def built(data: Dataset[Row]): Dataset[Row] = data.queryExecution.analyzed match {
-    case leaf: IdRelationLeaf => Dataset.ofRows(session, leaf.copy(built = true))
+    case leaf: IdRelationLeaf => Frames.of(session, leaf.copy(built = true))
     case _ => data
   }
 
@@ -191,7 +192,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     val end = AttributeReference(reached, LongType, nullable = false)()
     val search = PathSearch(from, along, starts.asScala.toSeq.map(named(from, _)), froms.asScala.toSeq.map(named(along, _)),
       named(along, to), end, zero, many)
-    Dataset.ofRows(session, Project(from.output :+ Alias(end, reached)(), search))
+    Frames.of(session, Project(from.output :+ Alias(end, reached)(), search))
   }
 
   /** How many pairs any number of steps (.., from, to) connects, `most` + 1 when there are more. */
@@ -201,7 +202,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def slice(data: Dataset[Row], order: JList[String], ties: JList[String], offset: Long, limit: Long): Dataset[Row] = {
     val plan = data.queryExecution.analyzed
     val keys = order.asScala.toSeq
-    Dataset.ofRows(session, OrderedSlice(keys.map(k => named(plan, k.stripPrefix("-"))), keys.map(_.startsWith("-")),
+    Frames.of(session, OrderedSlice(keys.map(k => named(plan, k.stripPrefix("-"))), keys.map(_.startsWith("-")),
       ties.asScala.toSeq.map(named(plan, _)), offset, limit, number, plan))
   }
 
@@ -209,7 +210,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def marked(semi: Dataset[Row], column: String): Dataset[Row] = semi.queryExecution.analyzed match {
     case join @ Join(_, _, LeftSemi, _, _) =>
       val mark = AttributeReference(column, BooleanType, nullable = false)()
-      Dataset.ofRows(session, Project(join.left.output :+ Alias(mark, column)(), join.copy(joinType = ExistenceJoin(mark))))
+      Frames.of(session, Project(join.left.output :+ Alias(mark, column)(), join.copy(joinType = ExistenceJoin(mark))))
     case other => throw new IllegalArgumentException(s"not a semi join: ${other.nodeName}")
   }
 

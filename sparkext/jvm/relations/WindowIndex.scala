@@ -26,7 +26,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private var askedSinceCleared = true
   @volatile private var resting = false
   @volatile private var copies: WindowRuns = _
-  private[sql] var lastAsked = 0L
+  private[relations] var lastAsked = 0L
 
   /** Whether it follows the table's rows. */
   def keptUp: Boolean = !resting
@@ -52,7 +52,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   }
 
   /** Called by the table when a plan is about to read this; `rows` is one past the highest row number in use. */
-  private[sql] def asked(rows: Int): Unit = {
+  private[relations] def asked(rows: Int): Unit = {
     upkeep = 0L
     askedSinceCleared = true
     rowsThen = table.rowCount

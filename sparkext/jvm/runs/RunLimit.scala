@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.util.control.{ControlThrowable, NonFatal}
 
 import org.apache.spark.{SparkContext, TaskContext}
-import org.apache.spark.util.ThreadUtils
+import org.apache.spark.sql.cqels.spark.Jobs
 
 /** What a run may take at most, where it may be given up: on the driver that is checked now and then by whoever handles its
  *  rows, the jobs of one on executors are cancelled.
@@ -47,7 +47,7 @@ private[cqels] object RunLimit {
 
   // A job that has not begun yet cannot be cancelled.
   private final val CancelEvery = TimeUnit.MILLISECONDS.toNanos(10)
-  private lazy val clock = ThreadUtils.newDaemonSingleThreadScheduledExecutor("cqels-run-limit")
+  private lazy val clock = Jobs.scheduler("cqels-run-limit")
 
   /** Runs `body`, which runs Spark jobs, for about so many nanoseconds at most: whether it came to its end within them. */
   def jobsWithin(sc: SparkContext, nanos: Long)(body: => Unit): Boolean = {

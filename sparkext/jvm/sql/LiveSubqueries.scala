@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.cqels.leaves.{LiveScalar, LiveValue, RowRelationLeaf}
-import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.cqels.spark.Operators
 
 /** A scalar subquery over live data as a plan of its own, which runs before those that read its value. */
 private[cqels] final class LiveSubquery(written: ScalarSubquery, val tree: LogicalPlan, val number: Int) {
@@ -17,7 +17,7 @@ private[cqels] final class LiveSubquery(written: ScalarSubquery, val tree: Logic
   def take(run: (InternalRow => Unit) => Unit): Unit = {
     var found: InternalRow = null
     run { row =>
-      if (found != null) throw QueryExecutionErrors.multipleRowScalarSubqueryError(written.origin.context)
+      if (found != null) throw Operators.severalRows(written.origin.context)
       found = row.copy()
     }
     value.scalar.set(if (found == null || found.isNullAt(0)) null else found.get(0, value.dataType))

@@ -9,6 +9,7 @@ import org.apache.spark.sql.cqels.answers.ArrowAnswers
 import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.leaves.{IdRelationLeaf, RowRelationLeaf}
 import org.apache.spark.sql.cqels.memory.Json
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.RewriteCollationJoin
@@ -112,7 +113,7 @@ final class PreparedRows(
     val unsafe = UnsafeProjection.create(attributes, attributes)
     val rows = mutable.ArrayBuffer[InternalRow]()
     execute(row => rows += unsafe(row).copy())
-    Dataset.ofRows(session, LocalRelation(attributes, rows.toSeq))
+    Frames.of(session, LocalRelation(attributes, rows.toSeq))
   }
 
   private def execute(consume: InternalRow => Unit): Unit = {

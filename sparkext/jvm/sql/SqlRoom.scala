@@ -4,12 +4,12 @@ package sql
 import java.nio.file.{Files, Paths}
 
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.cqels.spark.{Arrow, Frames}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.arrow.ArrowConverters
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** The one object that Python calls for Spark SQL over live views; calls must not overlap. */
@@ -46,7 +46,7 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
   private val schema = content.schema
   private lazy val unsafe = UnsafeProjection.create(schema)
 
-  def createView(): Unit = Dataset.ofRows(session, RowRelationLeaf.of(content)).createOrReplaceTempView(content.name)
+  def createView(): Unit = Frames.of(session, RowRelationLeaf.of(content)).createOrReplaceTempView(content.name)
 
   /** Takes the view out of the session unless another has taken its name. */
   def dropView(): Unit = {
@@ -72,10 +72,7 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
     data.sparkSession.withActive(kept(SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollect()).iterator))
   }
 
-  private def rowsOf(path: String): Array[UnsafeRow] = {
-    val (rows, _) = ArrowConverters.fromIPCStream(Files.readAllBytes(Paths.get(path)))
-    try kept(rows) finally rows.close()
-  }
+  private def rowsOf(path: String): Array[UnsafeRow] = Arrow.read(Files.readAllBytes(Paths.get(path)))(kept)
 
   // Read under the engine's lock: the projection and its buffer are shared.
   private def kept(rows: Iterator[InternalRow]): Array[UnsafeRow] = {

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.memory.RowPages
+import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -84,7 +85,7 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
     val pages = new RowPages(plan.output.size)
     val complete = execute(plan) { physical =>
       // Large parts come partition by partition: what is packed already need not be there twice.
-      val rows = if (plan.stats.sizeInBytes > StaticParts.AtOnce) physical.executeToIterator() else physical.executeCollectIterator()._2
+      val rows = if (plan.stats.sizeInBytes > StaticParts.AtOnce) physical.executeToIterator() else Frames.collected(physical)
       val unsafe = UnsafeProjection.create(plan.output, plan.output)
       while (rows.hasNext && pages.rowCount <= maxRows) rows.next() match {
         case row: UnsafeRow => pages.append(row)
