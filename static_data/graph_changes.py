@@ -145,7 +145,7 @@ class GraphEditor:
     def __init__(self, store: StaticStore, spark: SparkSession) -> None:
         self._store = store
         self._spark = spark
-        self._terms: Any = extension(spark).ChangeTerms(store.dictionary)
+        self._terms: Any = extension(spark).dictionary.ChangeTerms(store.dictionary)
         self._leaving: list[int] = []
 
     def apply(self, change: GraphChange) -> bool:

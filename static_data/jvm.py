@@ -17,7 +17,7 @@ def extension(spark: SparkSession) -> Any:
     jvm: Any = spark.sparkContext._jvm
     package = jvm.org.apache.spark.sql.cqels
     # A class that py4j does not find shows as one more package.
-    if not isinstance(package.Dictionary, JavaClass):
+    if not isinstance(package.dictionary.Dictionary, JavaClass):
         raise MissingExtensionError(
             f"the session has no {_PACKAGE}: start it with the project's jar on spark.jars and on"
             " spark.driver.extraClassPath"

@@ -70,7 +70,9 @@ class StaticStore:
     ) -> None:
         self._spark = spark
         self._extension = extension(spark)
-        self.dictionary: Any = self._extension.Dictionary() if dictionary is None else dictionary
+        self.dictionary: Any = (
+            self._extension.dictionary.Dictionary() if dictionary is None else dictionary
+        )
         self._files = TableFiles(spark, work_dir)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
@@ -294,7 +296,7 @@ class StaticStore:
 
     def _write_out(self, keys: Collection[TableKey]) -> None:
         rows = self._tables.frame(self._spark, keys)._jdf
-        write = self._extension.QuadTables.writeFrame
+        write = self._extension.loading.QuadTables.writeFrame
         session = self._spark._jsparkSession
         written = self._files.write(lambda folder: write(session, rows, folder))
         self._tables = self._tables.replaced(keys, written)
@@ -309,7 +311,7 @@ class StaticStore:
             for pair in self._edits_of(key).added:
                 ids.extend((*pair, key[1]))
         if ids:
-            self._extension.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
+            self._extension.dictionary.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
 
     def _held_id(self, text: str) -> int:
         """The id of a term that must stay although perhaps no quad holds it."""

@@ -79,7 +79,6 @@ class Exceptions:
 
 KNOWN = Exceptions(
     lines=frozenset({"static_data/store.py"}),
-    files=frozenset({"sparkext/jvm", "sparkext/jvm/join"}),
 )
 
 

@@ -51,8 +51,9 @@ def test_the_wheel_holds_one_jar_and_the_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert [name for name in names if name.endswith(".jar")] == ["sparkext/jars/spark-cqels.jar"]
-    sources = {path.name for path in (ROOT / "sparkext" / "jvm").glob("*.scala")}
-    assert {Path(name).name for name in names if name.endswith(".scala")} == sources
+    folder = ROOT / "sparkext" / "jvm"
+    sources = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*.scala")}
+    assert {name for name in names if name.endswith(".scala")} == sources
     assert any(name.endswith(".lark") for name in names)
     folders = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert folders == {"static_data", "adaptive", "sparkext"}

@@ -43,7 +43,9 @@ class EngineRoom:
         self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
         self.dictionary = dictionary
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
-        self.jvm = package.EngineRoom.apply(spark._jsparkSession, dictionary, self.scratch, threads)
+        self.jvm = package.queries.EngineRoom.apply(
+            spark._jsparkSession, dictionary, self.scratch, threads
+        )
         getattr(self.jvm, "copiesChains_$eq")(copies_chains)
         getattr(self.jvm, "broadcastRows_$eq")(broadcast_rows)
         self.number = int(self.jvm.number())
@@ -242,10 +244,6 @@ class EngineRoom:
     def call_site(self) -> int:
         """The number of a new place where uncertainty functions are called."""
         return int(self.jvm.uncertainCalls().newSite())
-
-    def statistics(self, sample_rows: int, exact_values: int, drift: float) -> Any:
-        """An empty list of measures of one join cluster; see ClusterStatistics.scala."""
-        return self.jvm.statistics(sample_rows, exact_values, drift)
 
 
 def operators_of(plans: Any) -> list[dict[str, Any]]:

@@ -1,8 +1,12 @@
 package org.apache.spark.sql.cqels
 
+import org.apache.spark.sql.cqels.runs.ClassArchive
+import org.apache.spark.sql.cqels.calls.{SqlUncertainty, TermFunctions}
+import org.apache.spark.sql.cqels.clusters.{ClusterJoinStrategy, RowJoinStrategy}
+import org.apache.spark.sql.cqels.execution.PatternOperatorStrategy
+import org.apache.spark.sql.cqels.leaves.{IdRelationStrategy, RowRelationStrategy}
+import org.apache.spark.sql.cqels.sql.ReorderLiveJoins
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.cqels.join.ClusterJoinStrategy
-import org.apache.spark.sql.cqels.rows.RowJoinStrategy
 
 /** What a session gets from us; with nothing registered, every plan and answer is Spark's own.
  *

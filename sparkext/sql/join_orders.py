@@ -120,4 +120,4 @@ class JoinOrderAdvisor:
     class Java:
         """Tells py4j which interface this is."""
 
-        implements = ("org.apache.spark.sql.cqels.JoinOrderAdvisor",)
+        implements = ("org.apache.spark.sql.cqels.sql.JoinOrderAdvisor",)

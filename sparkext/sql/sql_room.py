@@ -42,7 +42,7 @@ class SqlRoom:
         self.closed = False
         on_driver = settings.driver_execution_enabled
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
-        self.jvm = package.SqlRoom.apply(
+        self.jvm = package.sql.SqlRoom.apply(
             spark._jsparkSession,
             scratch,
             settings.enabled,

@@ -96,7 +96,7 @@ def encode_files(
     line_files = [i for i, file in enumerate(files) if _read_by_spark(file)]
     others = [(i, file) for i, file in enumerate(files) if not _read_by_spark(file)]
     parsed = _parsed_lines(spark, others, base_iri, reading)
-    load = extension(spark).StaticLoader.load(
+    load = extension(spark).loading.StaticLoader.load(
         spark._jsparkSession,
         dictionary,
         [_hadoop_path(file) for file in files],
@@ -146,7 +146,7 @@ def encode_small_files(
         except MalformedRdfError:
             return None
         texts.append("\n".join(lines))
-    load = extension(spark).StaticLoader.loadHere(
+    load = extension(spark).loading.StaticLoader.loadHere(
         spark._jsparkSession,
         dictionary,
         texts,

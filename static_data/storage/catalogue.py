@@ -100,12 +100,15 @@ def counts_of_quads(spark: SparkSession, quads: DataFrame, rows: int) -> list[li
     `rows` is their number, as far as known; it decides the number of tasks.
     """
     tasks = max(spark.sparkContext.defaultParallelism, rows // _ROWS_PER_TASK + 1)
-    return [list(r) for r in extension(spark).CatalogueCounts.count(quads._jdf, TOP_VALUES, tasks)]
+    return [
+        list(r)
+        for r in extension(spark).loading.CatalogueCounts.count(quads._jdf, TOP_VALUES, tasks)
+    ]
 
 
 def counts_of_tables(spark: SparkSession, tables: Sequence[Any]) -> list[list[int]]:
     """The same of tables in memory, without a Spark job."""
-    lines = extension(spark).MemoryTables.counts(list(tables), TOP_VALUES).split("\n")
+    lines = extension(spark).loading.MemoryTables.counts(list(tables), TOP_VALUES).split("\n")
     return [[int(number) for number in line.split(",")] for line in lines if line]
 
 

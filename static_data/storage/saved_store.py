@@ -78,7 +78,7 @@ def write_saved(
         for table in tables:
             quads.child(f"graph={table.graph}").make()
             Folder(spark, table.path).copy(quads.child(table.inner))
-        dictionaries = extension(spark).DictionaryFiles
+        dictionaries = extension(spark).loading.DictionaryFiles
         terms = dictionaries.write(
             spark._jsparkSession, dictionary, partial.child("dictionary").path
         )
@@ -137,7 +137,7 @@ def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedSto
             f" this session has {dictionary.hashBits()}"
         )
     try:
-        read = extension(spark).DictionaryFiles.read(
+        read = extension(spark).loading.DictionaryFiles.read(
             spark._jsparkSession, dictionary, terms.path, expected[2], exceptions
         )
     except Py4JJavaError as error:

@@ -43,7 +43,7 @@ class TableFiles:
         self._spark = spark
         self._cleanup: Callable[[], object] | None = None
         self._own = self._make_own(work_dir)
-        self._readers = extension(spark).FolderReaders
+        self._readers = extension(spark).loading.FolderReaders
         self._writes = 0
         self._written: list[_Written] = []
 

@@ -77,7 +77,7 @@ class Tables:
                 by_root.setdefault(table.root, []).append(table)
         frames = []
         if here:
-            rows = extension(spark).MemoryTables.frame(spark._jsparkSession, here)
+            rows = extension(spark).loading.MemoryTables.frame(spark._jsparkSession, here)
             frames.append(DataFrame(rows, spark))
         for tables in by_root.values():
             frame = read_files(spark, tables, with_keys=True)
@@ -134,7 +134,7 @@ def read_files(
         reader = reader.option("basePath", root)
     frame = reader.parquet(*[table.path for table in tables])
     # The files must stay as long as something reads this.
-    extension(spark).FolderReaders.add(root, frame._jdf)
+    extension(spark).loading.FolderReaders.add(root, frame._jdf)
     return frame
 
 

@@ -30,7 +30,7 @@ TABLES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_joins_have_bodies_of_their_own(spark: SparkSession, name: str) -> None:
     assert spark._jvm is not None
-    package = spark._jvm.org.apache.spark.sql
+    sql = spark._jvm.org.apache.spark.sql
     for table, text in TABLES.items():
         spark.sql(text).createOrReplaceTempView(table)
     hinted = QUERIES[name].replace("SELECT", "SELECT /*+ BROADCAST(mid, small) */", 1)
@@ -40,11 +40,11 @@ def test_joins_have_bodies_of_their_own(spark: SparkSession, name: str) -> None:
         spark.conf.set(SPLIT, str(split).lower())
         try:
             session = spark._jsparkSession
-            prepared = package.execution.QueryExecution.prepareExecutedPlan(
+            prepared = sql.execution.QueryExecution.prepareExecutedPlan(
                 session,
-                package.cqels.LoopBodies.apply(frame._jdf.queryExecution().sparkPlan()),
+                sql.cqels.execution.LoopBodies.apply(frame._jdf.queryExecution().sparkPlan()),
             )
-            code = package.execution.debug.package.codegenString(prepared)
+            code = sql.execution.debug.package.codegenString(prepared)
             return sorted(map(str, prepared.executeCollectPublic())), code
         finally:
             spark.conf.unset(SPLIT)

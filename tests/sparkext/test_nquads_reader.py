@@ -20,7 +20,7 @@ Statement = tuple[str, str, str, str | None]
 
 @pytest.fixture(scope="module")
 def readers(spark: Any) -> Any:
-    return spark._jvm.org.apache.spark.sql.cqels.NQuadsReader
+    return spark._jvm.org.apache.spark.sql.cqels.rdf.NQuadsReader
 
 
 @pytest.fixture(scope="module")

@@ -136,7 +136,7 @@ def test_both_readers_accept_the_same_iris(
     """Python's reader of recordings and the JVM's, and what they read is read back from its canonical text."""
     from static_data.jvm import extension
 
-    reader = extension(spark).NQuadsReader("", True, False, True)
+    reader = extension(spark).rdf.NQuadsReader("", True, False, True)
     term = f"<{iris[-1]}>"
     inner = f"<< <x:s> <x:p> {term} >>" if quoted else term
     line = f'{inner} <{iris[0]}> "1"^^{term} .'

@@ -45,7 +45,7 @@ class Codec:
 
 @pytest.fixture(scope="module")
 def codec(spark: Any) -> Codec:
-    return Codec(spark._jvm.org.apache.spark.sql.cqels.TermCodec)
+    return Codec(spark._jvm.org.apache.spark.sql.cqels.terms.TermCodec)
 
 
 def typed(lexical: str, datatype: str) -> str:
@@ -358,7 +358,7 @@ def test_computed_instants(codec: Codec) -> None:
 
 
 def test_kinds_and_ranks(spark: Any, codec: Codec) -> None:
-    hash_only = spark._jvm.org.apache.spark.sql.cqels.Dictionary.hashOnly
+    hash_only = spark._jvm.org.apache.spark.sql.cqels.dictionary.Dictionary.hashOnly
     iri, blank, plain, tagged, other = (
         hash_only(text)
         for text in ("<http://a/>", "_:a", '"a"', '"a"@en', '"007"^^<' + XSD + "integer>")

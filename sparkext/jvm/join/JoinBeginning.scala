@@ -3,6 +3,9 @@ package join
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.relations.RelationContent
+
 /** Where a join begins: with the relation from which all of it is cheapest, found anew before each evaluation.
  *
  *  A few rows of each relation that it could begin with are walked through the table ([[JoinProbe]]). The one of before is asked first;

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package join
 
+import org.apache.spark.sql.cqels.relations.KeyedRows
+
 /** How rows meet relations that bind variables: one thread's loops over lists.
  *
  *  What gives each row one value at most works on the vector as it is; what gives a row several others writes these where they go on.

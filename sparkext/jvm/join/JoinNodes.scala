@@ -3,11 +3,14 @@ package join
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent, StaticContent}
+import org.apache.spark.sql.cqels.streams.MergedContent
+
 /** What is still to be done in a join: an entry of the table whose relations are those not `remaining`.
  *
  *  Its sub-plans are the ways on from here; the cheapest of these is its cost (CQELS report, Figure 4, from the other end).
  */
-private[join] final class JoinNode(val graph: JoinNodes, val remaining: Long, val items: Long) {
+private[cqels] final class JoinNode(val graph: JoinNodes, val remaining: Long, val items: Long) {
   val done: Long = graph.spec.allRelations & ~remaining
   /** Variables that have a value here. */
   val bound: Long = graph.boundBy(done, graph.spec.allItems & ~items)
@@ -39,7 +42,7 @@ private[join] final class JoinNode(val graph: JoinNodes, val remaining: Long, va
 }
 
 /** The nodes of a join as one thread meets them, and what relations hold in the evaluation of now. */
-private[join] final class JoinNodes(val spec: JoinSpec) {
+private[cqels] final class JoinNodes(val spec: JoinSpec) {
   import JoinNodes._
 
   private val nodes = mutable.LongMap[mutable.LongMap[JoinNode]]()
@@ -196,7 +199,7 @@ private[join] final class JoinNodes(val spec: JoinSpec) {
     } else if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else table.choice(node)
 }
 
-private[join] object JoinNodes {
+private[cqels] object JoinNodes {
   final val Vector = 1024
   /** The first vectors of an evaluation are short: what they count corrects the rest. */
   final val FirstVector = 64

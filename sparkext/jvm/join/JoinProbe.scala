@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package join
 
+import org.apache.spark.sql.cqels.relations.KeyedRows
+
 /** Walks a few rows of the driving relation through the ways that a join may take, and notes what each step meets.
  *
  *  The sample of a node is the sample of the node before it, walked one step on (index-based join sampling: Leis and others,

@@ -4,6 +4,9 @@ package join
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Predicate, UnsafeProjection}
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent}
+import org.apache.spark.sql.cqels.runs.RunLimit
 
 /** One thread's way through a join, on vectors of rows.
  *

@@ -5,7 +5,11 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 
-import org.apache.spark.DriverTask
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
+import org.apache.spark.sql.cqels.runs.{RunLimit, Workers}
+import org.apache.spark.sql.cqels.spark.DriverTask
+import org.apache.spark.sql.cqels.streams.MergedContent
 
 /** What one step of a join did in the last evaluation, over all threads. */
 final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Long, nanos: Long, expectedOut: Double)
@@ -31,7 +35,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   /** What finding out where to begin took in the last evaluation. */
   var decisionNanos = 0L
   /** The nodes of the threads that took part in the last evaluation. */
-  private[join] def nodesOfThreads: Seq[JoinNodes] = if (driver < 0) Nil else runs.toSeq.take(took).map(_.nodes)
+  private[cqels] def nodesOfThreads: Seq[JoinNodes] = if (driver < 0) Nil else runs.toSeq.take(took).map(_.nodes)
 
   private def run(thread: Int): JoinRun = {
     if (runs(thread) == null) runs(thread) = new JoinRun(spec)
@@ -140,7 +144,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
       } catch { case e: Throwable => next.set(n); throw e }
       System.nanoTime() - began
     }
-    val others = (1 until total).map(thread => SlicedExecution.submit(() => task(thread)))
+    val others = (1 until total).map(thread => Workers.submit(() => task(thread)))
     var failure: Throwable = null
     var busy = 0L
     try busy = task(0) catch { case e: Throwable => failure = e }
@@ -274,7 +278,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
   }
 }
 
-private[join] object JoinRunner {
+private[cqels] object JoinRunner {
   final val MorselsOfThread = 16
   final val MostWarmed = 256
   final val LargeRelation = 2000000L

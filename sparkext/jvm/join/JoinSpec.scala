@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 package join
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.cqels.calls.CountedRows
 
 /** What a join cluster joins: relations over numbered variables, filters and BINDs over them, and what is read of the result.
  *

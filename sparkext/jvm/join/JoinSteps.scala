@@ -3,6 +3,8 @@ package join
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.relations.{IdSet, KeyedRows}
+
 /** Rows on their way: a column for each variable, as far as it is read on, and how often each row counts. */
 private[join] final class JoinBuffer(variables: Int) {
   val columns = new Array[Array[Long]](variables)

@@ -5,6 +5,8 @@ import java.lang.ref.Cleaner
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.cqels.memory.{LongTable, RowPages}
+import org.apache.spark.sql.cqels.relations.StaticContent
 
 /** Relations of codes over rows that stay as they are. */
 private[cqels] object FixedRelations {

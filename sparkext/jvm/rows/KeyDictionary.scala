@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 package rows
 
+import org.apache.spark.sql.cqels.memory.LongSlots
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 import org.apache.spark.unsafe.hash.Murmur3_x86_32

@@ -3,8 +3,9 @@ package rows
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.cqels.join.KeyedRows
-import org.apache.spark.sql.execution.joins.LongHashedRelation
+import org.apache.spark.sql.cqels.memory.{IdRow, IdRows, LongTable}
+import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent, StaticContent}
+import org.apache.spark.sql.execution.joins.IdRelation
 
 /** What joins have asked for of a live view's rows: relations of their keys' codes, which follow the rows.
  *
@@ -112,7 +113,7 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
   override def rowCount: Long = table.rowCount.toLong
   override def keyed(keys: Array[Int]): Array[KeyedRows] = Array(table.keyed(keys))
   override def append(slice: Int, slices: Int, to: LongTable, most: Int): Unit = table.append(slice, slices, to, most)
-  override def index(columns: Array[Int], keys: Array[Int]): LongHashedRelation = throw new UnsupportedOperationException(s"$name is read by a join of ours")
+  override def index(columns: Array[Int], keys: Array[Int]): IdRelation = throw new UnsupportedOperationException(s"$name is read by a join of ours")
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {
     val from = (table.capacityUsed.toLong * slice / slices).toInt
@@ -135,7 +136,7 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
   override def snapshot(): StaticContent = {
     val rows = new LongTable(arity, math.max(1, table.rowCount))
     val it = scan(0, 1)
-    while (it.hasNext) SlicedExecution.appendIds(rows, arity, it.next())
+    while (it.hasNext) IdRows.append(rows, arity, it.next())
     new StaticContent(name, rows, null, lasting = false)
   }
 }

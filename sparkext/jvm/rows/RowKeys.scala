@@ -3,7 +3,7 @@ package rows
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
+import org.apache.spark.sql.cqels.spark.Operators
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
@@ -18,12 +18,6 @@ object RowKeys {
   def of(filter: Option[Expression], keys: Seq[Seq[Expression]]): RowKeys =
     RowKeys(filter.flatMap(f => RowContent.normalised(Seq(f)).headOption), keys.map(RowContent.normalised))
 
-  /** A term as Spark's joins compare it, byte by byte: -0.0 is 0.0, one NaN is another, and texts are what their collation makes of them. */
-  def comparable(term: Expression): Expression = {
-    val collated = CollationKey.injectCollationKey(term)
-    if (NormalizeFloatingNumbers.needNormalize(collated.dataType)) NormalizeFloatingNumbers.normalize(collated) else collated
-  }
-
   /** Whether terms of these types may be compared by their bytes. */
   def sameKind(a: DataType, b: DataType): Boolean = a == b || DataType.equalsIgnoreNullability(a, b)
 }
@@ -37,7 +31,7 @@ final class RowCoder(asked: RowKeys, dictionary: KeyDictionary) {
   import RowCoder._
 
   val width: Int = asked.keys.length
-  private val terms = asked.keys.flatten.map(RowKeys.comparable)
+  private val terms = asked.keys.flatten.map(Operators.comparable)
   private val keyOf: Array[Int] = asked.keys.zipWithIndex.flatMap { case (equal, key) => equal.map(_ => key) }.toArray
   private val listed: Array[Boolean] = terms.map(t => !UnsafeRow.isFixedLength(t.dataType)).toArray
   private val listedKeys: Array[Boolean] = Array.tabulate(width)(key => listed(keyOf.indexOf(key)))

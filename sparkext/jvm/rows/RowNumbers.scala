@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 package rows
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.cqels.memory.RowPages
 
 /** Finds rows by their numbers, none of which is 0. The object stays the same while rows come and go. */
 abstract class RowNumbers {

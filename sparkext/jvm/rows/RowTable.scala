@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package rows
 
-import org.apache.spark.sql.cqels.join.{KeyedRows, ListedRows, WindowLists}
+import org.apache.spark.sql.cqels.relations.{KeyedRows, ListedRows, WindowLists}
 
 /** The codes of rows that come and go, by the rows' places; the last column is the number of the row.
  *

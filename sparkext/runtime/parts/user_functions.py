@@ -136,7 +136,7 @@ class _Called:
     class Java:
         """Tells py4j which interface this is."""
 
-        implements = ("org.apache.spark.sql.cqels.UserFunction",)
+        implements = ("org.apache.spark.sql.cqels.calls.UserFunction",)
 
 
 def python_value(term: Term) -> object:

@@ -258,7 +258,7 @@ class Stream:
     def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
         """Raise StreamElementError for the first malformed element, before any of them is taken in."""
         on_error = (OnError.ACCEPT if self.accepts else OnError.FAIL).value
-        reader = extension(self._parts.spark).CanonicalLines(True, strict, on_error)
+        reader = extension(self._parts.spark).loading.CanonicalLines(True, strict, on_error)
         for element in elements:
             flaw = _flaw(element)
             if flaw is not None:

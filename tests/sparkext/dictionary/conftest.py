@@ -27,4 +27,4 @@ def longs(spark: Any) -> Any:
 
 @pytest.fixture
 def dictionary(cqels: Any) -> Any:
-    return cqels.Dictionary()
+    return cqels.dictionary.Dictionary()

@@ -17,8 +17,8 @@ def raised(java_error: pytest.ExceptionInfo[Py4JJavaError]) -> tuple[str, Any]:
 
 
 def layer_of(cqels: Any, texts: Iterable[str], hasher: Any = None) -> Any:
-    hasher = hasher or cqels.TermHasher()
-    builder = cqels.CompactDictionary.Builder(4, hasher)
+    hasher = hasher or cqels.terms.TermHasher()
+    builder = cqels.dictionary.CompactDictionary.Builder(4, hasher)
     for text in texts:
         builder.add(text)
     return builder.build()
@@ -45,7 +45,7 @@ INLINE = [f'"7"^^<{XSD}integer>', f'"2.5"^^<{XSD}decimal>', f'"true"^^<{XSD}bool
 
 
 def narrow(cqels: Any, bits: int) -> Any:
-    made = cqels.Dictionary()
+    made = cqels.dictionary.Dictionary()
     made.setHashBits(bits)
     return made
 
@@ -62,7 +62,7 @@ def many_terms(count: int) -> list[str]:
 
 def colliding(cqels: Any, bits: int) -> tuple[str, str]:
     """Two blank nodes with one plain id."""
-    hasher = cqels.TermHasher(bits)
+    hasher = cqels.terms.TermHasher(bits)
     seen: dict[int, str] = {}
     for n in range(1000):
         text = f"_:n{n}"

@@ -91,7 +91,7 @@ def test_a_layer_that_takes_anothers_id_is_refused_and_mended(cqels: Any, longs:
     made = narrow(cqels, 4)
     known, added = colliding(cqels, 4)
     known_id = made.encodeRetained(known)
-    layer = layer_of(cqels, [added], cqels.TermHasher(4))
+    layer = layer_of(cqels, [added], cqels.terms.TermHasher(4))
     with pytest.raises(Py4JJavaError) as caught:
         made.addStatic(layer)
     name, collision = raised(caught)
@@ -110,12 +110,12 @@ def test_a_layer_that_takes_anothers_id_is_refused_and_mended(cqels: Any, longs:
 def test_layers_that_disagree_are_refused(cqels: Any) -> None:
     made = narrow(cqels, 4)
     known, added = colliding(cqels, 4)
-    made.addStatic(layer_of(cqels, [known, "_:more"], cqels.TermHasher(4)))
+    made.addStatic(layer_of(cqels, [known, "_:more"], cqels.terms.TermHasher(4)))
     with pytest.raises(Py4JJavaError) as caught:
-        made.addStatic(layer_of(cqels, [added], cqels.TermHasher(4)))
+        made.addStatic(layer_of(cqels, [added], cqels.terms.TermHasher(4)))
     assert raised(caught)[1].knownText() == known
     with pytest.raises(Py4JJavaError) as caught:
-        made.addStatic(layer_of(cqels, [added, '"b"', '"c"', '"d"'], cqels.TermHasher(4)))
+        made.addStatic(layer_of(cqels, [added, '"b"', '"c"', '"d"'], cqels.terms.TermHasher(4)))
     assert raised(caught)[1].addedText() == added
 
 
@@ -125,7 +125,7 @@ def test_one_term_never_gets_a_second_id_from_a_layer(cqels: Any, longs: Any) ->
     first_id, second_id = made.encodeRetained(first), made.encodeRetained(second)
     made.release(longs([first_id]), 1)
     with pytest.raises(Py4JJavaError) as caught:
-        made.addStatic(layer_of(cqels, [second], cqels.TermHasher(4)))
+        made.addStatic(layer_of(cqels, [second], cqels.terms.TermHasher(4)))
     name, collision = raised(caught)
     assert (name, collision.id(), collision.addedText()) == ("IdCollision", second_id, second)
     made.addStatic(layer_of(cqels, [second], made.hasher()))

@@ -54,7 +54,9 @@ def test_a_layer_holds_what_was_put_in(cqels: Any) -> None:
         slot = layer.nextSlot(slot)
     assert set(found) == expected
     assert layer.size() == len(expected)
-    assert all(cqels.Dictionary.hashOnly(text) == term_id for text, term_id in found.items())
+    assert all(
+        cqels.dictionary.Dictionary.hashOnly(text) == term_id for text, term_id in found.items()
+    )
     assert layer.find(0) == layer.find(77) == -1
 
 
@@ -66,7 +68,7 @@ def test_a_layer_survives_serialisation(spark: Any, cqels: Any) -> None:
     copy = utils.deserialize(utils.serialize(layer), loader)
     assert (copy.size(), copy.hashBits()) == (layer.size(), layer.hashBits())
     for text in texts[::100] + TERMS:
-        assert copy.textAt(copy.find(cqels.Dictionary.hashOnly(text))) == text
+        assert copy.textAt(copy.find(cqels.dictionary.Dictionary.hashOnly(text))) == text
     empty = utils.deserialize(utils.serialize(layer_of(cqels, [])), loader)
     assert (empty.size(), empty.find(5), empty.nextSlot(-1)) == (0, -1, -1)
 
@@ -78,7 +80,7 @@ def test_a_layer_costs_about_sixteen_bytes_a_term(cqels: Any) -> None:
 
 
 def test_wrong_pairs_are_refused_by_the_builder(cqels: Any) -> None:
-    builder = cqels.CompactDictionary.Builder(4)
+    builder = cqels.dictionary.CompactDictionary.Builder(4)
     term_id = builder.add(TERMS[0])
     with pytest.raises(Py4JJavaError) as caught:
         builder.add(term_id, "<http://example.org/b>")

@@ -14,23 +14,23 @@ def parts(texts: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def test_many_small_layers_become_few(cqels: Any) -> None:
-    made = cqels.Dictionary()
+    made = cqels.dictionary.Dictionary()
     texts = [f"<http://example.org/{n}>" for n in range(1500)]
     for some in parts(texts, 5):
         made.addStatic(layer_of(cqels, some))
     assert made.staticSize() == len(texts)
     assert made.layerCount() <= 9
     ids = [made.lookup(text) for text in texts]
-    assert ids == [cqels.Dictionary.hashOnly(text) for text in texts]
+    assert ids == [cqels.dictionary.Dictionary.hashOnly(text) for text in texts]
     assert [made.text(term_id) for term_id in ids] == texts
 
 
 def test_terms_of_all_kinds_outlive_a_merge_and_are_kept_once(cqels: Any) -> None:
-    made = cqels.Dictionary()
+    made = cqels.dictionary.Dictionary()
     for text in (*TERMS, *TERMS):
         made.addStatic(layer_of(cqels, [text]))
     assert made.layerCount() <= 4
-    whole = cqels.Dictionary()
+    whole = cqels.dictionary.Dictionary()
     for each in (made, whole):
         each.addStatic(layer_of(cqels, TERMS))
     assert made.layerCount() == 1
@@ -55,11 +55,11 @@ def test_terms_with_ids_that_are_not_their_hashes_keep_them(cqels: Any) -> None:
     assert made.streamSize() == 0 and made.exceptionCount() == noted
     assert [made.text(term_id) for term_id in ids] == texts
     assert [made.lookup(text) for text in texts] == ids
-    assert len(cqels.DictionaryFiles.exceptions(made)) == noted
+    assert len(cqels.loading.DictionaryFiles.exceptions(made)) == noted
 
 
 def test_a_large_layer_is_not_copied_for_a_small_one_after_it(cqels: Any) -> None:
-    made = cqels.Dictionary()
+    made = cqels.dictionary.Dictionary()
     made.addStatic(layer_of(cqels, [f"<http://example.org/{n}>" for n in range(50)]))
     counts = []
     for n in range(3):
@@ -73,7 +73,7 @@ def test_a_large_layer_is_not_copied_for_a_small_one_after_it(cqels: Any) -> Non
 
 
 def test_layers_that_would_be_too_large_together_stay_apart(cqels: Any) -> None:
-    layers = cqels.StaticLayers(10)
+    layers = cqels.dictionary.StaticLayers(10)
     for letter, count in (("a", 5), ("b", 5), ("c", 1), ("d", 1)):
         layers.add(layer_of(cqels, [f"_:{letter}{n}" for n in range(count)]))
         layers.merge()
@@ -81,7 +81,7 @@ def test_layers_that_would_be_too_large_together_stay_apart(cqels: Any) -> None:
 
 
 def test_terms_are_found_while_layers_are_merged(cqels: Any) -> None:
-    made = cqels.Dictionary()
+    made = cqels.dictionary.Dictionary()
     first = [f"<http://example.org/first/{n}>" for n in range(40)]
     made.addStatic(layer_of(cqels, first))
     ids = [made.lookup(text) for text in first]

@@ -22,7 +22,7 @@ def test_texts_come_back_and_ids_are_stable(dictionary: Any) -> None:
 
 def test_ids_are_the_plain_hashes_in_every_dictionary(cqels: Any, dictionary: Any) -> None:
     for text in TERMS + INLINE:
-        assert dictionary.encode(text) == cqels.Dictionary.hashOnly(text)
+        assert dictionary.encode(text) == cqels.dictionary.Dictionary.hashOnly(text)
 
 
 def test_lookup_adds_nothing(dictionary: Any) -> None:
@@ -190,7 +190,7 @@ def test_threads_agree_on_ids_and_leave_nothing_behind(dictionary: Any, longs: A
 
 
 def test_statements_are_encoded_from_the_reader(cqels: Any, dictionary: Any, longs: Any) -> None:
-    reader = cqels.NQuadsReader("f_")
+    reader = cqels.rdf.NQuadsReader("f_")
     out = longs([0] * 4)
     assert reader.parse('_:a <http://e/p> "x"@EN <http://e/g> .')
     dictionary.encodeStatement(reader, out)

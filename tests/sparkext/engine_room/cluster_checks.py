@@ -135,7 +135,7 @@ def check_static_indexes_are_sent_once(live: LiveRoom) -> None:
     live.put(content, [(i, 0) for i in range(0, 6000, 500)])
     frame = live.frame(content, "p", "l").join(F.broadcast(live.frame(static, "p", "n")), "p")
     expected = [(i, 0, i + 100) for i in range(0, 5000, 500)]
-    shipping = live.cqels.IndexShipping
+    shipping = live.cqels.leaves.IndexShipping
     counts = []
     for plan in [live.prepare(frame) for _ in range(3)]:
         for _ in range(3):
@@ -245,7 +245,7 @@ def check_static_parts_are_sent_once(live: LiveRoom) -> None:
         assert steps["?q from knows"][:3] == [rows, rows, rows], steps
         assert steps["?n from names"][:3] == [rows, rows, rows], steps
         assert report["order"][0] == "now" and len(report["order"]) == 4, report
-        kept = live.cqels.join.RelationParts
+        kept = live.cqels.clusters.RelationParts
         assert [kept.keptOf(content) for content in (names, knows, rooms)] == [1, 1, 0]
     order.drive(-1)
     live.put(now, [(1, 2)])

@@ -15,8 +15,8 @@ class Window:
 
     def __init__(self, live: LiveRoom, name: str) -> None:
         self.live = live
-        self.table = live.cqels.WindowTable(2, False)
-        self.content = live.cqels.WindowContent(name, self.table)
+        self.table = live.cqels.relations.WindowTable(2, False)
+        self.content = live.cqels.relations.WindowContent(name, self.table)
         self.rows: set[tuple[int, int]] = set()
 
     def change(self, rows: set[tuple[int, int]]) -> None:

@@ -23,8 +23,8 @@ class LiveRoom:
         self.spark = spark
         self.jvm = spark._jvm
         self.cqels = spark._jvm.org.apache.spark.sql.cqels
-        self.dictionary = self.cqels.Dictionary()
-        self.room = self.cqels.EngineRoom.apply(
+        self.dictionary = self.cqels.dictionary.Dictionary()
+        self.room = self.cqels.queries.EngineRoom.apply(
             spark._jsparkSession, self.dictionary, str(scratch), 3
         )
         self.divide(0)
@@ -101,7 +101,7 @@ class LiveRoom:
 
     def keep_static(self, texts: Iterable[str]) -> None:
         """Make terms, by their canonical texts, those of static data: they never leave."""
-        layer = getattr(self.cqels, "CompactDictionary$Builder")(16)
+        layer = getattr(self.cqels.dictionary, "CompactDictionary$Builder")(16)
         for text in texts:
             layer.add(text)
         self.dictionary.addStatic(layer.build())

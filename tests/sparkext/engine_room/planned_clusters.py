@@ -109,8 +109,8 @@ class PlannedCluster:
         if kind == "stage":
             return live.stage(name, arity)
         if kind in ("set", "bag"):
-            self.tables[number] = live.cqels.WindowTable(arity, kind == "bag")
-            return live.cqels.WindowContent(name, self.tables[number])
+            self.tables[number] = live.cqels.relations.WindowTable(arity, kind == "bag")
+            return live.cqels.relations.WindowContent(name, self.tables[number])
         static = live.static(name, content.static, arity)
         if kind == "static":
             return static
@@ -129,4 +129,4 @@ class PlannedCluster:
 
 def change(live: LiveRoom, table: Any, rows: Iterable[Row], insert: bool) -> None:
     """Have rows come into the table of a window, or leave it."""
-    live.cqels.join.JoinTrial.change(table, cells(rows), insert)
+    live.cqels.clusters.JoinTrial.change(table, cells(rows), insert)

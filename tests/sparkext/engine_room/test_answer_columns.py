@@ -15,9 +15,9 @@ from tests.sparkext.engine_room.stream_blocks import iri
 
 
 def test_answers_that_cannot_be_written_leave_no_file(live: LiveRoom, tmp_path: Path) -> None:
-    columns = live.cqels.AnswerColumns(live.cqels.StaticTexts(live.dictionary))
+    columns = live.cqels.answers.AnswerColumns(live.cqels.answers.StaticTexts(live.dictionary))
     known = live.dictionary.encodeRetained("<http://e/known>")
-    rows = live.cqels.LongTable(2, 4)
+    rows = live.cqels.memory.LongTable(2, 4)
     rows.set(rows.appendRow(), known)
     rows.set(1, (1 << 58) + 17)  # the first column is in the file by the time that this is met
     path = tmp_path / "answers"
@@ -36,13 +36,13 @@ def test_answers_that_cannot_be_written_leave_no_file(live: LiveRoom, tmp_path: 
 def test_columns_are_laid_out_where_those_before_them_were(live: LiveRoom, tmp_path: Path) -> None:
     """Large and small answers, with and without unbound terms, one after the other; nothing of one is in the next."""
     rng = random.Random(3)
-    columns = live.cqels.AnswerColumns(live.cqels.StaticTexts(live.dictionary))
+    columns = live.cqels.answers.AnswerColumns(live.cqels.answers.StaticTexts(live.dictionary))
     kept = []
     for number, size in enumerate((1, 3000, 7, 64, 65, 0, 20_000, 5, 5, 700)):
         unbound = rng.choice([0.0, 0.3, 1.0])
         terms = [iri("x" * rng.randrange(1, 40) + str(rng.randrange(50))) for _ in range(60)]
         values = [None if rng.random() < unbound else rng.choice(terms) for _ in range(2 * size)]
-        rows = live.cqels.LongTable(2, max(1, size))
+        rows = live.cqels.memory.LongTable(2, max(1, size))
         ids = {term: live.dictionary.encodeRetained(term) for term in terms}
         for at in range(size):
             place = rows.appendRow()

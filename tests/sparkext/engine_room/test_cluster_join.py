@@ -54,7 +54,7 @@ def tried(
     live: LiveRoom, clusters: Sequence[Cluster], script: Callable[[Cluster], str] = Cluster.script
 ) -> Iterator[str]:
     """What is wrong with the answers to these clusters without plans, in words."""
-    trial = live.cqels.join.JoinTrial(live.spark._jsparkSession)
+    trial = live.cqels.clusters.JoinTrial(live.spark._jsparkSession)
     lines = iter(trial.run("\n".join(map(script, clusters))).split("\n"))
     for cluster in clusters:
         for number, evaluation in enumerate(cluster.evaluations):
@@ -231,10 +231,10 @@ def test_all_threads_give_the_columns_that_are_asked_for(live: LiveRoom) -> None
 
 
 def test_an_evaluation_that_fails_leaves_nothing_behind(live: LiveRoom) -> None:
-    first, window = live.stage("r0"), live.cqels.WindowTable(2, True)
+    first, window = live.stage("r0"), live.cqels.relations.WindowTable(2, True)
     failing = "IF(v2 = 7, CAST(raise_error('seven') AS BOOLEAN), TRUE)"
     live.divide(ONE_THREAD)
-    chain = Chain(live, [first, live.cqels.WindowContent("r1", window)], failing)
+    chain = Chain(live, [first, live.cqels.relations.WindowContent("r1", window)], failing)
     live.divide(0)
     chain.order.pin("0,1")
     live.put(first, [(1, 2), (3, 4)])

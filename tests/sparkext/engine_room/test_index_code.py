@@ -7,7 +7,7 @@ import zipfile
 
 from sparkext import jar
 
-CLASS = "org/apache/spark/sql/execution/joins/GroupedIndex.class"
+CLASS = "org/apache/spark/sql/cqels/relations/GroupedIndex.class"
 
 # C2 inlines no method of more code than that (FreqInlineSize).
 INLINED = 325

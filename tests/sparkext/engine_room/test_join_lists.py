@@ -35,7 +35,7 @@ def check(live: LiveRoom, content: Any, arity: int, rows: Bag, keys: Sequence[in
         key, others = parts(row, keys)
         lists[key][others] += count
     probes = [*lists, (ABSENT,) * len(keys)] if keys else [()]
-    found = live.cqels.join.JoinTrial.find(content, ints(live, *keys), cells(probes))
+    found = live.cqels.clusters.JoinTrial.find(content, ints(live, *keys), cells(probes))
     for key, line in zip(probes, found.splitlines(), strict=True):
         assert read(line) == (lists[key], sum(lists[key].values())), (keys, key)
     if len(keys) == arity - 1:
@@ -47,7 +47,7 @@ def check(live: LiveRoom, content: Any, arity: int, rows: Bag, keys: Sequence[in
 
 
 def ask(live: LiveRoom, content: Any, keys: Sequence[int], probes: str) -> Iterable[str]:
-    text: str = live.cqels.join.JoinTrial.ask(content, ints(live, *keys), probes)
+    text: str = live.cqels.clusters.JoinTrial.ask(content, ints(live, *keys), probes)
     return text.split(";") if text else []
 
 
@@ -91,8 +91,8 @@ def test_static_rows_by_any_columns(live: LiveRoom, arity: int) -> None:
 @pytest.mark.parametrize("arity", [1, 2, 3])
 def test_rows_of_a_window_that_moves(live: LiveRoom, arity: int, bag: bool) -> None:
     random = Random(10 * arity + bag)
-    table = live.cqels.WindowTable(arity, bag)
-    content = live.cqels.WindowContent("window", table)
+    table = live.cqels.relations.WindowTable(arity, bag)
+    content = live.cqels.relations.WindowContent("window", table)
     held: Bag = Counter()
     rested = 0
     for step in range(60):
@@ -122,8 +122,8 @@ def test_rows_of_a_window_that_moves(live: LiveRoom, arity: int, bag: bool) -> N
 
 
 def test_a_list_that_is_asked_again_and_again_follows_its_changes(live: LiveRoom) -> None:
-    table = live.cqels.WindowTable(2, True)
-    content = live.cqels.WindowContent("window", table)
+    table = live.cqels.relations.WindowTable(2, True)
+    content = live.cqels.relations.WindowContent("window", table)
     rows = [(1, value) for value in range(1, 41)]
     change(live, table, rows, True)
 
@@ -146,19 +146,19 @@ def test_a_list_that_is_asked_again_and_again_follows_its_changes(live: LiveRoom
 @pytest.mark.parametrize("arity", [0, 1, 3])
 def test_rows_that_travel_to_another_process_are_the_same_there(live: LiveRoom, arity: int) -> None:
     rows = [tuple(range(n, n + arity)) for n in range(1, 4 if arity else 2)]
-    bag = live.cqels.WindowTable(arity, True)
+    bag = live.cqels.relations.WindowTable(arity, True)
     change(live, bag, [rows[-1]] * 2 if arity else [], True)
     stage = live.stage("stage", arity)
     stage.replace(live.counted("rows", [(*row, 1) for row in rows], arity).table())
     for content in (
         live.counted("once", [(*row, 1) for row in rows], arity),
         live.counted("counted", [(*row, 3) for row in rows], arity),
-        live.cqels.WindowContent("window", bag),
+        live.cqels.relations.WindowContent("window", bag),
         stage,
     ):
         jvm: Any = live.jvm
         utils = jvm.org.apache.spark.util.Utils
-        sent = utils.serialize(live.cqels.join.ShippedContent(content))
+        sent = utils.serialize(live.cqels.clusters.ShippedContent(content))
         there = utils.deserialize(sent, live.room.getClass().getClassLoader()).content()
         assert there.rowCount() == content.rowCount()
         assert live.rows(there.table()) == live.rows(content.snapshot().table())
@@ -171,5 +171,5 @@ def test_rows_that_travel_to_another_process_are_the_same_there(live: LiveRoom, 
 
 def read_all(live: LiveRoom, content: Any) -> list[tuple[Row, int]]:
     """All rows of a content, each with how often it counts."""
-    found, _ = read(live.cqels.join.JoinTrial.find(content, ints(live), "").strip())
+    found, _ = read(live.cqels.clusters.JoinTrial.find(content, ints(live), "").strip())
     return list(found.items())

@@ -14,7 +14,7 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_are_found_by_their_keys(live: LiveRoom, seed: int) -> None:
-    slots, rng = live.cqels.LongSlots(), random.Random(seed)
+    slots, rng = live.cqels.memory.LongSlots(), random.Random(seed)
     expected: dict[int, int] = {}
     # Keys whose low or high bits are all equal, small ones of both signs, and the ends.
     keys = [n << 40 for n in range(60)] + list(range(-60, 60)) + [LEAST, MOST]
@@ -29,5 +29,5 @@ def test_numbers_are_found_by_their_keys(live: LiveRoom, seed: int) -> None:
     assert slots.get(61 << 40) == ABSENT
     # Room for half as many again, and no more than twice that.
     assert 24 * len(expected) <= slots.memoryBytes() <= 48 * len(expected) + 16
-    fewer = live.cqels.LongSlots()
+    fewer = live.cqels.memory.LongSlots()
     assert [fewer.get(key) for key in (0, LEAST, MOST)] == [ABSENT] * 3

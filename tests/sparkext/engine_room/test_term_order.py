@@ -119,7 +119,7 @@ IN_ORDER = [
 
 
 def test_order_of_terms(live: LiveRoom) -> None:
-    values = live.cqels.TermValues
+    values = live.cqels.functions.TermValues
     ids = [live.id(term) if term else 0 for term in IN_ORDER]
     for (at, a), (after, b) in combinations(enumerate(ids), 2):
         forth, back = values.order(live.number, a, b), values.order(live.number, b, a)
@@ -128,7 +128,7 @@ def test_order_of_terms(live: LiveRoom) -> None:
 
 
 def test_the_order_is_total_and_transitive(live: LiveRoom) -> None:
-    values = live.cqels.TermValues
+    values = live.cqels.functions.TermValues
     texts = [*TERMS, *[typed(f"9.00719925474099{n}E15", "double") for n in (1, 2, 4)]]
     texts += [integer(9007199254740990 + n) for n in range(5)]
     ids = sorted({live.id(text) for text in texts})

@@ -76,7 +76,7 @@ class Scripted:
         return self.answer() if callable(self.answer) else self.answer
 
     class Java:
-        implements = ("org.apache.spark.sql.cqels.JoinOrderAdvisor",)
+        implements = ("org.apache.spark.sql.cqels.sql.JoinOrderAdvisor",)
 
 
 def order(frame: DataFrame) -> list[str]:
@@ -257,7 +257,7 @@ def test_ordinary_plans_are_the_same_objects(
     scripted = Scripted("[1, 0]")
     advisor(scripted)
     jvm: Any = spark._jvm
-    rule = jvm.org.apache.spark.sql.cqels.ReorderLiveJoins(spark._jsparkSession)
+    rule = jvm.org.apache.spark.sql.cqels.sql.ReorderLiveJoins(spark._jsparkSession)
     frame = spark.sql(
         "SELECT * FROM range(5) a JOIN range(7) b ON a.id = b.id JOIN range(9) c ON c.id = b.id"
     )

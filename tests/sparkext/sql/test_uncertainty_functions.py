@@ -93,7 +93,7 @@ def test_wrong_arguments(spark: SparkSession, call: str, message: str) -> None:
 
 def test_literals_are_read_once_however_many_there_were(spark: SparkSession) -> None:
     jvm = spark._jvm
-    functions = jvm.org.apache.spark.sql.cqels.SqlUncertainty
+    functions = jvm.org.apache.spark.sql.cqels.calls.SqlUncertainty
     many = (
         spark.range(150_000).selectExpr("max(rspu_mean(concat('N(', id, ', 1)'))) AS most").first()
     )
@@ -122,4 +122,4 @@ def test_what_large_literals_hold_is_bounded(spark: SparkSession) -> None:
         {"mean": "max"}
     ).first()
     jvm = spark._jvm
-    assert jvm.org.apache.spark.sql.cqels.SqlUncertainty.kept() < 4_000
+    assert jvm.org.apache.spark.sql.cqels.calls.SqlUncertainty.kept() < 4_000

@@ -14,9 +14,9 @@ class Jvm:
 
     def __init__(self, spark: SparkSession) -> None:
         package = spark._jvm.org.apache.spark.sql.cqels
-        self.parse = package.Distribution.parse
-        self.probabilities = package.Probabilities
-        self.sums = package.DistributionSum
+        self.parse = package.distributions.Distribution.parse
+        self.probabilities = package.distributions.Probabilities
+        self.sums = package.distributions.DistributionSum
         self._threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
 
     def cpu_seconds(self, call: Callable[[], object]) -> float:

@@ -25,7 +25,7 @@ def feed(price: Any, nanos: int, times: int) -> None:
 
 
 def test_the_first_samples_are_of_cold_code(jvm: Any) -> None:
-    price = jvm.SampledNanos(0.0, False)
+    price = jvm.runs.SampledNanos(0.0, False)
     assert (price.nanos(), price.samples()) == (0.0, 0)
     price.add(90_000)
     price.add(20_000)
@@ -39,7 +39,7 @@ def test_the_first_samples_are_of_cold_code(jvm: Any) -> None:
 
 
 def test_what_was_said_may_stand_until_then(jvm: Any) -> None:
-    price = jvm.SampledNanos(80.0, True)
+    price = jvm.runs.SampledNanos(80.0, True)
     feed(price, 50_000, COLD + BATCH - 1)
     assert price.nanos() == 80
     price.add(200)
@@ -47,7 +47,7 @@ def test_what_was_said_may_stand_until_then(jvm: Any) -> None:
 
 
 def test_interruptions_are_left_out_and_a_change_is_followed(jvm: Any) -> None:
-    price = jvm.SampledNanos(0.0, False)
+    price = jvm.runs.SampledNanos(0.0, False)
     feed(price, 300, COLD + 5 * BATCH)
     for _ in range(10):
         price.add(4_000_000)  # two in each batch
@@ -62,14 +62,14 @@ def test_interruptions_are_left_out_and_a_change_is_followed(jvm: Any) -> None:
 
 def test_calls_of_one_kind_may_differ(jvm: Any) -> None:
     """A quarter of the calls takes long: the price is their mean, not what most of them take."""
-    price = jvm.SampledNanos(0.0, False)
+    price = jvm.runs.SampledNanos(0.0, False)
     for turn in range(COLD + 5 * BATCH):
         price.add(8_000 if turn % 4 == 0 else 100)
     assert price.nanos() == pytest.approx(2_000, rel=0.25)
 
 
 def test_what_is_dear_is_always_timed(jvm: Any) -> None:
-    price = jvm.SampledNanos(0.0, False)
+    price = jvm.runs.SampledNanos(0.0, False)
     cheap = price.interval()
     feed(price, 50_000, COLD + BATCH)
     assert (cheap > 0, price.interval()) == (True, 0)
@@ -98,8 +98,8 @@ def test_what_is_dear_is_always_timed(jvm: Any) -> None:
 def test_calls_are_looked_up_where_that_pays(
     jvm: Any, nanos: int, asked: int, spared: int, use: int, probing: int
 ) -> None:
-    prices = jvm.CallPrices(-1)
-    price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, -1)
+    prices = jvm.calls.CallPrices(-1)
+    price = jvm.calls.CallPrice("f", jvm.calls.CallCode.families(-1), 0.0, prices, -1)
     assert price.use() == LOOKED_UP
     feed(price, nanos, COLD + BATCH)
     price.note(asked, asked, spared)
@@ -108,7 +108,7 @@ def test_calls_are_looked_up_where_that_pays(
     price.decide(True)
     assert price.use() == probing
     for fixed in (COMPUTED, LOOKED_UP):
-        price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, fixed)
+        price = jvm.calls.CallPrice("f", jvm.calls.CallCode.families(-1), 0.0, prices, fixed)
         feed(price, nanos, COLD + BATCH)
         assert price.use() == fixed
 
@@ -117,8 +117,8 @@ def test_a_query_that_calls_again_and_again_is_soon_found_out_beside_one_that_ne
     jvm: Any,
 ) -> None:
     """The function is the same, and so is its price: what looking up spares is not."""
-    prices = jvm.CallPrices(-1)
-    price = jvm.CallPrice("f", jvm.CallCode.families(-1), 0.0, prices, -1)
+    prices = jvm.calls.CallPrices(-1)
+    price = jvm.calls.CallPrice("f", jvm.calls.CallCode.families(-1), 0.0, prices, -1)
     feed(price, 4_000, COLD + BATCH)
     for _ in range(40):
         price.note(500, 500, 0)

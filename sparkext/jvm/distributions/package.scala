@@ -1,0 +1,7 @@
+package org.apache.spark.sql.cqels
+
+/** Random variables: families, sums and probabilities.
+ *
+ *  In come parameters; out go densities, distribution functions and moments. It uses no other room.
+ */
+package object distributions

@@ -1,0 +1,200 @@
+package org.apache.spark.sql.cqels
+package functions
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.regex.{Pattern, PatternSyntaxException}
+
+import org.apache.spark.sql.cqels.terms.TermText
+
+/** REGEX and REPLACE (SPARQL 1.1, sections 17.4.3.14 and 15), by XPath's regular expressions and flags. */
+object RegexFunctions {
+  private final val MostKept = 1000
+
+  /** None: not a pattern. Constants are found by their ids, which the query holds; all others by their texts. */
+  private val byId = new ConcurrentHashMap[(Long, Long, Long), Option[XPathPattern]]()
+  private val byText = new ConcurrentHashMap[(String, String), Option[XPathPattern]]()
+
+  private[cqels] def forget(room: Long): Unit = byId.keySet.removeIf(_._1 == room)
+
+  def matches(room: Long, id: Long, pattern: Long, flags: Long): java.lang.Boolean =
+    test(room, id, computed(room, pattern, flags))
+
+  /** The same when pattern and flags are constants of the query. */
+  def matchesConstant(room: Long, id: Long, pattern: Long, flags: Long): java.lang.Boolean =
+    test(room, id, constant(room, pattern, flags))
+
+  private def test(room: Long, id: Long, pattern: Option[XPathPattern]): java.lang.Boolean = {
+    val s = if (pattern.isEmpty) null else StringFunctions.of(room, id)
+    if (s == null) null else pattern.get.compiled.matcher(s.value).find()
+  }
+
+  def replace(room: Long, id: Long, pattern: Long, replacement: Long, flags: Long): java.lang.Long =
+    change(room, id, replacement, computed(room, pattern, flags))
+
+  def replaceConstant(room: Long, id: Long, pattern: Long, replacement: Long, flags: Long): java.lang.Long =
+    change(room, id, replacement, constant(room, pattern, flags))
+
+  private def change(room: Long, id: Long, replacement: Long, pattern: Option[XPathPattern]): java.lang.Long = {
+    val s = if (pattern.isEmpty) null else StringFunctions.of(room, id)
+    val by = if (s == null) null else StringFunctions.plain(room, replacement)
+    val written = if (by == null || pattern.get.matchesNothing) null else pattern.get.replacement(by)
+    if (written == null) null
+    else TermValues.encode(room, TermText.quote(pattern.get.compiled.matcher(s.value).replaceAll(written)) + s.tag)
+  }
+
+  private def constant(room: Long, pattern: Long, flags: Long): Option[XPathPattern] = {
+    val key = (room, pattern, flags)
+    val known = byId.get(key)
+    if (known != null) known
+    else {
+      val made = computed(room, pattern, flags)
+      if (byId.size >= MostKept) byId.clear()
+      byId.put(key, made)
+      made
+    }
+  }
+
+  private def computed(room: Long, pattern: Long, flags: Long): Option[XPathPattern] = {
+    val key = (StringFunctions.plain(room, pattern), StringFunctions.plain(room, flags))
+    if (key._1 == null || key._2 == null) None
+    else {
+      if (byText.size >= MostKept) byText.clear()
+      byText.computeIfAbsent(key, k => XPathPattern(k._1, k._2))
+    }
+  }
+}
+
+/** A regular expression of XPath in Java's terms. */
+private[cqels] final class XPathPattern(val compiled: Pattern, literal: Boolean) {
+  /** Whether it matches the empty string, which REPLACE does not allow. */
+  val matchesNothing: Boolean = compiled.matcher("").find()
+  private val groups = compiled.matcher("").groupCount
+
+  /** The replacement text in Java's spelling; null when it is malformed: `$n` is a group, `\$` and `\\` are themselves. */
+  def replacement(text: String): String =
+    if (literal) java.util.regex.Matcher.quoteReplacement(text)
+    else {
+      val out = new StringBuilder
+      var afterGroup = false
+      var i = 0
+      while (i < text.length) {
+        var group = false
+        text.charAt(i) match {
+          case '\\' =>
+            i += 1
+            if (i == text.length || (text.charAt(i) != '\\' && text.charAt(i) != '$')) return null
+            out.append('\\').append(text.charAt(i))
+          case '$' =>
+            var end = i + 1
+            var number = 0
+            // As many digits as still name a group.
+            while (end < text.length && isDigit(text.charAt(end)) &&
+              (end == i + 1 || number * 10 + (text.charAt(end) - '0') <= groups)) {
+              number = number * 10 + (text.charAt(end) - '0')
+              end += 1
+            }
+            if (end == i + 1) return null
+            if (number <= groups) { out.append('$').append(number); group = true }
+            i = end - 1
+          case c => // a digit after a group would be read as part of its number
+            if (afterGroup && isDigit(c)) out.append('\\')
+            out.append(c)
+        }
+        afterGroup = group
+        i += 1
+      }
+      out.toString
+    }
+
+  private def isDigit(c: Char): Boolean = c >= '0' && c <= '9'
+}
+
+private[cqels] object XPathPattern {
+  /** None when the pattern or a flag is none of XPath's. */
+  def apply(pattern: String, flags: String): Option[XPathPattern] =
+    if (flags.exists(f => "smixq".indexOf(f) < 0)) None
+    else {
+      val literal = flags.contains('q')
+      var options = Pattern.UNIX_LINES
+      if (flags.contains('s')) options |= Pattern.DOTALL
+      if (flags.contains('m')) options |= Pattern.MULTILINE
+      if (flags.contains('i')) options |= Pattern.CASE_INSENSITIVE | Pattern.UNICODE_CASE
+      if (literal) options |= Pattern.LITERAL
+      try {
+        val java = if (literal) pattern else new XPathToJava(pattern, flags.contains('x'), flags.contains('m')).translate()
+        Some(new XPathPattern(Pattern.compile(java, options), literal))
+      } catch { case _: PatternSyntaxException => None }
+    }
+}
+
+/** Rewrites an XPath pattern where Java reads the same signs otherwise. */
+private final class XPathToJava(pattern: String, compact: Boolean, multiline: Boolean) {
+  private val out = new StringBuilder
+  private var at = 0
+
+  def translate(): String = {
+    while (at < pattern.length) {
+      pattern.charAt(at) match {
+        case '\\' => escape()
+        case '[' => characterClass()
+        case '$' => out.append(if (multiline) "$" else "\\z"); at += 1
+        case '(' if pattern.startsWith("(?", at) && !pattern.startsWith("(?:", at) =>
+          throw new PatternSyntaxException("only (?: is XPath's", pattern, at)
+        case c if compact && isBlank(c) => at += 1
+        case c => out.append(c); at += 1
+      }
+    }
+    out.toString
+  }
+
+  private def isBlank(c: Char): Boolean = c == ' ' || c == '\t' || c == '\n' || c == '\r'
+
+  private def escape(): Unit = {
+    if (at + 1 == pattern.length) throw new PatternSyntaxException("a lone backslash", pattern, at)
+    pattern.charAt(at + 1) match {
+      case 'd' => out.append("\\p{Nd}")
+      case 'D' => out.append("\\P{Nd}")
+      case 'w' => out.append("[^\\p{P}\\p{Z}\\p{C}]")
+      case 'W' => out.append("[\\p{P}\\p{Z}\\p{C}]")
+      case 's' => out.append("[ \\t\\n\\r]")
+      case 'S' => out.append("[^ \\t\\n\\r]")
+      case 'i' => out.append("[_:\\p{L}]")
+      case 'I' => out.append("[^_:\\p{L}]")
+      case 'c' => out.append("[-._:\\p{L}\\p{N}\\p{M}]")
+      case 'C' => out.append("[^-._:\\p{L}\\p{N}\\p{M}]")
+      case k @ ('p' | 'P') if pattern.startsWith("{Is", at + 2) =>
+        out.append('\\').append(k).append("{In")
+        at += 3
+      case c => out.append('\\').append(c)
+    }
+    at += 2
+  }
+
+  /** `[a-z-[aeiou]]` is `[[a-z]&&[^aeiou]]` in Java. */
+  private def characterClass(): Unit = {
+    val start = out.length
+    out.append('[')
+    at += 1
+    if (pattern.startsWith("^", at)) { out.append('^'); at += 1 }
+    var first = true
+    while (at < pattern.length && (first || pattern.charAt(at) != ']')) {
+      pattern.charAt(at) match {
+        case '\\' => escape()
+        case '-' if pattern.startsWith("-[", at) && !first =>
+          val minus = new XPathToJava(pattern.substring(at + 1), compact, multiline)
+          minus.characterClass()
+          val taken = minus.out.toString
+          out.insert(start, '[')
+          out.append("]&&").append(if (taken.startsWith("[^")) "[" + taken.substring(2) else "[^" + taken.substring(1))
+          at += 1 + minus.at
+        case c if compact && isBlank(c) => at += 1
+        case c @ ('[' | '&' | '~' | '#') => out.append('\\').append(c); at += 1
+        case c => out.append(c); at += 1
+      }
+      first = false
+    }
+    if (at >= pattern.length) throw new PatternSyntaxException("an open character class", pattern, at)
+    out.append(']')
+    at += 1
+  }
+}

@@ -1,0 +1,146 @@
+package org.apache.spark.sql.cqels
+package functions
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.cqels.terms.{TermCodec, TermText}
+
+/** The value of a plain or language-tagged string; `tag` is "", "@en" or "@en--ltr". */
+private[cqels] final class StringValue(val value: String, val tag: String)
+
+/** SPARQL's functions on strings (SPARQL 1.1, section 17.4.3); null is an error. */
+object StringFunctions {
+
+  /** A string literal's value, null for every other term. */
+  private[cqels] def of(room: Long, id: Long): StringValue =
+    if (!TermCodec.isString(id) && !TermCodec.isLanguageString(id)) null
+    else {
+      val text = TermValues.text(room, id)
+      val close = text.lastIndexOf('"')
+      new StringValue(TermText.unescape(text.substring(1, close)), text.substring(close + 1))
+    }
+
+  /** The characters of a string without a language, null for every other term. */
+  private[cqels] def plain(room: Long, id: Long): String =
+    if (TermCodec.isString(id)) TermValues.lexical(room, id) else null
+
+  private def make(room: Long, value: String, tag: String): Long =
+    TermValues.encode(room, TermText.quote(value) + tag)
+
+  def length(room: Long, id: Long): java.lang.Long = {
+    val s = of(room, id)
+    if (s == null) null else TermCodec.integerId(s.value.codePointCount(0, s.value.length))
+  }
+
+  def upper(room: Long, id: Long): java.lang.Long = change(room, id)(_.toUpperCase(Locale.ROOT))
+  def lower(room: Long, id: Long): java.lang.Long = change(room, id)(_.toLowerCase(Locale.ROOT))
+
+  private def change(room: Long, id: Long)(f: String => String): java.lang.Long = {
+    val s = of(room, id)
+    if (s == null) null else make(room, f(s.value), s.tag)
+  }
+
+  def substring(room: Long, id: Long, start: Long): java.lang.Long =
+    if (Numbers.rank(room, start) == 0) null
+    else cut(room, id, rounded(room, start), Double.PositiveInfinity)
+
+  def substringOf(room: Long, id: Long, start: Long, length: Long): java.lang.Long =
+    if (Numbers.rank(room, start) == 0 || Numbers.rank(room, length) == 0) null
+    else { val first = rounded(room, start); cut(room, id, first, first + rounded(room, length)) }
+
+  private def rounded(room: Long, id: Long): Double = NumericFunctions.round(Numbers.double(room, id))
+
+  /** The characters at places `first` <= p < `end`, counted from 1 in code points (XPath's fn:substring). */
+  private def cut(room: Long, id: Long, first: Double, end: Double): java.lang.Long = {
+    val s = of(room, id)
+    if (s == null) null
+    else {
+      val count = s.value.codePointCount(0, s.value.length)
+      val from = math.max(1.0, first)
+      val until = math.min(count + 1.0, end)
+      if (!(from < until)) make(room, "", s.tag) // NaN, too
+      else {
+        val begin = s.value.offsetByCodePoints(0, from.toInt - 1)
+        make(room, s.value.substring(begin, s.value.offsetByCodePoints(begin, (until - from).toInt)), s.tag)
+      }
+    }
+  }
+
+  // -- two strings: the second has no language, or that of the first (section 17.4.3.1.2) ------------------------
+
+  def contains(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.contains(_))
+  def startsWith(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.startsWith(_))
+  def endsWith(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.endsWith(_))
+
+  private def test(room: Long, a: Long, b: Long)(f: (String, String) => Boolean): java.lang.Boolean = {
+    val (s, t) = (of(room, a), of(room, b))
+    if (compatible(s, t)) f(s.value, t.value) else null
+  }
+
+  private def compatible(s: StringValue, t: StringValue): Boolean =
+    s != null && t != null && (t.tag.isEmpty || t.tag == s.tag)
+
+  def before(room: Long, a: Long, b: Long): java.lang.Long =
+    around(room, a, b)((s, t, at) => s.substring(0, at))
+
+  def after(room: Long, a: Long, b: Long): java.lang.Long =
+    around(room, a, b)((s, t, at) => s.substring(at + t.length))
+
+  private def around(room: Long, a: Long, b: Long)(part: (String, String, Int) => String): java.lang.Long = {
+    val (s, t) = (of(room, a), of(room, b))
+    if (!compatible(s, t)) null
+    else {
+      val at = s.value.indexOf(t.value)
+      // What is not found gives the empty string without a language.
+      if (at < 0) make(room, "", "") else make(room, part(s.value, t.value, at), s.tag)
+    }
+  }
+
+  def concat(room: Long, parts: ArrayData): java.lang.Long = {
+    val out = new StringBuilder
+    var tag: String = null
+    var i = 0
+    while (i < parts.numElements()) {
+      val s = if (parts.isNullAt(i)) null else of(room, parts.getLong(i))
+      if (s == null) return null
+      out.append(s.value)
+      tag = if (i == 0 || tag == s.tag) s.tag else ""
+      i += 1
+    }
+    make(room, out.toString, if (tag == null) "" else tag)
+  }
+
+  def encodeForUri(room: Long, id: Long): java.lang.Long = {
+    val s = of(room, id)
+    if (s == null) null
+    else {
+      val out = new StringBuilder
+      s.value.getBytes(UTF_8).foreach { b =>
+        val c = (b & 0xff).toChar
+        if (c < 128 && (Character.isLetterOrDigit(c) || "-_.~".indexOf(c) >= 0)) out.append(c)
+        else out.append("%%%02X".format(b & 0xff))
+      }
+      make(room, out.toString, "")
+    }
+  }
+
+  /** Basic filtering of RFC 4647, section 3.3.1; the range "*" takes every language. */
+  def langMatches(room: Long, tag: Long, range: Long): java.lang.Boolean = {
+    val (t, r) = (plain(room, tag), plain(room, range))
+    if (t == null || r == null) null
+    else if (r == "*") t.nonEmpty
+    else t.regionMatches(true, 0, r, 0, r.length) && (t.length == r.length || (r.nonEmpty && t.charAt(r.length) == '-'))
+  }
+
+  // -- languages and directions ---------------------------------------------------------------------------------
+
+  def hasLanguage(id: Long): Boolean = TermCodec.isLanguageString(id)
+  def hasDirection(room: Long, id: Long): Boolean =
+    TermCodec.isLanguageString(id) && TermText.direction(TermValues.text(room, id)).nonEmpty
+
+  def direction(room: Long, id: Long): java.lang.Long =
+    if (!TermValues.isLiteral(id)) null
+    else make(room, if (TermCodec.isLanguageString(id)) TermText.direction(TermValues.text(room, id)) else "", "")
+}

@@ -1,0 +1,112 @@
+package org.apache.spark.sql.cqels
+package loading
+
+import java.io.{Externalizable, ObjectInput, ObjectOutput}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader}
+import org.apache.spark.sql.cqels.terms.{TermBlock, TermEncoder, TermHasher}
+
+/** Quads and new terms of up to `BlockEncoder.StatementsPerBlock` statements, or why there are none; what was left out;
+ *  and for lines of text, where in which file their part begins and how many they are.
+ */
+private[cqels] final class EncodedBlock(var quads: QuadBlock, var terms: TermBlock, var problem: LoadProblem,
+    var skipped: Array[LoadProblem], var part: TextPart) extends Externalizable {
+  def this() = this(null, null, null, null, null)
+
+  override def writeExternal(out: ObjectOutput): Unit = {
+    quads.writeExternal(out)
+    terms.writeExternal(out)
+    out.writeObject(problem)
+    out.writeObject(skipped)
+    out.writeObject(part)
+  }
+
+  override def readExternal(in: ObjectInput): Unit = {
+    quads = new QuadBlock
+    quads.readExternal(in)
+    terms = new TermBlock
+    terms.readExternal(in)
+    problem = in.readObject().asInstanceOf[LoadProblem]
+    skipped = in.readObject().asInstanceOf[Array[LoadProblem]]
+    part = in.readObject().asInstanceOf[TextPart]
+  }
+}
+
+/** Lines of a part of a text file that begins at this position. */
+private[cqels] final case class TextPart(file: Int, position: Long, lines: Long)
+
+private[cqels] final case class TextLine(file: Int, start: Long, text: String, undecodable: Boolean = false)
+
+private[cqels] object BlockEncoder {
+  /** A line, or a problem and whether it ends the part. */
+  type LineOrProblem = Either[(LoadProblem, Boolean), TextLine]
+
+  final val StatementsPerBlock = 1 << 18
+  final val TermBytesPerBlock = 48L << 20
+  final val MostText = 2000 // of a malformed line that is shown
+}
+
+/** Turns lines into blocks; the first problem ends the part, unless malformed lines are to be skipped. */
+private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, hasher: TermHasher, onError: String) {
+  import BlockEncoder._
+
+  private val encoder = new TermEncoder(hasher)
+  private var reader: NQuadsReader = _
+  private var file = -1
+  private var start = -1L
+  private var lineCount = 0
+  private var linesOfBlock = 0L
+  private var problem: LoadProblem = _
+  private val skipped = new mutable.ArrayBuffer[LoadProblem]
+
+  def blocks(lines: Iterator[LineOrProblem]): Iterator[EncodedBlock] = new Iterator[EncodedBlock] {
+    override def hasNext: Boolean = problem == null && lines.hasNext
+    override def next(): EncodedBlock = {
+      val quads = new QuadBlock
+      linesOfBlock = 0
+      skipped.clear()
+      while (problem == null && quads.size < StatementsPerBlock && encoder.memoryBytes < TermBytesPerBlock && lines.hasNext)
+        lines.next() match {
+          case Right(line) => read(line, quads)
+          case Left((found, fatal)) =>
+            enter(found.file, found.position)
+            if (fatal) problem = found else skipped += found
+        }
+      new EncodedBlock(quads, encoder.takeBlock(), problem, skipped.toArray, TextPart(file, start, linesOfBlock))
+    }
+  }
+
+  /** Counts a line of a file; what was left out is one, too. */
+  private def enter(lineFile: Int, from: Long): Unit = {
+    if (lineFile != file) {
+      val LoadFile(_, scope, allowGraph, rdf12) = files(lineFile)
+      reader = new NQuadsReader(scope, allowGraph, rdf12, onError == OnError.Accept)
+      file = lineFile
+      start = from
+      lineCount = 0
+    }
+    lineCount += 1
+    linesOfBlock += 1
+  }
+
+  private def read(line: TextLine, quads: QuadBlock): Unit = {
+    enter(line.file, line.start)
+    try {
+      if (line.undecodable) throw new MalformedLine("not UTF-8", line.text.indexOf('\uFFFD') + 1)
+      if (reader.parse(line.text)) {
+        val g = if (reader.graph != null) reader.graph else graph
+        quads.add(encoder.encode(reader.subject, 0), encoder.encode(reader.predicate, 1),
+          encoder.encode(reader.obj, 2), if (g == null) 0L else encoder.encode(g, 3))
+      }
+    } catch {
+      case e: MalformedLine =>
+        val found = LoadProblem(line.file, line.start, lineCount, e.column, e.message, shortened(line.text))
+        if (onError == OnError.Skip) skipped += found else problem = found
+    }
+  }
+
+  private def shortened(text: String): String =
+    if (text.length <= MostText) text else text.substring(0, text.offsetByCodePoints(0, MostText / 2)) + "..."
+}

@@ -1,0 +1,69 @@
+package org.apache.spark.sql.cqels
+package loading
+
+import java.util.{List => JList}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.spark.Frames
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.types.LongType
+
+/** The distinct pairs (subject, object) of one graph and predicate in the driver's memory, sorted: what small files
+ *  become in place of Parquet.
+ */
+final class MemoryTable private[cqels] (val graph: Long, val predicate: Long, private[cqels] val pairs: LongTable) {
+  def rows: Long = pairs.rowCount.toLong
+}
+
+object MemoryTables {
+  /** The quads of `blocks` by graph and predicate, merged with the pairs of `known` tables. */
+  private[cqels] def of(blocks: Iterable[QuadBlock], known: Iterable[MemoryTable]): Array[MemoryTable] = {
+    val groups = new mutable.HashMap[(Long, Long), PairBuffer]
+    for (block <- blocks; i <- 0 until block.size)
+      groups.getOrElseUpdate((block.graph(i), block.predicate(i)), new PairBuffer).add(block.subject(i), block.obj(i))
+    for (table <- known; group <- groups.get((table.graph, table.predicate)); i <- 0 until table.pairs.rowCount)
+      group.add(table.pairs(i, 0), table.pairs(i, 1))
+    groups.toArray.sortBy(_._1).map { case ((graph, predicate), pairs) =>
+      pairs.sort()
+      val distinct = new LongTable(2, pairs.size)
+      for (i <- 0 until pairs.size)
+        if (i == 0 || pairs.left(i) != pairs.left(i - 1) || pairs.right(i) != pairs.right(i - 1)) {
+          val at = distinct.appendRow()
+          distinct.set(at, pairs.left(i))
+          distinct.set(at + 1, pairs.right(i))
+        }
+      new MemoryTable(graph, predicate, distinct)
+    }
+  }
+
+  /** All rows (s, p, o, g) of some tables as a DataFrame that is computed without a Spark job. */
+  def frame(session: SparkSession, tables: JList[MemoryTable]): Dataset[Row] = {
+    val rows = new mutable.ArrayBuffer[InternalRow]
+    for (table <- tables.asScala; i <- 0 until table.pairs.rowCount) {
+      val row = new UnsafeRow(4)
+      row.pointTo(new Array[Byte](40), 40)
+      row.setLong(0, table.pairs(i, 0))
+      row.setLong(1, table.predicate)
+      row.setLong(2, table.pairs(i, 1))
+      row.setLong(3, table.graph)
+      rows += row
+    }
+    val output = Seq("s", "p", "o", "g").map(AttributeReference(_, LongType, nullable = false)())
+    Frames.of(session, LocalRelation(output, rows.toSeq))
+  }
+
+  /** The catalogue's counts of some tables, see CatalogueCounts.count: a line of numbers for each of its rows. */
+  def counts(tables: JList[MemoryTable], top: Int): String = {
+    val block = new QuadBlock
+    for (table <- tables.asScala; i <- 0 until table.pairs.rowCount)
+      block.add(table.pairs(i, 0), table.predicate, table.pairs(i, 1), table.graph)
+    CatalogueCounts.countHere(block, top).map(_.mkString(",")).mkString("\n")
+  }
+}

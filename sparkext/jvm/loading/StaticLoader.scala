@@ -1,0 +1,365 @@
+package org.apache.spark.sql.cqels
+package loading
+
+import java.io.IOException
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.{List => JList, TreeSet => JTreeSet}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.io.{LongWritable, Text}
+import org.apache.hadoop.mapreduce.Job
+import org.apache.hadoop.mapreduce.lib.input.{FileInputFormat, FileSplit, TextInputFormat}
+
+import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.rdd.{NewHadoopRDD, RDD}
+import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
+import org.apache.spark.sql.cqels.rdf.{IdCollision, LoadProblem}
+import org.apache.spark.sql.cqels.spark.Jobs
+import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.storage.StorageLevel
+
+/** What the driver needs to know of one block before it fetches anything. */
+private[cqels] final case class BlockSummary(
+    partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
+    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Array[LoadProblem], part: TextPart)
+
+/** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs, and whether
+ *  its quoted triples are RDF 1.2's.
+ */
+final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean, rdf12: Boolean) {
+  def hadoopPath: Path = new Path(path)
+}
+
+/** Encodes RDF files in parallel.
+ *
+ *  Tasks give ids by hashing and know nothing of the driver's dictionary but its exceptions. Each text is read once:
+ *  the encoded blocks are persisted; the driver fetches their terms and builds one dictionary layer, which is where a
+ *  collision shows. Then the texts concerned get their ids from the dictionary, and the files are encoded again.
+ */
+object StaticLoader {
+  import BlockEncoder.LineOrProblem
+
+  private final val LeastSplit = 4L << 20
+  private final val MostSplit = 32L << 20
+  private final val FetchBytes = 64L << 20
+
+  /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
+   *
+   *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING, fatal
+   *  BOOLEAN: an error that is not fatal is about something that was left out. `onError` is `fail`, `skip` or `accept`.
+   *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
+   *  Returns with the new terms in `dictionary`, or with a problem and nothing changed.
+   */
+  def load(spark: SparkSession, dictionary: Dictionary, paths: JList[String], scopes: JList[String],
+      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
+      graph: String, onError: String): StaticLoad = {
+    val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
+    val lines = lineFiles.asScala.map(_.intValue).toArray
+    withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
+    val held = new mutable.ArrayBuffer[Long]
+    try {
+      while (true) {
+        val encoded = encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError)
+        encoded.persist(StorageLevel.DISK_ONLY)
+        var kept = false
+        try {
+          val summaries = summarise(encoded)
+          val problems = summaries.flatMap(s => Option(s.problem))
+          if (problems.nonEmpty) {
+            val first = problems.minBy(p => (p.file, p.position, p.line))
+            return new StaticLoad(spark, null, null, summaries, inFile(summaries)(first), null)
+          }
+          val colliding = new JTreeSet[String]
+          val noted = summaries.map(_.terms.toLong).sum
+          val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
+          if (colliding.isEmpty) {
+            kept = true
+            return new StaticLoad(spark, encoded, null, summaries, null, added)
+          }
+          // In the order of their texts, so that the same files get the same ids wherever they are loaded first.
+          colliding.forEach(text => held += dictionary.encodeRetained(text))
+        } finally if (!kept) encoded.unpersist(blocking = false)
+      }
+      throw new IllegalStateException("unreachable")
+    } finally dictionary.release(held.toArray, held.length)
+  }
+
+  /** Encodes a few small files in this thread, without a Spark job: `texts` are the lines of each, `\n` between them.
+   *
+   *  As `load` otherwise.
+   */
+  def loadHere(spark: SparkSession, dictionary: Dictionary, texts: JList[String], scopes: JList[String],
+      allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String, onError: String): StaticLoad = {
+    val files = texts.asScala.indices.map(i => LoadFile(null, scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
+    val held = new mutable.ArrayBuffer[Long]
+    try {
+      while (true) {
+        val lines = texts.asScala.iterator.zipWithIndex.flatMap { case (text, file) =>
+          CanonicalLines.EndOfLine.split(text, -1).iterator.map(line => Right(TextLine(file, -1L, line)))
+        }
+        val blocks = new BlockEncoder(files, graph, dictionary.hasher(), onError).blocks(lines).toArray
+        val summaries = blocks.zipWithIndex.map { case (block, i) => summary(0, i, block) }
+        val problems = summaries.flatMap(s => Option(s.problem))
+        if (problems.nonEmpty) return new StaticLoad(spark, null, blocks, summaries, problems.head, null)
+        val colliding = new JTreeSet[String]
+        val noted = summaries.map(_.terms.toLong).sum
+        val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
+        if (colliding.isEmpty) return new StaticLoad(spark, null, blocks, summaries, null, added)
+        colliding.forEach(text => held += dictionary.encodeRetained(text))
+      }
+      throw new IllegalStateException("unreachable")
+    } finally dictionary.release(held.toArray, held.length)
+  }
+
+  // ---- tasks --------------------------------------------------------------------------------------
+
+  private def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], parsed: DataFrame,
+      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
+    val sources = new mutable.ArrayBuffer[RDD[EncodedBlock]]
+    if (lineFiles.nonEmpty) sources += encodeTextFiles(spark, files, lineFiles, graph, hasher, onError)
+    if (parsed != null) {
+      val rows = parsed.select("file", "line", "error_line", "error_column", "error", "fatal")
+        .asInstanceOf[Dataset[_]].queryExecution.toRdd
+      sources += rows.mapPartitions { rows =>
+        val encoder = new BlockEncoder(files, graph, hasher, onError)
+        encoder.blocks(rows.map { row =>
+          if (row.isNullAt(4)) Right(TextLine(row.getInt(0), -1L, row.getUTF8String(1).toString))
+          else {
+            def number(i: Int): Int = if (row.isNullAt(i)) 0 else row.getInt(i)
+            val problem = LoadProblem(row.getInt(0), -1L, number(2), number(3), row.getUTF8String(4).toString, null)
+            Left((problem, row.getBoolean(5)))
+          }
+        })
+      }
+    }
+    spark.sparkContext.union(sources.toSeq)
+  }
+
+  private def encodeTextFiles(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int],
+      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
+    val context = spark.sparkContext
+    val configuration = spark.sessionState.newHadoopConf()
+    val paths = lineFiles.map(i => files(i).hadoopPath)
+    val qualified = paths.map(p => p.getFileSystem(configuration).makeQualified(p))
+    val total = qualified.map(p => p.getFileSystem(configuration).getFileStatus(p).getLen).sum
+    val split = math.min(MostSplit, math.max(LeastSplit, total / (2L * context.defaultParallelism) + 1))
+    val job = Job.getInstance(configuration)
+    FileInputFormat.setInputPaths(job, qualified.map(withoutGlobs).toSeq: _*)
+    FileInputFormat.setMaxInputSplitSize(job, split)
+    val positions = qualified.map(_.toString).zip(lineFiles).toMap
+    val records = new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
+    new TextBlocks(records, positions, files, graph, hasher, onError)
+  }
+
+  /** The blocks of the parts of text files; a part that cannot be opened gives a problem, like one that breaks off. */
+  private final class TextBlocks(records: RDD[(LongWritable, Text)], positions: Map[String, Int],
+      files: Array[LoadFile], graph: String, hasher: TermHasher, onError: String) extends RDD[EncodedBlock](records) {
+    override protected def getPartitions: Array[Partition] = records.partitions
+    override protected def getPreferredLocations(part: Partition): Seq[String] = records.preferredLocations(part)
+    override def compute(part: Partition, task: TaskContext): Iterator[EncodedBlock] = {
+      val split = Jobs.splitOf(part).asInstanceOf[FileSplit]
+      val file = positions(split.getPath.toString)
+      val lines =
+        try textLines(firstParent[(LongWritable, Text)].iterator(part, task), file, split.getStart)
+        catch { case e: IOException => Iterator.single(Left((unreadable(file, split.getStart, e), true))) }
+      new BlockEncoder(files, graph, hasher, onError).blocks(lines)
+    }
+  }
+
+  private def unreadable(file: Int, start: Long, error: IOException): LoadProblem =
+    LoadProblem(file, start, 0, 0, s"cannot be read: ${error.getMessage}", null)
+
+  /** The first .bz2 file that is none: Hadoop finds no block in it and would read it as empty. */
+  private def withoutMagic(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int]): Option[LoadProblem] =
+    lineFiles.find { i =>
+      val path = files(i).hadoopPath
+      path.getName.endsWith(".bz2") && {
+        val stream = path.getFileSystem(spark.sessionState.newHadoopConf()).open(path)
+        try {
+          val start = stream.readNBytes(10).map(b => f"$b%02x").mkString
+          // A block or the end follows the file's own mark; a file without any byte is empty, packed or not.
+          start.nonEmpty && !start.matches("425a683[1-9](314159265359|177245385090)")
+        } finally stream.close()
+      }
+    }.map(LoadProblem(_, 0L, 0, 0, "broken .bz2 file: it does not start like one", null))
+
+  /** A path that means just itself to Hadoop, which reads some characters as patterns. */
+  private def withoutGlobs(path: Path): Path =
+    new Path(path.toString.flatMap(c => if ("{}[]*?\\".indexOf(c) >= 0) s"\\$c" else c.toString))
+
+  private def textLines(records: Iterator[(LongWritable, Text)], file: Int, start: Long): Iterator[LineOrProblem] =
+    new Iterator[LineOrProblem] {
+      private var broken: LoadProblem = _
+      private var ended = false
+      private def guarded[A](otherwise: A)(body: => A): A =
+        try body
+        catch {
+          case e: IOException => broken = unreadable(file, start, e); otherwise
+        }
+      override def hasNext: Boolean = !ended && guarded(true)(records.hasNext)
+      override def next(): LineOrProblem =
+        if (broken != null) { ended = true; Left((broken, true)) }
+        else {
+          val line = guarded[LineOrProblem](null) {
+            val text = records.next()._2
+            Right(TextLine(file, start, new String(text.getBytes, 0, text.getLength, UTF_8), undecodable(text)))
+          }
+          if (line != null) line else { ended = true; Left((broken, true)) }
+        }
+    }
+
+  private def undecodable(text: Text): Boolean = {
+    var i = 0
+    val bytes = text.getBytes
+    val length = text.getLength
+    while (i < length && bytes(i) >= 0) i += 1
+    if (i == length) false
+    else try {
+      UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes, 0, length))
+      false
+    } catch { case _: CharacterCodingException => true }
+  }
+
+  // ---- driver -------------------------------------------------------------------------------------
+
+  private def summarise(encoded: RDD[EncodedBlock]): Array[BlockSummary] =
+    encoded.mapPartitionsWithIndex { (partition, blocks) =>
+      blocks.zipWithIndex.map { case (block, index) => summary(partition, index, block) }
+    }.collect()
+
+  private def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
+    val counts = new mutable.HashMap[(Long, Long), Long]
+    var i = 0
+    while (i < block.quads.size) {
+      val key = (block.quads.graph(i), block.quads.predicate(i))
+      val from = i
+      while (i < block.quads.size && block.quads.predicate(i) == key._2 && block.quads.graph(i) == key._1) i += 1
+      counts(key) = counts.getOrElse(key, 0L) + (i - from)
+    }
+    BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
+      counts.toArray, block.problem, block.skipped, block.part)
+  }
+
+  /** Gives a problem its line in the file: the lines of the parts before it come first. */
+  private[cqels] def inFile(summaries: Array[BlockSummary]): LoadProblem => LoadProblem = {
+    val linesBefore = mutable.HashMap[(Int, Long), Long]()
+    for ((file, blocks) <- summaries.filter(s => s.part.position >= 0).groupBy(_.part.file)) {
+      var lines = 0L
+      for ((position, here) <- blocks.groupBy(_.part.position).toSeq.sortBy(_._1)) {
+        linesBefore((file, position)) = lines
+        lines += here.map(_.part.lines).sum
+      }
+    }
+    problem =>
+      if (problem.line == 0) problem
+      else problem.copy(line = (problem.line + linesBefore.getOrElse((problem.file, problem.position), 0L)).toInt)
+  }
+
+  /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
+  private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
+      colliding: JTreeSet[String]): CompactDictionary = {
+    val layers = dictionary.staticLayers
+    val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())
+    def collide(collision: IdCollision): Unit = {
+      colliding.add(collision.knownText)
+      colliding.add(collision.addedText)
+    }
+    for (block <- blocks) {
+      var i = 0
+      while (i < block.count) {
+        val id = block.ids(i)
+        val utf8 = block.utf8(i)
+        // A quoted triple needs its parts in its own layer, so it is kept again.
+        if (id < 0 || !layers.exists(layer => { val slot = layer.find(id); slot >= 0 && layer.hasText(slot, utf8) }))
+          try builder.add(id, utf8)
+          catch { case e: IdCollision => collide(e) }
+        i += 1
+      }
+    }
+    if (!colliding.isEmpty) null
+    else {
+      val layer = builder.build()
+      try dictionary.addStatic(layer)
+      catch { case e: IdCollision => collide(e) }
+      layer
+    }
+  }
+
+  /** The terms of all blocks, brought to the driver group by group. */
+  private def fetch(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary]): Iterator[TermBlock] =
+    fetchGroups(context, summaries).iterator.flatMap { group =>
+      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
+      context.runJob(encoded,
+        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
+          val indexes = wanted(task.partitionId())
+          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
+        },
+        wanted.keys.toSeq.sorted).iterator.flatMap(_.iterator)
+    }
+
+  /** Blocks in groups whose terms are small enough to be sent to the driver together. */
+  private def fetchGroups(context: SparkContext, summaries: Array[BlockSummary]): Seq[Seq[BlockSummary]] = {
+    val allowed = context.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
+    val most = if (allowed <= 0) FetchBytes else math.min(FetchBytes, allowed / 3)
+    val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
+    var room = 0L
+    for (summary <- summaries if summary.terms > 0) {
+      if (groups.isEmpty || summary.bytes > room) {
+        groups += new mutable.ArrayBuffer[BlockSummary]
+        room = most
+      }
+      groups.last += summary
+      room -= summary.bytes
+    }
+    groups.map(_.toSeq).toSeq
+  }
+}
+
+/** Files that are encoded and whose terms are in the dictionary, not yet stored; or the problem that ended the load.
+ *
+ *  The encoded blocks are with Spark (`encoded`) or, of small files, here (`blocks`); the other is null.
+ */
+final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[EncodedBlock], blocks: Array[EncodedBlock],
+    summaries: Array[BlockSummary], val problem: LoadProblem, layer: CompactDictionary) {
+
+  private val counts = new mutable.HashMap[(Long, Long), Long]
+  for (summary <- summaries; (key, n) <- summary.counts) counts(key) = counts.getOrElse(key, 0L) + n
+
+  /** How many terms the load brought. */
+  val termCount: Int = if (layer == null) 0 else layer.size
+
+  /** What was wrong with the statements that were left out, in the order of the files. */
+  def skipped: JList[LoadProblem] =
+    summaries.flatMap(_.skipped).map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line)).toSeq.asJava
+
+  def statements: Long = summaries.map(_.statements.toLong).sum
+
+  /** Whether the quads are in this process. */
+  def isHere: Boolean = blocks != null
+
+  /** Graph and predicate of all quads, "g,p,g,p". */
+  def pairs: String = counts.keys.toArray.sorted.map { case (g, p) => s"$g,$p" }.mkString(",")
+
+  /** The distinct quads of small files, merged with `existing` tables of the same pairs. */
+  def tables(existing: JList[MemoryTable]): Array[MemoryTable] = MemoryTables.of(blocks.map(_.quads), existing.asScala)
+
+  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, see QuadTables. */
+  def write(folder: String, existing: DataFrame): Array[Array[Long]] = {
+    val fresh = if (encoded != null) encoded.map(_.quads) else spark.sparkContext.parallelize(blocks.map(_.quads).toSeq)
+    if (existing == null) QuadTables.write(spark, fresh, counts, folder)
+    else {
+      val all = fresh.union(QuadTables.blocks(existing))
+      QuadTables.write(spark, all, counts, folder)
+    }
+  }
+
+  /** Lets go of the encoded blocks. */
+  def close(): Unit = if (encoded != null) encoded.unpersist(blocking = false)
+}

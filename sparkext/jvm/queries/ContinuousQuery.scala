@@ -1,0 +1,261 @@
+package org.apache.spark.sql.cqels
+package queries
+
+import java.nio.file.Path
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.cqels.answers.{AnswerColumns, AnswerForm, StaticTexts}
+import org.apache.spark.sql.cqels.calls.{CallSite, UncertainCalls}
+import org.apache.spark.sql.cqels.clusters.ClusterOrder
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.execution.QueryPlans
+import org.apache.spark.sql.cqels.functions.{DateFunctions, Numbers, TermValues}
+import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
+import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
+import org.apache.spark.sql.cqels.runs.RunLimit
+import org.apache.spark.sql.cqels.spark.Jobs
+import org.apache.spark.sql.cqels.streams.{IdBuffer, StreamWindow}
+
+/** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
+final class ContinuousQuery(
+    val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
+    scratch: Path) {
+  private var previous: LongTable = new LongTable(visible)
+  private var held = new IdBuffer
+  private var heldBefore = new IdBuffer
+  private var order: Array[Int] = Array.emptyIntArray // column, negated minus one when descending
+  private var offset = 0
+  private var limit = -1
+  private var makesTerms = false
+  private var form: AnswerForm = _ // null: the solutions themselves
+  private var bags = false
+  private val sites = mutable.ArrayBuffer[CallSite]()
+  private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
+  private var delta: DeltaEvaluation = _
+
+  private val windows = mutable.ArrayBuffer[StreamWindow]()
+
+  /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
+  def addWindow(window: StreamWindow): Unit = windows += window
+
+  /** Tells of a call site of the query; what is counted there comes with each evaluation. */
+  def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
+
+  /** Executes other plans from now on. */
+  def replacePlans(others: QueryPlans): Unit = {
+    if (others ne plans) plans.release()
+    plans = others
+  }
+
+  /** ORDER BY over result columns (c, or -c-1 for descending), then OFFSET and LIMIT (-1: none). */
+  def sliced(columns: String, offset: Int, limit: Int): Unit = {
+    order = columns.split(',').filter(_.nonEmpty).map(_.toInt)
+    this.offset = offset
+    this.limit = limit
+  }
+
+  /** Moves the query's windows to "o1,c1,o2,c2": (open, close] each, in the order in which they were added. */
+  def moveWindows(bounds: String): Unit = {
+    val edges = Numbers.list(bounds)
+    for (i <- 0 until edges.length / 2) windows(i).advance(edges(2 * i), edges(2 * i + 1))
+  }
+
+  /** Says that expressions may put new terms into the dictionary; they leave it after each evaluation. */
+  def setMakesTerms(): Unit = makesTerms = true
+
+  /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
+  def setForm(form: AnswerForm): Unit = this.form = form
+
+  /** Has IStream and DStream take differences of bags (slip S-001-7), where sightings count. */
+  def setBags(): Unit = bags = true
+
+  /** Sets what NOW() is in the evaluations to come, in milliseconds from 1970. */
+  def setInstant(millis: Long): Unit = DateFunctions.setInstant(room, millis)
+
+  /** Moves the query's windows, evaluates over their content and leaves the answers as a file of columns.
+   *
+   *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the
+   *  driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the file ("" when there is
+   *  none), and nanoseconds of moving windows, running and decoding; with call sites of uncertainty functions also what was
+   *  counted there, and with join clusters what these decided (see `ordered`).
+   */
+  def evaluate(bounds: String, slices: Int): String = {
+    val begun = System.nanoTime()
+    moveWindows(bounds)
+    val moved = System.nanoTime()
+    told(moved - begun)(stream(arrange(plans.run(slices))))
+  }
+
+  /** Runs the plans over what the windows hold, answering nothing: the nanoseconds that it took, -1 where it was given up after
+   *  so many. For benches, whose orders may take for ever.
+   */
+  def runWithin(slices: Int, most: Long): Long = {
+    val began = System.nanoTime()
+    try {
+      val sc = Jobs.activeContext
+      val ended = if (slices == 0) RunLimit.within(sc, most)(plans.run(slices)) else RunLimit.jobsWithin(sc, most)(plans.run(slices))
+      if (ended) System.nanoTime() - began else -1L
+    } finally {
+      sites.foreach(_.discard())
+      if (makesTerms) dictionary.sweepUnreferenced()
+    }
+  }
+
+  /** Evaluates, writes the answers, and tells of both in JSON. */
+  private def told(windowNanos: Long)(evaluated: => LongTable): String = {
+    if (sites.nonEmpty) UncertainCalls.of(room).begin()
+    sites.foreach(_.discard()) // what an evaluation that failed has left
+    val started = System.nanoTime()
+    val solutions = evaluated
+    val rows = if (form == null) solutions else form(solutions)
+    val answered = if (form == null) visible else form.columns
+    val ran = System.nanoTime()
+    val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
+    val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
+    if (makesTerms) dictionary.sweepUnreferenced()
+    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
+  }
+
+  /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the
+   *  largest step (-1: not known), and orders that are new ([[ClusterOrder.changes]]).
+   */
+  private def ordered(clusters: Seq[ClusterOrder]): String =
+    if (clusters.isEmpty) ""
+    else s""","decision_ns":${clusters.map(_.decisionNanos).sum},"busy_ns":${clusters.map(_.busyNanos).sum},"largest":${clusters.map(_.largestStep).max},""" +
+      s""""changes":${ClusterOrder.changes(clusters)}"""
+
+  /** What this evaluation has counted at each call site: [number, and what `CallSite.collect` gives]. */
+  private def called: String =
+    if (sites.isEmpty) ""
+    else sites.map(site => site.collect().mkString(s"[${site.number},", ",", "]")).mkString(",\"calls\":[", ",", "]")
+
+  /** Has `evaluateDelta` find what is new by these plans, over all that the windows hold at first; `stays` says of each
+   *  window pattern how long its rows stay, "width,slide,start" one a line, slide 0 where each stays for the width.
+   */
+  def setDelta(plans: DeltaPlans, stays: String): Unit = {
+    if (delta == null) delta = new DeltaEvaluation(dictionary, visible)
+    delta.replacePlans(plans, stays.split('\n').map(Stay.parse))
+  }
+
+  /** As `evaluate`, for ISTREAM, by the plans of `setDelta`; the instant is that to which the windows move. */
+  def evaluateDelta(bounds: String, instant: Long): String = {
+    val begun = System.nanoTime()
+    moveWindows(bounds)
+    val moved = System.nanoTime()
+    told(moved - begun)(delta.newAt(instant))
+  }
+
+  /** How many answers, with what they hold in the dictionary, `evaluateDelta` knows to hold. */
+  def heldAnswers: Int = if (delta == null) 0 else delta.heldCount
+
+  /** RStream, IStream, DStream (RSP-QL, Definitions 20-22): membership of a solution mapping decides, not its count, and
+   *  what entered or left is told once.
+   */
+  private def stream(now: LongTable): LongTable = operator match {
+    case "RSTREAM" => now
+    case "ISTREAM" =>
+      val before = previous
+      remember(now)
+      without(now, before)
+    case "DSTREAM" =>
+      val gone = without(previous, now)
+      remember(now)
+      gone
+  }
+
+  private def without(rows: LongTable, others: LongTable): LongTable = {
+    if (bags) return fewer(rows, others)
+    val width = rows.arity
+    if (visible == 0) { // one mapping only, the empty one
+      val kept = new LongTable(width)
+      if (rows.rowCount > 0 && others.rowCount == 0) kept.appendAll(rows.data, 0, 1)
+      return kept
+    }
+    val told = new WindowTable(visible)
+    val mapping = new Array[Long](visible)
+    val index = StaticIndex.grouped(others, null, Array.range(0, visible), Array.range(0, visible)).asReadOnlyCopy()
+    val key = new IdRow(visible)
+    val kept = new LongTable(width)
+    var r = 0
+    while (r < rows.rowCount) {
+      var c = 0
+      while (c < visible) { mapping(c) = rows(r, c); key.set(c, mapping(c)); c += 1 }
+      val found = if (visible == 1) index.get(mapping(0)) else index.get(key.row)
+      if (found == null) {
+        val before = told.rowCount
+        told.insert(mapping)
+        if (told.rowCount > before) kept.appendAll(rows.data, r, 1)
+      }
+      r += 1
+    }
+    kept
+  }
+
+  /** The difference of two bags: of equal mappings, as many are left as there are more. */
+  private def fewer(rows: LongTable, others: LongTable): LongTable = {
+    val rest = new WindowTable(visible)
+    val mapping = new Array[Long](visible)
+    def read(table: LongTable, row: Int): Array[Long] = {
+      var c = 0
+      while (c < visible) { mapping(c) = table(row, c); c += 1 }
+      mapping
+    }
+    for (r <- 0 until others.rowCount) rest.insert(read(others, r))
+    val kept = new LongTable(rows.arity)
+    for (r <- 0 until rows.rowCount) if (!rest.deleteIfThere(read(rows, r))) kept.appendAll(rows.data, r, 1)
+    kept
+  }
+
+  /** Keeps these answers, and the terms of the ones before them for one evaluation more: DSTREAM still prints what left. */
+  private def remember(now: LongTable): Unit = {
+    val ids = new IdBuffer
+    var i = 0
+    while (i < now.rowCount * now.arity) { ids.add(now.data(i)); i += 1 }
+    // First these, then the oldest go: a term may be in both and held by nothing else.
+    dictionary.retain(ids.array, ids.size)
+    dictionary.release(heldBefore.array, heldBefore.size)
+    heldBefore = held
+    held = ids
+    previous = now
+  }
+
+  private def arrange(rows: LongTable): LongTable =
+    if (order.isEmpty && offset == 0 && limit < 0) rows
+    else {
+      val numbers = Array.tabulate[Integer](rows.rowCount)(Int.box)
+      if (order.nonEmpty) java.util.Arrays.sort(numbers, (a: Integer, b: Integer) => compare(rows, a, b))
+      val from = math.min(offset, numbers.length)
+      val until = if (limit < 0) numbers.length else math.min(numbers.length.toLong, from.toLong + limit).toInt
+      val sorted = new LongTable(rows.arity, until - from)
+      var i = from
+      while (i < until) { sorted.appendAll(rows.data, numbers(i), 1); i += 1 }
+      sorted
+    }
+
+  private def compare(rows: LongTable, a: Int, b: Int): Int = {
+    var i = 0
+    while (i < order.length) {
+      val descending = order(i) < 0
+      val column = if (descending) -order(i) - 1 else order(i)
+      val c = TermValues.order(room, rows(a, column), rows(b, column))
+      if (c != 0) return if (descending) -c else c
+      i += 1
+    }
+    0
+  }
+
+  def close(): Unit = {
+    answerColumns.release()
+    if (delta != null) delta.close()
+    Seq(held, heldBefore).foreach { ids =>
+      dictionary.release(ids.array, ids.size)
+      ids.reset()
+    }
+  }
+}
+
+private object ContinuousQuery {
+  private val counter = new java.util.concurrent.atomic.AtomicLong()
+  def next(): Long = counter.incrementAndGet()
+}

@@ -1,0 +1,179 @@
+package org.apache.spark.sql.cqels
+package queries
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
+import org.apache.spark.sql.cqels.functions.Numbers
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.relations.TimeCells
+import org.apache.spark.sql.cqels.streams.{ArrivedRows, IdBuffer}
+
+/** The plans of a monotone query's delta evaluation: one for each of its window patterns, which finds every derivation
+ *  that uses a row of that pattern which has just arrived.
+ */
+final class DeltaPlans {
+  private val parts = mutable.ArrayBuffer[(ArrivedRows, ExecutablePlan)]()
+
+  def add(arrived: ArrivedRows, plan: ExecutablePlan): Unit = parts += ((arrived, plan))
+  def warm(): Unit = parts.foreach(_._2.warm())
+  def driverRefusal: String = parts.map(_._2.driverRefusal).find(_ != null).orNull
+
+  private[cqels] def missed(): Boolean = parts.count(_._1.missed()) > 0
+
+  /** The derivations that use a row of after `time`, plan by plan; a plan without such rows does not run. */
+  private[cqels] def derivations(time: Long): Seq[LongTable] =
+    parts.toSeq.flatMap { case (arrived, plan) => if (arrived.fill(time) > 0) Some(plan.runOnDriver()) else None }
+
+  /** As [[QueryPlans.operators]]. */
+  def operators(): String = QueryPlans.listing(executed)
+  def planTree(): String = QueryPlans.trees(parts.map(_._2).toSeq)
+
+  private def executed = parts.map(_._2).toSeq.filter(_.operators().nonEmpty)
+}
+
+/** For how long a window shows an element: `width` after its time or, with a slide, until the last window that holds it
+ *  has closed (RSP-QL, Definition 12).
+ */
+private[cqels] final class Stay(width: Long, slide: Long, start: Long) {
+  /** The first instant at which an element of that time is no longer shown. */
+  def until(time: Long): Long =
+    if (slide == 0) time + width
+    else start + (-Math.floorDiv(start - time, slide) - 1) * slide + width + 1
+}
+
+private[cqels] object Stay {
+  def parse(text: String): Stay = {
+    val numbers = Numbers.list(text)
+    new Stay(numbers(0), numbers(1), numbers(2))
+  }
+}
+
+/** The answers of a monotone query that are new at an instant (ISTREAM by membership; RSP-QL, Definition 21), found from
+ *  what arrived since the instant before.
+ *
+ *  A derivation is a choice of window rows; it holds from the latest of their sightings until the first of them leaves. An
+ *  answer is new if no derivation of it held at the instant before, and each of those was found when the last of its rows
+ *  came: so it is enough to know, of every answer, until when it holds by what was found so far. `visible` columns of a
+ *  derivation are the answer; behind them, each window pattern has a column with the last sighting of its row, 0 where the
+ *  derivation uses none.
+ */
+private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int) {
+  private val width = math.max(1, visible) // rows need a column
+  private var plans: DeltaPlans = _
+  private var stays = Array.empty[Stay]
+  private var stale = true // whether what was found so far is not all there is to find
+  private var last = Long.MinValue
+  private var held = new HeldAnswers(dictionary)
+
+  def heldCount: Int = held.size
+
+  /** Evaluates by other plans from now on; what they find anew is looked for among all that the windows hold. */
+  def replacePlans(others: DeltaPlans, stays: Array[Stay]): Unit = {
+    plans = others
+    this.stays = stays
+    stale = true
+  }
+
+  /** The new answers; the windows stand at the instant already. */
+  def newAt(instant: Long): LongTable = {
+    if (plans.missed()) stale = true
+    val found = plans.derivations(if (stale) Long.MinValue else last)
+    val before = held
+    // What was found under other plans says what held, but not until when.
+    if (stale) held = new HeldAnswers(dictionary)
+    val news = new LongTable(width)
+    for (rows <- found) {
+      var r = 0
+      while (r < rows.rowCount) {
+        val mapping = new Array[Long](width)
+        var c = 0
+        while (c < visible) { mapping(c) = rows(r, c); c += 1 }
+        val unknown = !stale || !before.contains(mapping)
+        if (held.hold(mapping, until(rows, r)) && unknown) news.appendAll(mapping, 0, 1)
+        r += 1
+      }
+    }
+    if (stale) before.close()
+    held.expire(instant)
+    stale = false
+    last = instant
+    news
+  }
+
+  private def until(rows: LongTable, row: Int): Long = {
+    var least = Long.MaxValue
+    var c = 0
+    while (c < stays.length) {
+      val sighted = rows(row, visible + c)
+      if (sighted != 0L) least = math.min(least, stays(c).until(TimeCells.read(sighted)))
+      c += 1
+    }
+    least
+  }
+
+  def close(): Unit = held.close()
+}
+
+/** Answers and until when each holds; their terms stay in the dictionary as long. */
+private final class HeldAnswers(dictionary: Dictionary) {
+  private final class Held(val ids: Array[Long]) {
+    var until = 0L
+    override def hashCode: Int = java.util.Arrays.hashCode(ids)
+    override def equals(other: Any): Boolean = other match {
+      case held: Held => java.util.Arrays.equals(ids, held.ids)
+      case _ => false
+    }
+  }
+
+  private val all = new java.util.HashMap[Held, Held]()
+  // By the time at which each was once expected to end: it may have been found to hold for longer since.
+  private val ending = new java.util.TreeMap[Long, mutable.ArrayBuffer[Held]]()
+  private val ids = new IdBuffer
+
+  def size: Int = all.size
+  def contains(mapping: Array[Long]): Boolean = all.containsKey(new Held(mapping))
+
+  /** Notes that an answer holds until then, or for longer; whether it was not known to hold. */
+  def hold(mapping: Array[Long], until: Long): Boolean = {
+    val made = new Held(mapping)
+    val known = all.putIfAbsent(made, made)
+    if (known != null) {
+      known.until = math.max(known.until, until)
+      return false
+    }
+    made.until = until
+    wait(made)
+    keep(made)
+    dictionary.retain(ids.array, ids.size)
+    true
+  }
+
+  /** Forgets what does not hold at an instant. */
+  def expire(instant: Long): Unit = {
+    while (!ending.isEmpty && ending.firstKey <= instant) {
+      ending.pollFirstEntry().getValue.foreach { held =>
+        if (held.until > instant) wait(held) else { all.remove(held); release(held) }
+      }
+    }
+  }
+
+  def close(): Unit = {
+    all.values.forEach(release(_))
+    all.clear()
+    ending.clear()
+  }
+
+  private def wait(held: Held): Unit = ending.computeIfAbsent(held.until, _ => new mutable.ArrayBuffer[Held](1)) += held
+
+  private def keep(held: Held): Unit = {
+    ids.reset()
+    held.ids.foreach(ids.add)
+  }
+
+  private def release(held: Held): Unit = {
+    keep(held)
+    dictionary.release(ids.array, ids.size)
+  }
+}

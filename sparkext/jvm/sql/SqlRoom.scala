@@ -1,0 +1,86 @@
+package org.apache.spark.sql.cqels
+package sql
+
+import java.nio.file.{Files, Paths}
+
+import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.cqels.spark.{Arrow, Frames}
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** The one object that Python calls for Spark SQL over live views; calls must not overlap. */
+final class SqlRoom(
+    session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
+    joinThreads: Int) {
+  private val advice = new JoinOrderAdvice(planTimeoutMs)
+  private val statics = new StaticParts(session, maxStaticRows)
+
+  /** Who is asked for join orders of ordinary queries; null: nobody. */
+  def setAdvisor(advisor: JoinOrderAdvisor): Unit = advice.setAdvisor(advisor)
+
+  /** A live view with a schema given as JSON; `timeColumn` is empty where rows do not expire, `width` in that column's unit. */
+  def liveView(name: String, schemaJson: String, timeColumn: String, width: Long): LiveView = {
+    val schema = DataType.fromJson(schemaJson).asInstanceOf[StructType]
+    val content = new LiveRows(name, schema, if (timeColumn.isEmpty) -1 else schema.fieldIndex(timeColumn), width, advice)
+    new LiveView(session, content)
+  }
+
+  def prepare(data: Dataset[Row]): PreparedRows =
+    new PreparedRows(session, data.queryExecution.analyzed, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
+      math.max(1, session.sparkContext.defaultParallelism), joinThreads)
+}
+
+object SqlRoom {
+  def apply(
+      session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
+      joinThreads: Int): SqlRoom =
+    new SqlRoom(session, scratchFolder, enabled, maxStaticRows, planTimeoutMs, maxDriverRows, joinThreads)
+}
+
+/** A live view as Python fills it; data come with the view's own columns and types. */
+final class LiveView(session: SparkSession, val content: LiveRows) {
+  private val schema = content.schema
+  private lazy val unsafe = UnsafeProjection.create(schema)
+
+  def createView(): Unit = Frames.of(session, RowRelationLeaf.of(content)).createOrReplaceTempView(content.name)
+
+  /** Takes the view out of the session unless another has taken its name. */
+  def dropView(): Unit = {
+    val catalog = session.sessionState.catalog
+    val ours = catalog.getTempView(content.name).exists(_.collectLeaves().exists {
+      case RowRelationLeaf(rows, _) => rows eq content
+      case _ => false
+    })
+    if (ours) catalog.dropTempView(content.name)
+  }
+
+  def replaceFrame(data: Dataset[Row]): Unit = content.replace(rowsOf(data))
+  def appendFrame(data: Dataset[Row]): Unit = content.append(rowsOf(data))
+  def replaceArrow(path: String): Unit = content.replace(rowsOf(path))
+  def appendArrow(path: String): Unit = content.append(rowsOf(path))
+  def clear(): Unit = content.clear()
+  def advanceTo(time: Long): Unit = content.advanceTo(time)
+  def rowCount: Long = content.rowCount
+
+  private def rowsOf(data: Dataset[Row]): Array[UnsafeRow] = {
+    // foreachBatch hands out a session of its own.
+    val execution = data.queryExecution
+    data.sparkSession.withActive(kept(SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollect()).iterator))
+  }
+
+  private def rowsOf(path: String): Array[UnsafeRow] = Arrow.read(Files.readAllBytes(Paths.get(path)))(kept)
+
+  // Read under the engine's lock: the projection and its buffer are shared.
+  private def kept(rows: Iterator[InternalRow]): Array[UnsafeRow] = {
+    val never = schema.indices.filter(c => !schema(c).nullable || c == content.timeColumn).toArray
+    rows.map { row =>
+      val copy = unsafe(row).copy()
+      never.foreach(c => if (copy.isNullAt(c)) throw new IllegalArgumentException(s"column ${schema(c).name} of ${content.name} must not be null"))
+      copy
+    }.toArray
+  }
+}

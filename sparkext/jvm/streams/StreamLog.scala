@@ -1,0 +1,232 @@
+package org.apache.spark.sql.cqels
+package streams
+
+import java.util.{TreeMap => JTreeMap}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.memory.{Json, LongTable}
+import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader}
+import org.apache.spark.sql.cqels.relations.WindowTable
+
+/** The encoded elements of one stream that some window may still need, in panes by time.
+ *
+ *  A window is a moving interval (open, close] over the panes: advancing it feeds what came in to its pattern tables and
+ *  takes out what fell behind. No content is ever scanned again.
+ */
+final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary) {
+  private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
+  private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
+  private val windows = mutable.LinkedHashMap[String, StreamWindow]()
+  private val ids = new IdBuffer
+  private var quads = 0L
+
+  private var countsSightings = false
+  /** Whether indexes of its windows copy what is looked up again and again. */
+  private[cqels] var copiesChains = true
+
+  /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
+  def countSightings(): Unit = countsSightings = true
+
+  def paneCount: Int = panes.size
+  def quadCount: Long = quads
+
+  /** Takes a block of elements: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
+   *  default graph (its time triples), one N-Triples line each. All or nothing per element.
+   *
+   *  With `rdf12`, quoted triples are written as RDF 1.2 has them; with `accepts`, IRIs are taken as they stand. Returns JSON:
+   *  `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
+   */
+  def append(block: String, rdf12: Boolean, accepts: Boolean): String = synchronized {
+    val lines = new LineCursor(block)
+    val rejected = new StringBuilder
+    var accepted = 0
+    var number = 0
+    while (lines.advance()) {
+      val header = ElementHeader.parse(lines.current)
+      try {
+        add(header, lines, rdf12, accepts)
+        accepted += 1
+      } catch {
+        case e: MalformedLine =>
+          if (rejected.nonEmpty) rejected.append(',')
+          rejected.append(s"""[$number,${e.column},${Json.quote(e.getMessage)}]""")
+      }
+      lines.skipTo(header.size)
+      number += 1
+    }
+    s"""{"accepted":$accepted,"rejected":[$rejected]}"""
+  }
+
+  def append(block: String, rdf12: Boolean): String = append(block, rdf12, false)
+  def append(block: String): String = append(block, false)
+
+  private def add(header: ElementHeader, lines: LineCursor, rdf12: Boolean, accepts: Boolean): Unit = {
+    lines.beginElement()
+    val scope = dictionary.takeElementScope()
+    val reader = new NQuadsReader(scope, true, rdf12, accepts)
+    val texts = new Array[String](3 * header.size)
+    var n = 0
+    var i = 0
+    while (i < header.size) {
+      if (!lines.advanceInElement()) throw new MalformedLine("the element ends before its last triple", 1)
+      if (reader.parse(lines.current)) {
+        texts(3 * n) = reader.subject
+        texts(3 * n + 1) = reader.predicate
+        texts(3 * n + 2) = reader.obj
+        if (i >= header.graphTriples && header.timeFrom < 0) header.timeFrom = n
+        n += 1
+      }
+      i += 1
+    }
+    val graph =
+      if (header.graph == "-") 0L
+      else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
+      else dictionary.encode(header.graph)
+    val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
+    starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount)
+    val before = pane.rowCount
+    // An element is a graph: a line written twice is one triple, which matters only where sightings count.
+    val seen = if (countsSightings && n > 1) new WindowTable(4) else null
+    val quad = new Array[Long](4)
+    ids.reset()
+    i = 0
+    while (i < n) {
+      quad(3) = if (header.timeFrom >= 0 && i >= header.timeFrom) 0L else graph
+      var c = 0
+      while (c < 3) { quad(c) = dictionary.encode(texts(3 * i + c)); c += 1 }
+      val known = seen != null && { seen.insert(quad); seen.rowCount <= pane.rowCount - before }
+      if (!known) {
+        pane.appendAll(quad, 0, 1)
+        c = 0
+        while (c < 4) { ids.add(quad(c)); c += 1 }
+      }
+      i += 1
+    }
+    // Terms of the pane stay known as long as the pane does.
+    dictionary.retain(ids.array, ids.size)
+    quads += pane.rowCount - before
+    windows.valuesIterator.foreach(_.arriveLate(header.time, pane, before))
+  }
+
+  /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
+  def window(key: String): StreamWindow = synchronized(windows.getOrElseUpdate(key, new StreamWindow(this, key)))
+
+  /** The window of the last `count` elements with this key. */
+  def countedWindow(key: String, count: Int): CountedWindow = synchronized {
+    windows.getOrElseUpdate(key, new CountedWindow(this, key, count)).asInstanceOf[CountedWindow]
+  }
+
+  def dropWindow(key: String): Unit = synchronized(windows.remove(key))
+
+  /** Moves a window to (open, close]; both never fall. Where a window of the last elements opens is its own affair. */
+  private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
+    window match {
+      case counted: CountedWindow => counted.advanceTo(close, panes, starts)
+      case _ => advanceByTime(window, open, close)
+    }
+  }
+
+  private def advanceByTime(window: StreamWindow, open: Long, close: Long): Unit = {
+    if (open < window.open || close < window.close)
+      throw new IllegalArgumentException(
+        s"window ${window.key} cannot move back from (${window.open}, ${window.close}] to ($open, $close]")
+    // Out first: a pane that the move skips altogether never gets in.
+    leave(window, open)
+    if (close > window.close) {
+      val from = math.max(window.close, open)
+      if (close > from) panes.subMap(from, false, close, true).forEach((time, pane) => window.enter(pane, 0, time))
+    }
+    window.moved(open, close)
+  }
+
+  /** Moves windows that no query needed meanwhile, "key|open|close" one a line, so that panes can go. */
+  def advanceAll(bounds: String): Unit = synchronized {
+    bounds.split('\n').filter(_.nonEmpty).foreach { line =>
+      val Array(key, open, close) = line.split('|')
+      windows.get(key).foreach { w =>
+        if (close.toLong >= w.close && (w.isInstanceOf[CountedWindow] || open.toLong >= w.open)) advance(w, open.toLong, close.toLong)
+      }
+    }
+  }
+
+  private def leave(window: StreamWindow, open: Long): Unit = {
+    val until = math.min(open, window.close)
+    if (until > window.open && !(until == window.close && window.clear()))
+      panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
+  }
+
+  /** The panes that a window shows, each with its time and the row from which it does. */
+  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, LongTable, Int)] =
+    if (window.close <= window.open) Nil
+    else
+      panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
+        (time, pane, window.firstRow(starts.get(time), time))
+      }
+
+  /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
+  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, LongTable) => Unit): Unit = synchronized {
+    val from = math.max(window.open, time)
+    if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
+  }
+
+  /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
+   *
+   *  `stretches` says which times each window may still show: "key|lo|hi" for (lo, hi], one a line. Without its line it is
+   *  all from where the window opens.
+   */
+  def dropExpired(close: Long, stretches: String): Int = synchronized {
+    val awaited = stretches.split('\n').filter(_.nonEmpty).map { line =>
+      val Array(key, low, high) = line.split('|')
+      key -> (low.toLong, high.toLong)
+    }.toMap
+    val needed = windows.valuesIterator.flatMap { w =>
+      val (low, high) = awaited.getOrElse(w.key, (Long.MinValue, Long.MaxValue))
+      // A window takes out what it has taken in, so what it shows must be there, awaited or not.
+      Seq((w.open, w.close), (math.max(low, math.min(w.open, w.close)), high))
+    }.filter { case (low, high) => low < high }.toSeq.sorted
+    // Between the stretches only: what is kept is not gone through.
+    var kept = Long.MinValue
+    var dropped = 0
+    for ((low, high) <- needed) {
+      dropped += drop(kept, math.min(low, close))
+      kept = math.max(kept, high)
+    }
+    dropped + drop(kept, close)
+  }
+
+  def dropExpired(close: Long): Int = dropExpired(close, "")
+
+  private def drop(after: Long, upTo: Long): Int = {
+    if (upTo <= after) return 0
+    val gone = panes.subMap(after, false, upTo, true)
+    val n = gone.size
+    gone.values.forEach { pane =>
+      ids.reset()
+      val data = pane.data
+      var i = 0
+      while (i < pane.rowCount * 4) {
+        ids.add(data(i))
+        // In parts: the stream would keep a copy of its largest pane for as long as it lives.
+        if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
+        i += 1
+      }
+      releaseIds()
+      quads -= pane.rowCount
+    }
+    gone.clear()
+    starts.subMap(after, false, upTo, true).clear()
+    n
+  }
+
+  private def releaseIds(): Unit = {
+    dictionary.release(ids.array, ids.size)
+    ids.reset()
+  }
+}
+
+private[cqels] object StreamLog {
+  final val ReleasedAtOnce = 1 << 14
+}

@@ -1,0 +1,116 @@
+package org.apache.spark.sql.cqels
+package terms
+
+import java.io.{Externalizable, ObjectInput, ObjectOutput}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util
+
+import org.apache.spark.sql.cqels.memory.LongRuns
+
+/** Dictionary entries on their way from the tasks that met them to the driver: ids and canonical texts. */
+final class TermBlock extends Externalizable {
+  private[cqels] var ids = new Array[Long](64)
+  private[cqels] var ends = new Array[Int](64)
+  private[cqels] var texts = new Array[Byte](4096)
+  private[cqels] var count = 0
+
+  def textBytes: Int = if (count == 0) 0 else ends(count - 1)
+  def estimatedBytes: Long = textBytes + 12L * count
+  def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
+  def utf8(i: Int): Array[Byte] = util.Arrays.copyOfRange(texts, start(i), ends(i))
+
+  def holds(i: Int, utf8: Array[Byte]): Boolean =
+    util.Arrays.equals(texts, start(i), ends(i), utf8, 0, utf8.length)
+
+  def add(id: Long, utf8: Array[Byte]): Unit = {
+    val length = utf8.length
+    val start = textBytes
+    if (count == ids.length) {
+      ids = util.Arrays.copyOf(ids, count * 2)
+      ends = util.Arrays.copyOf(ends, count * 2)
+    }
+    if (start + length > texts.length) texts = util.Arrays.copyOf(texts, math.max(texts.length * 2, start + length))
+    System.arraycopy(utf8, 0, texts, start, length)
+    ids(count) = id
+    ends(count) = start + length
+    count += 1
+  }
+
+  override def writeExternal(out: ObjectOutput): Unit = {
+    out.writeInt(count)
+    LongRuns.write(util.Arrays.copyOf(ids, count), out)
+    out.writeInt(textBytes)
+    out.write(texts, 0, textBytes)
+    LongRuns.writeInts(util.Arrays.copyOf(ends, count), out)
+  }
+
+  override def readExternal(in: ObjectInput): Unit = {
+    count = in.readInt()
+    ids = LongRuns.read(count, in)
+    texts = new Array[Byte](in.readInt())
+    in.readFully(texts)
+    ends = LongRuns.readInts(count, in)
+  }
+}
+
+/** Gives terms their ids without asking anybody, and notes each dictionary term once a block.
+ *
+ *  Two texts with one id are both noted: the driver, who sees all blocks, finds and mends the collision.
+ */
+final class TermEncoder(hasher: TermHasher) {
+  private var block = new TermBlock
+  private var slots = new Array[Int](1 << 12)
+  private val lastTexts = new Array[String](4)
+  private val lastIds = new Array[Long](4)
+
+  def memoryBytes: Long = block.estimatedBytes + 4L * slots.length
+
+  /** The entries noted since the last call. */
+  def takeBlock(): TermBlock = {
+    val taken = block
+    block = new TermBlock
+    slots = new Array[Int](1 << 12)
+    util.Arrays.fill(lastTexts.asInstanceOf[Array[AnyRef]], null)
+    taken
+  }
+
+  /** The id of a term; `place` (0 to 3: its place in the quad) says which text it is likely to repeat. */
+  def encode(canonicalText: String, place: Int): Long =
+    if (canonicalText == lastTexts(place)) lastIds(place)
+    else {
+      val utf8 = canonicalText.getBytes(UTF_8)
+      val id = hasher.id(utf8)
+      if (!TermId.isInline(id)) note(id, utf8)
+      lastTexts(place) = canonicalText
+      lastIds(place) = id
+      id
+    }
+
+  private def note(id: Long, utf8: Array[Byte]): Unit = {
+    if (2 * block.count >= slots.length) {
+      slots = new Array[Int](slots.length * 2)
+      var i = 0
+      while (i < block.count) { TermEncoder.insert(slots, block.ids(i), i); i += 1 }
+    }
+    val mask = slots.length - 1
+    var slot = TermEncoder.slotOf(id, mask)
+    while (slots(slot) != 0) {
+      val entry = slots(slot) - 1
+      if (block.ids(entry) == id && block.holds(entry, utf8)) return
+      slot = (slot + 1) & mask
+    }
+    slots(slot) = block.count + 1
+    block.add(id, utf8)
+  }
+}
+
+private[cqels] object TermEncoder {
+  def slotOf(id: Long, mask: Int): Int = ((id * 0x9e3779b97f4a7c15L) >>> 32).toInt & mask
+
+  def insert(slots: Array[Int], id: Long, entry: Int): Unit = {
+    val mask = slots.length - 1
+    var slot = slotOf(id, mask)
+    while (slots(slot) != 0) slot = (slot + 1) & mask
+    slots(slot) = entry + 1
+  }
+}
