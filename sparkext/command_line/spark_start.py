@@ -112,9 +112,12 @@ def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
         try:
             configure(builder)
             if not arguments.debug:
-                _announce_archive(builder)
                 _launch(builder, chatter)
-            return builder.getOrCreate()
+                _make_session(builder)
+            session = builder.getOrCreate()
+            if not arguments.debug:
+                _announce_archive(builder)
+            return session
         except SessionError:
             raise
         except Exception as error:
@@ -148,6 +151,16 @@ def _launch(builder: SparkSession.Builder, chatter: IO[bytes]) -> None:
     launch: Any = java_gateway.launch_gateway
     gateway = launch(conf, {"stdout": chatter, "stderr": chatter})
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def _make_session(builder: SparkSession.Builder) -> None:
+    """Make the session that `builder` will find, without the functions of Spark's ML library."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf().setAll([(key, str(value)) for key, value in builder._options.items()])
+    context = SparkContext.getOrCreate(conf)
+    jvm: Any = context._jvm
+    jvm.org.apache.spark.sql.cqels.CommandSession.start(context._jsc.sc())
 
 
 def _reason(error: Exception, chatter: IO[bytes]) -> str:
