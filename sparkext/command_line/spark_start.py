@@ -160,7 +160,7 @@ def _make_session(builder: SparkSession.Builder) -> None:
     conf = SparkConf().setAll([(key, str(value)) for key, value in builder._options.items()])
     context = SparkContext.getOrCreate(conf)
     jvm: Any = context._jvm
-    jvm.org.apache.spark.sql.cqels.CommandSession.start(context._jsc.sc())
+    jvm.org.apache.spark.sql.cqels.spark.CommandSession.start(context._jsc.sc())
 
 
 def _reason(error: Exception, chatter: IO[bytes]) -> str:

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.cqels
+package spark
 
 import java.net.URL
 import java.util.{Collections, Enumeration}
