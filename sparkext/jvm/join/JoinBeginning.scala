@@ -19,6 +19,7 @@ private[join] final class JoinBeginning(spec: JoinSpec) {
   private var before = -1
   private var costBefore = 0.0
   private var evaluations = 0
+  private var news = false // whether some step meets something else than it did
   // Of each relation, how many evaluations pass before it is asked again: powers of two.
   private val waits = new Array[Int](spec.relations.length)
   private val places = new Array[Int](spec.relations.length) // of candidates
@@ -31,14 +32,15 @@ private[join] final class JoinBeginning(spec: JoinSpec) {
       val count = candidates(contents, order.driver)
       if (count == 1 && spec.relations.length <= 2) places(0)
       else {
-        val budget = math.max(if (before < 0) FirstLookUps else LeastLookUps, (spared / NanosALookUp).toLong) / count
+        val budget = math.max(LeastLookUps, (spared / NanosALookUp).toLong) / count
         rivals.clear()
         var current = places(0)
         var i = 0
         while (i < count) { if (places(i) == before) current = before; i += 1 }
         var best = current
+        news = false
         var least = ask(run, contents, current, budget)
-        if (current != before || least > Moved * costBefore || costBefore > Moved * least) java.util.Arrays.fill(waits, 0)
+        if (news || current != before || least > Moved * costBefore || costBefore > Moved * least) java.util.Arrays.fill(waits, 0)
         i = 0
         while (i < count) {
           val r = places(i)
@@ -61,7 +63,7 @@ private[join] final class JoinBeginning(spec: JoinSpec) {
     rows.clear()
     var part = 0
     while (part < JoinSample.Most) { contents(r).append(part, JoinSample.Most, rows, 1); part += 1 }
-    run.probe.explore(r, rows.data, rows.rowCount, budget)
+    if (run.probe.explore(r, rows.data, rows.rowCount, budget)) news = true
     val cost = contents(r).rowCount * (run.nodes.table.value(run.nodes.start(r)) + RowNanos)
     rivals += r -> cost
     cost
@@ -104,6 +106,6 @@ private[join] object JoinBeginning {
   final val LongestWait = 16
   /** What a look-up of a sample takes: few of them make code that is seldom the fastest. */
   final val NanosALookUp = 200.0
-  final val LeastLookUps = 400L
-  final val FirstLookUps = 1200L // where nothing is known
+  /** Samples of short evaluations may make so many: the way on is mostly known, and takes a fraction of them. */
+  final val LeastLookUps = 1200L
 }

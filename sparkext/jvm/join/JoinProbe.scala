@@ -15,6 +15,7 @@ private[join] final class JoinProbe(run: JoinRun) {
   private val nodes = run.nodes
   private val spec = run.spec
   private val random = new java.util.Random(1)
+  private var walks = 0L // so far: which one a node's sample is of
   private var spent = 0L
   private var allowance = 0L
   private val totals = new Array[Double](JoinSample.Most)
@@ -25,52 +26,53 @@ private[join] final class JoinProbe(run: JoinRun) {
   private val keys = new Array[Array[Long]](JoinSpec.Most)
   private var queue = new Array[JoinNode](64)
 
-  /** Explores from a relation, of which `n` rows are given, for about so many look-ups; the look-ups made.
+  /** Explores from a relation, of which `n` rows are given, for about so many look-ups: whether what steps meet is new.
    *
-   *  All steps of a node are walked. What lies behind them is looked at where a step was never met before, or meets something else
-   *  than it did; else only the way on that the table has.
+   *  Of each node on the way that the table has, all steps are walked. Where one was never met before, or meets something else than it
+   *  did, others may do so as well, and so all that can be reached is looked at.
    */
-  def explore(relation: Int, cells: Array[Long], n: Int, budget: Long): Long = {
-    spent = 0
-    allowance = budget
+  def explore(relation: Int, cells: Array[Long], n: Int, budget: Long): Boolean = {
     random.setSeed(nodes.evaluation)
     val start = nodes.start(relation)
+    val news = !start.isValued || walkFrom(start, relation, cells, n, budget, everywhere = false)
+    if (news) walkFrom(start, relation, cells, n, budget, everywhere = true)
+    nodes.table.update()
+    news
+  }
+
+  /** Walks samples from where a relation begins; whether some step was not met before, or meets something else now. */
+  private def walkFrom(start: JoinNode, relation: Int, cells: Array[Long], n: Int, budget: Long, everywhere: Boolean): Boolean = {
+    walks += 1
+    spent = 0
+    allowance = budget
     begin(start, relation, cells, n)
     queue(0) = start
     var next = 0
     var known = 1
+    var news = false
     while (next < known && spent < budget) {
       val node = queue(next)
       next += 1
       if (node.sample.size > 0) {
-        val only = if (node.isValued) nodes.table.choice(node) else null
-        var news = only == null
-        val first = known
-        var follows = false
+        val only = if (everywhere) null else nodes.table.choice(node)
         val ways = node.steps.length + node.late.length
         var s = 0
         while (s < ways && spent < budget) {
           val step = if (s < node.steps.length) node.steps(s) else node.late(s - node.steps.length)
-          if (news || s < node.steps.length || (step eq only)) {
-            val isNew = step.next.sampledAt != nodes.evaluation
+          if (everywhere || s < node.steps.length || (step eq only)) {
+            val isNew = step.next.sampledAt != walks
             if (walk(step, node.sample, if (isNew) fresh(step.next) else null)) news = true
-            if (isNew && !step.next.isEnd) {
+            if (isNew && !step.next.isEnd && (everywhere || (step eq only))) {
               if (known == queue.length) queue = java.util.Arrays.copyOf(queue, known * 2)
               queue(known) = step.next
               known += 1
-              if (step eq only) follows = true
             }
           }
           s += 1
         }
-        if (!news) {
-          known = first
-          if (follows) { queue(known) = only.next; known += 1 }
-        }
       }
     }
-    nodes.table.update()
-    spent
+    news
   }
 
   private def begin(start: JoinNode, relation: Int, cells: Array[Long], n: Int): Unit = {
@@ -87,7 +89,7 @@ private[join] final class JoinProbe(run: JoinRun) {
 
   private def fresh(node: JoinNode): JoinSample = {
     if (node.sample == null) node.sample = new JoinSample(spec.variables)
-    node.sampledAt = nodes.evaluation
+    node.sampledAt = walks
     node.sample.size = 0
     node.sample
   }
