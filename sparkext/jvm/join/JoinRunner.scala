@@ -54,7 +54,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
       for ((r, place) <- begins.zipWithIndex; step <- waysFrom(run(t).nodes.start(r)) if t == 0) step match {
         case extend: Extend =>
           for (p <- extend.parts if contents(p.relation).live || place == 0 || contents(p.relation).rowCount <= LargeRelation)
-            contents(p.relation) match { case s: StaticContent => s.keyed(p.keys); case m: MergedContent => m.staticRows.keyed(p.keys); case _ => }
+            contents(p.relation).keyed(p.keys) // those of windows are kept up from now on, as rows come
         case _ =>
       }
     }
