@@ -113,7 +113,7 @@ def sealed_name(start: str, content: bytes) -> str:
     """The name of an archive: what it begins with, then length and CRC-32 in hexadecimal digits.
 
     >>> sealed_name("4.3.0-a1", b"classes")
-    '4.3.0-a1-7-3dff4de4.jsa'
+    '4.3.0-a1-7-02ed7ec5.jsa'
     """
     return f"{start}-{len(content):x}-{zlib.crc32(content):08x}{ENDING}"
 
