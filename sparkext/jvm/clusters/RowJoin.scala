@@ -132,6 +132,7 @@ case class RowJoinExec(
     val joined = DriverTask.run(0, DriverTask.localProperties()) { context =>
       runner.all(now, order.data, Array.range(0, spec.output.length), () => RunLimit.of(context))
     }
+    order.takeChange() // each job chooses by itself, from nothing
     val rows = RowJoinRDD.rows(Iterator.single(joined), spec, project, longMetric("numOutputRows")).map(_.copy()).toArray
     sparkContext.parallelize(rows.toIndexedSeq, slices)
   }
