@@ -42,8 +42,8 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     runs(thread)
   }
 
-  /** Compiles expressions, and makes the static indexes that a join may read which begins with one of its live relations,
-   *  or with any one where all are static. Large ones are made for the first of these only.
+  /** Compiles expressions, has every thread know its ways, and makes the indexes that a join may read which begins with one of its
+   *  live relations, or with any one where all are static. Large static ones are made for the first of these only.
    */
   def warm(contents: Array[RelationContent], order: JoinOrderData): Unit = {
     val live = spec.relations.indices.filter(contents(_).live)

@@ -26,9 +26,11 @@ private[join] final class JoinTable(nodes: JoinNodes) {
 
   /** Relations hold something else: the figures of all steps are taken anew. */
   def begin(): Unit = {
-    met.clear()
     var i = 0
-    while (i < steps.length) { steps(i).isMet = false; updateMapping(steps(i)); i += 1 }
+    while (i < met.length) { met(i).isMet = false; i += 1 } // also those that are not in the table
+    met.clear()
+    i = 0
+    while (i < steps.length) { updateMapping(steps(i)); i += 1 }
   }
 
   /** Notes that a step has met something that its figures do not tell yet. */
