@@ -1,0 +1,202 @@
+"""Event patterns: what MATCH looks for in streams (RSEP-QL, section 3.3), and what goes beyond the paper.
+
+Their meaning is in docs/events.md. A pattern is evaluated to event mappings (mu, t1, t2): a solution mapping and the
+first and last instant that justify it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from sparkext.language.algebra import Window
+from sparkext.language.expressions import Aggregate
+from sparkext.language.nodes import Node, Position, Variable, merge_variables
+
+Selection = Literal["unrestricted", "naive", "chronological", "recent"]
+"""Which sequences are selected: SEQ, SEQ^n, SEQ^c or SEQ^r (RSEP-QL, section 4.3)."""
+
+Relation = Literal[
+    "meets",
+    "met by",
+    "overlaps",
+    "overlapped by",
+    "during",
+    "contains",
+    "starts",
+    "started by",
+    "finishes",
+    "finished by",
+    "equals",
+]
+"""Allen's relations of two intervals that are not one before the other."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """The event pattern declared by this name: EVENT ON :w { P } AS name."""
+
+    name: str
+    position: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class First:
+    """The mappings that no other one is before (5)."""
+
+    input: EventPattern
+
+
+@dataclass(frozen=True)
+class Last:
+    """The mappings that no other one is after (6)."""
+
+    input: EventPattern
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """`left` SEQ `right` (7, 9-11); with `absent`, left SEQ NOT absent SEQ right."""
+
+    left: EventPattern
+    right: EventPattern
+    absent: EventPattern | None = None
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """Both, in whatever order: `left` AND `right`."""
+
+    left: EventPattern
+    right: EventPattern
+
+
+@dataclass(frozen=True)
+class Disjunction:
+    """Either: `left` OR `right`."""
+
+    left: EventPattern
+    right: EventPattern
+
+
+@dataclass(frozen=True)
+class Related:
+    """Both, their intervals in one of Allen's relations."""
+
+    relation: Relation
+    left: EventPattern
+    right: EventPattern
+
+
+@dataclass(frozen=True)
+class Within:
+    """The mappings with t2 - t1 of at most so many milliseconds."""
+
+    input: EventPattern
+    duration_ms: int
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """`input`+ BY keys: all mappings with equal keys as one, with aggregates over them."""
+
+    input: EventPattern
+    keys: tuple[Variable, ...] = ()
+    aggregates: tuple[tuple[Variable, Aggregate], ...] = ()
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The same mappings with t1 and t2 as values of variables, xsd:dateTime (None: not asked for)."""
+
+    input: EventPattern
+    start: Variable | None
+    end: Variable | None
+
+
+EventPattern: TypeAlias = (
+    Event
+    | First
+    | Last
+    | Sequence
+    | Conjunction
+    | Disjunction
+    | Related
+    | Within
+    | Repetition
+    | Timed
+)
+
+
+def parts_of(pattern: EventPattern) -> tuple[EventPattern, ...]:
+    """The event patterns that one is made of, from left to right.
+
+    >>> a, b, c = Event("A"), Event("B"), Event("C")
+    >>> parts_of(Sequence(a, c, absent=b)) == (a, b, c), parts_of(a)
+    (True, ())
+    """
+    match pattern:
+        case Event():
+            return ()
+        case Sequence(left, right, absent):
+            return (left, right) if absent is None else (left, absent, right)
+        case Conjunction(left, right) | Disjunction(left, right) | Related(_, left, right):
+            return (left, right)
+    return (pattern.input,)
+
+
+def walk(pattern: EventPattern) -> Iterator[EventPattern]:
+    """The pattern and everything below it, parents first, from left to right."""
+    yield pattern
+    for part in parts_of(pattern):
+        yield from walk(part)
+
+
+@dataclass(frozen=True)
+class Match(Node):
+    """MATCH: the solution mappings of an event pattern (8).
+
+    `names` and `events` are the events of the pattern, in order of appearance: EVENT ON :w { P } AS E is name E and
+    Window(:w, P). With `consumes`, the elements' triples that justify a match are not used again in later evaluations (P^c,
+    P^r; slip S-004-7: occurrences); selection `unrestricted` and `naive` never consume.
+    """
+
+    pattern: EventPattern
+    names: tuple[str, ...]
+    events: tuple[Window, ...]
+    selection: Selection = "unrestricted"
+    consumes: bool = False
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return self.events
+
+    def replace_children(self, children: tuple[Node, ...]) -> Match:
+        events = tuple(child for child in children if isinstance(child, Window))
+        if len(events) != len(self.names):
+            raise ValueError("the inputs of MATCH are the windows of its events")
+        return replace(self, events=events)
+
+    def event(self, name: str) -> Window:
+        """The window and pattern of an event; raises ValueError."""
+        return self.events[self.names.index(name)]
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        return self.variables_of(self.pattern)
+
+    def variables_of(self, pattern: EventPattern) -> tuple[Variable, ...]:
+        """The variables that mappings of a part of the pattern may bind."""
+        match pattern:
+            case Event(name):
+                return self.event(name).variables
+            case Sequence(left, right):  # what is absent binds nothing
+                return merge_variables(self.variables_of(left), self.variables_of(right))
+            case Repetition(_, keys, aggregates):
+                return merge_variables(keys, (name for name, _ in aggregates))
+            case Timed(input_, start, end):
+                times = (v for v in (start, end) if v is not None)
+                return merge_variables(self.variables_of(input_), times)
+        return merge_variables(*(self.variables_of(part) for part in parts_of(pattern)))
