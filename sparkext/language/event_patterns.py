@@ -159,14 +159,15 @@ class Match(Node):
     """MATCH: the solution mappings of an event pattern (8).
 
     `names` and `events` are the events of the pattern, in order of appearance: EVENT ON :w { P } AS E is name E and
-    Window(:w, P). With `consumes`, the elements' triples that justify a match are not used again in later evaluations (P^c,
-    P^r; slip S-004-7: occurrences); selection `unrestricted` and `naive` never consume.
+    Window(:w, P). Without a `selection` it is the profile's. With `consumes`, the triples of elements that justify a
+    match
+    are not used again in later evaluations (P^c, P^r; slip S-004-7: occurrences); `unrestricted`, `naive` never do.
     """
 
     pattern: EventPattern
     names: tuple[str, ...]
     events: tuple[Window, ...]
-    selection: Selection = "unrestricted"
+    selection: Selection | None = None
     consumes: bool = False
 
     @property
