@@ -46,7 +46,7 @@ class EngineParts:
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
         self.threads = settings.driver_execution_threads or min(self.parallelism, here)
         copies = settings.enabled and settings.window_copies_enabled
-        sent = settings.cluster_join_broadcast_rows
+        sent = settings.multiway_join_broadcast_rows
         self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies, sent)
         if self.rdf is RdfVersion.RDF_1_2:
             self.room.jvm.readRdf12()
@@ -61,7 +61,7 @@ class EngineParts:
             self.room, self.functions.said_us, settings.function_burden / 1e3
         )
         self.uncertain = UncertainPlacement(
-            "late" if settings.heuristics_h4_enabled else settings.filter_placement,
+            "late" if settings.heuristics_h4_enabled else settings.predicate_placement,
             settings.lazy_variables_enabled,
             settings.function_cache_enabled,
             self.call_prices.call_us,

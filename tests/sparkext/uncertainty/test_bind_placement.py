@@ -58,9 +58,9 @@ def steps(
     ("settings", "trimmed", "multiplied"),
     [
         ({"lazyVariables__enabled": "false"}, READINGS, READINGS),
-        ({"filterPlacement": "early"}, TRIMMED, READINGS),
-        ({"filterPlacement": "late"}, TRIMMED, MULTIPLIED),
-        ({"filterPlacement": "cost"}, TRIMMED, READINGS),
+        ({"predicatePlacement": "early"}, TRIMMED, READINGS),
+        ({"predicatePlacement": "late"}, TRIMMED, MULTIPLIED),
+        ({"predicatePlacement": "cost"}, TRIMMED, READINGS),
     ],
 )
 def test_calls_before_and_after_the_join(
@@ -83,7 +83,7 @@ def test_calls_before_and_after_the_join(
 
 def test_the_cache_spares_calls_after_a_join_that_multiplies(spark: SparkSession) -> None:
     settings = {"functionCache__calls": "all", "driverExecution__threads": "1"}
-    with engine_with(spark, filterPlacement="late", **settings) as engine:
+    with engine_with(spark, predicatePlacement="late", **settings) as engine:
         query = started(engine, SHOWN)
         steps(engine, query, 0, 1, fans_out=True)
         different = 1 + sum(not is_low(n) for n in range(READINGS))
@@ -138,7 +138,7 @@ def test_what_nobody_reads_is_not_computed(spark: SparkSession) -> None:
 def test_the_written_order_of_joins_has_placed_binds_too(
     spark: SparkSession, placement: str
 ) -> None:
-    with engine_with(spark, filterPlacement=placement, adaptive__enabled="false") as engine:
+    with engine_with(spark, predicatePlacement=placement, adaptive__enabled="false") as engine:
         query = started(engine, FILTERED)
         steps(engine, query, 0, 1, fans_out=False, filtered=True)
         if placement != "cost":
@@ -157,7 +157,7 @@ CHAINED = text(
 def test_binds_that_read_others_come_after_them(spark: SparkSession) -> None:
     found: dict[str, Answers] = {}
     for placement in ("early", "late", "cost"):
-        with engine_with(spark, filterPlacement=placement) as engine:
+        with engine_with(spark, predicatePlacement=placement) as engine:
             query = started(engine, CHAINED)
             push(engine, 0, fans_out=False)
             found[placement] = answers(query)
