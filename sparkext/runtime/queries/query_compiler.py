@@ -169,7 +169,7 @@ class QueryCompiler:
         return PlaceRule(
             refusal,
             needs,
-            any(choice.search is not None and choice.search.priced for choice in choices),
+            any(choice.search is not None and choice.search.expensive for choice in choices),
             settings.driver_execution_max_rows,
             parts.threads,
             parts.parallelism,

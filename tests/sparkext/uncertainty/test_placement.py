@@ -1,4 +1,4 @@
-"""Where a dear filter goes in a running query: answers do not depend on it, and the place follows the stream."""
+"""Where an expensive filter goes in a running query: answers do not depend on it, and the place follows the stream."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         low = sum(map(is_low, range(READINGS)))
         step = step_of(query, "lessThan")
         assert (step["rows_in"], step["rows_out"]) == (READINGS, low)
-        assert step["expected_out"] == pytest.approx(low, abs=2)
+        assert step["estimated_out"] == pytest.approx(low, abs=2)
         # Two calls a row; what else runs on the machine only makes them longer.
         assert step["us"] > READINGS * 190
         steps(engine, query, 10, 5, fans_out=False)
