@@ -55,7 +55,7 @@ def session() -> SparkSession:
 class Setting:
     """How uncertainty functions are placed and called.
 
-    >>> Setting("dear", "late").keys["spark.cqels.filterPlacement"]
+    >>> Setting("dear", "late").keys["spark.cqels.predicatePlacement"]
     'late'
     """
 
@@ -70,7 +70,7 @@ class Setting:
         burden = DEAR_NANOSECONDS if self.functions == "dear" else 0
         return {
             "spark.cqels.filterScope": "lift",
-            "spark.cqels.filterPlacement": self.placement,
+            "spark.cqels.predicatePlacement": self.placement,
             "spark.cqels.lazyVariables.enabled": str(self.lazy).lower(),
             "spark.cqels.functionCache.enabled": str(self.cache).lower(),
             "spark.cqels.functionBurden": str(burden),

@@ -10,7 +10,7 @@ from threading import Lock
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-from sparkext.argument_checks import check, half_pair
+from sparkext.argument_checks import check, lone_surrogate
 from sparkext.errors import QuerySyntaxError
 from sparkext.language.query import Query
 from sparkext.language.translation.syntax_errors import syntax_error
@@ -40,10 +40,10 @@ def parse_query(
     check.text("base_iri", "" if base_iri is None else base_iri)
     if not isinstance(text, str):
         raise check.wrong("text", "the text of a query", text)
-    place = half_pair(text)
+    place = lone_surrogate(text)
     if place is not None:
         line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
-        raise QuerySyntaxError("half of a surrogate pair", line, column)
+        raise QuerySyntaxError("a lone surrogate", line, column)
     if prefixes is not None and not isinstance(prefixes, Mapping):
         raise check.wrong("prefixes", "a dictionary of IRIs by prefix", prefixes)
     for prefix, iri in (prefixes or {}).items():
