@@ -32,10 +32,12 @@ from sparkext.language.support import expressions_of
 from sparkext.r2r.functions.function_table import is_volatile
 from sparkext.r2r.leaves.scopes import DefaultGraph, InWindow, Scope, inner_scope, reads_no_window
 from sparkext.r2r.patterns.inner_patterns import exists_of
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from static_data.terms import Iri
 
 _REFUSED: tuple[tuple[type[Node], str], ...] = (
     (Match, "MATCH"),
+    (MatchRows, "MATCH"),
     (Group, "an aggregate or GROUP BY over a window"),
     (Slice, "LIMIT or OFFSET in a sub-select over a window"),
     (Path, "a property path of any length over a window"),
