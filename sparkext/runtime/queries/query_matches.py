@@ -20,6 +20,7 @@ from sparkext.language.event_patterns import (
     Sequence,
     Timed,
     Within,
+    made_variables,
     walk,
 )
 from sparkext.language.expressions import VariableReference
@@ -246,4 +247,4 @@ def _all_variables(match: Match) -> tuple[Variable, ...]:
     """Those of events, also where a repetition hides them, and those of the pattern."""
     events: tuple[Window, ...] = match.events
     inside = (tuple(v for v in event.variables if not v.hidden) for event in events)
-    return merge_variables(*inside, shown_variables(match))
+    return merge_variables(*inside, made_variables(match.pattern))
