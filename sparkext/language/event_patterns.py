@@ -159,9 +159,11 @@ class Match(Node):
     """MATCH: the solution mappings of an event pattern (8).
 
     `names` and `events` are the events of the pattern, in order of appearance: EVENT ON :w { P } AS E is name E and
-    Window(:w, P). Without a `selection` it is the profile's. With `consumes`, the triples of elements that justify a
-    match
-    are not used again in later evaluations (P^c, P^r; slip S-004-7: occurrences); `unrestricted`, `naive` never do.
+    Window(:w, P). With `consumes`, the triples of elements that justify a match are not used again in later
+    evaluations (P^c, P^r; slip S-004-7: occurrences); `unrestricted`, `naive` never do.
+
+    Without a `selection` it is the profile's (under none, unrestricted), with the consumption that goes with it unless
+    the query `keeps` what it uses (WITHOUT CONSUMPTION).
     """
 
     pattern: EventPattern
@@ -169,6 +171,7 @@ class Match(Node):
     events: tuple[Window, ...]
     selection: Selection | None = None
     consumes: bool = False
+    keeps: bool = False
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -191,8 +194,8 @@ class Match(Node):
     def variables_of(self, pattern: EventPattern) -> tuple[Variable, ...]:
         """The variables that mappings of a part of the pattern may bind."""
         match pattern:
-            case Event(name):
-                return self.event(name).variables
+            case Event(name):  # its blank nodes are its own: used twice, it may match two
+                return tuple(v for v in self.event(name).variables if not v.hidden)
             case Sequence(left, right):  # what is absent binds nothing
                 return merge_variables(self.variables_of(left), self.variables_of(right))
             case Repetition(_, keys, aggregates):

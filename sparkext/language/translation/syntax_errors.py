@@ -51,6 +51,7 @@ _GROUPS: Final[tuple[tuple[frozenset[str], frozenset[str], str], ...]] = (
                 "_GRAPH",
                 "_WINDOW",
                 "_STREAM",
+                "_MATCH",
                 "_SERVICE",
                 "_FILTER",
                 "_BIND",
