@@ -1,1 +1,1 @@
-"""Event patterns by their definitions: what windows show at an instant in, event mappings and what justifies them out."""
+"""Event patterns by their definitions: what windows show in, event mappings and what justifies them out."""

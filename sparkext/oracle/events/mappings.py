@@ -67,9 +67,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class EventPatternEvaluation:
-    """The event mappings of MATCH at one instant: `basic` has those of its basic events, by name (4)."""
+    """The event mappings of MATCH at one instant under a selection policy.
+
+    `basic` has the mappings of its basic events, by name (4).
+    """
 
     match: ep.Match
+    selection: ep.Selection
     basic: Mapping[str, Found]
     aggregated: Aggregated
 
@@ -82,9 +86,7 @@ class EventPatternEvaluation:
         match pattern:
             case ep.Event(name):
                 found = self.basic[name].items()
-                return {
-                    m: why for m, why in found if scope.holds(m.first) and compatible(m.mu, mu)
-                }
+                return {m: why for m, why in found if scope.holds(m.first) and compatible(m.mu, mu)}
             case ep.First(input_):
                 return first(self._of(input_, scope, mu))
             case ep.Last(input_):
@@ -129,7 +131,7 @@ class EventPatternEvaluation:
         runs = is_run(sequence.left), is_run(sequence.right)
         if all(runs):
             raise CheckError("the oracle does not know SEQ between two repetitions")
-        match self.match.selection:
+        match self.selection:
             case "unrestricted":
                 pairs = (self._run_after if runs[1] else self._unrestricted)(sequence, scope, mu)
             case _ if any(runs):

@@ -13,9 +13,8 @@ from sparkext.errors import CheckError
 from sparkext.language import algebra, paths
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, TriplePattern, Variable
+from sparkext.oracle.streams import Triple, scoped
 from static_data.terms import Iri, Literal, QuotedTriple, Term
-
-Triple = tuple[Term, Term, Term]
 
 
 class Occurrence(NamedTuple):
@@ -63,17 +62,17 @@ def used_triples(
 
 
 def instance(
-    pattern: TriplePattern | QuotedPattern, values: Mapping[Variable, Term]
+    pattern: TriplePattern | QuotedPattern, values: Mapping[Variable, Term], scope: str = ""
 ) -> Triple | None:
-    """The triple of a pattern; None where a part is unbound, or not allowed there."""
+    """The triple of a pattern, its blank nodes in this scope; None where a part is unbound, or not allowed there."""
 
     def term(part: PatternTerm) -> Term | None:
         if isinstance(part, Variable):
             return values.get(part)
         if isinstance(part, QuotedPattern):
-            inner = instance(part, values)
+            inner = instance(part, values, scope)
             return None if inner is None else QuotedTriple(*inner)  # type: ignore[arg-type]
-        return part
+        return scoped(part, scope)
 
     s, p, o = term(pattern.subject), term(pattern.predicate), term(pattern.object)
     if s is None or o is None or isinstance(s, Literal) or not isinstance(p, Iri):
@@ -122,7 +121,7 @@ def _along(
             yield from active & {found}
         case paths.NegatedSet(predicates):
             for triple in active:
-                step = TriplePattern(subject, triple[1], object_)  # type: ignore[arg-type]
+                step = TriplePattern(subject, triple[1], object_)
                 if triple[1] not in predicates and instance(step, mu) == triple:
                     yield triple
         case paths.Inverse(inner):
