@@ -119,13 +119,16 @@ class InstantDataset:
         graph = ox.NamedNode(f"{OWN}rows:{name}")
         self.store.clear_graph(graph)
         columns: dict[Variable, str] = {}
+        shapes: dict[frozenset[Variable], str] = {}
         for number, row in enumerate(rows):
             node = ox.NamedNode(f"{graph.value}:row:{number}")
-            self.store.add(ox.Quad(node, ox.NamedNode(IS_ROW), graph, graph))
+            shape = shapes.setdefault(frozenset(row), f"{graph.value}:shape:{len(shapes)}")
+            self.store.add(ox.Quad(node, ox.NamedNode(IS_ROW), ox.NamedNode(shape), graph))
             for variable, term in row.items():
                 column = columns.setdefault(variable, f"{graph.value}:column:{len(columns)}")
                 self.store.add(ox.Quad(node, ox.NamedNode(column), encode(term), graph))
-        return RowsGraph(graph.value, columns)
+        bound = {iri: {v: columns[v] for v in columns if v in s} for s, iri in shapes.items()}
+        return RowsGraph(graph.value, bound)
 
     def solutions(self, text: str, width: int) -> list[tuple[Term | None, ...]]:
         """What Oxigraph answers, of its first columns; raises CheckError."""

@@ -66,10 +66,13 @@ class GraphSet:
 
 @dataclass(frozen=True)
 class RowsGraph:
-    """Solutions as a graph of the store: each row a node with IS_ROW, and a predicate a variable that is bound."""
+    """Solutions as a graph of the store: each row a node, with a predicate for each variable that it binds.
+
+    `shapes` are IRIs that tell which variables a row binds, as objects of IS_ROW, with these variables' predicates.
+    """
 
     graph: str
-    columns: Mapping[Variable, str] = field(default_factory=dict)
+    shapes: Mapping[str, Mapping[Variable, str]]
 
 
 @dataclass(frozen=True)
@@ -331,13 +334,14 @@ class _Writer:
 def rows_text(rows: RowsGraph, row: str) -> str:
     """The pattern that these solutions are the solutions of; `row` is a variable that nothing else uses.
 
-    VALUES could not have blank nodes.
+    VALUES could not have blank nodes. What is unbound is left out, rather than optional: EXISTS puts terms in the
+    place of variables.
     """
-    cells = (
-        f" OPTIONAL {{ GRAPH <{rows.graph}> {{ {row} <{column}> {variable_text(variable)} }} }}"
-        for variable, column in rows.columns.items()
-    )
-    return f"GRAPH <{rows.graph}> {{ {row} <{IS_ROW}> <{rows.graph}> }}{''.join(cells)}"
+    parts = []
+    for shape, columns in rows.shapes.items():
+        cells = "".join(f" ; <{c}> {variable_text(v)}" for v, c in columns.items())
+        parts.append(f"{{ GRAPH <{rows.graph}> {{ {row} <{IS_ROW}> <{shape}>{cells} . }} }}")
+    return " UNION ".join(parts) or NOTHING
 
 
 def window_iri(name: str) -> str:
