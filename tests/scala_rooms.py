@@ -20,6 +20,7 @@ ROOMS = (
     "calls",
     "relations",
     "streams",
+    "events",
     "rows",
     "leaves",
     "join",

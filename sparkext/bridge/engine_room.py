@@ -77,7 +77,7 @@ class EngineRoom:
         return self.jvm.windowPattern(window, name, spec)
 
     def timed_pattern(self, window: Any, name: str, spec: str) -> Any:
-        """The content of a triple pattern in a window, each row with the time of its last sighting."""
+        """The content of a triple pattern in a window, each row with the time of its last occurrence."""
         return self.jvm.timedPattern(window, name, spec)
 
     def arrived_pattern(self, window: Any, name: str, spec: str) -> Any:
@@ -230,10 +230,10 @@ class EngineRoom:
         calls = self.jvm.uncertainCalls()
         return int(calls.addFunction(function, gives_number, name, nanoseconds))
 
-    def call_prices(self, site: int | None = None) -> list[list[Any]]:
-        """What calls were measured to cost, of the whole engine or at one call site; see CallPrices.scala."""
+    def call_costs(self, site: int | None = None) -> list[list[Any]]:
+        """What calls were measured to cost, of the whole engine or at one call site; see CallCosts.scala."""
         calls = self.jvm.uncertainCalls()
-        told = calls.pricesJson() if site is None else calls.site(site).prices()
+        told = calls.costsJson() if site is None else calls.site(site).costs()
         found: list[list[Any]] = json.loads(told)
         return found
 

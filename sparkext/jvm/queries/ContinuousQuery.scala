@@ -67,7 +67,7 @@ final class ContinuousQuery(
   /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
   def setForm(form: AnswerForm): Unit = this.form = form
 
-  /** Has IStream and DStream take differences of bags (slip S-001-7), where sightings count. */
+  /** Has IStream and DStream take differences of bags (slip S-001-7), where occurrences count. */
   def setBags(): Unit = bags = true
 
   /** Sets what NOW() is in the evaluations to come, in milliseconds from 1970. */

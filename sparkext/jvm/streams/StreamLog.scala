@@ -23,12 +23,12 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private val ids = new IdBuffer
   private var quads = 0L
 
-  private var countsSightings = false
+  private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
   private[cqels] var copiesChains = true
 
   /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
-  def countSightings(): Unit = countsSightings = true
+  def countOccurrences(): Unit = countsOccurrences = true
 
   def paneCount: Int = panes.size
   def quadCount: Long = quads
@@ -88,8 +88,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
     starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount)
     val before = pane.rowCount
-    // An element is a graph: a line written twice is one triple, which matters only where sightings count.
-    val seen = if (countsSightings && n > 1) new WindowTable(4) else null
+    // An element is a graph: a line written twice is one triple, which matters only where occurrences count.
+    val seen = if (countsOccurrences && n > 1) new WindowTable(4) else null
     val quad = new Array[Long](4)
     ids.reset()
     i = 0

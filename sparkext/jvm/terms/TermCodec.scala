@@ -274,4 +274,7 @@ object TermCodec {
     val digits = if (millis % 1000 == 0) 0 else 3
     orZero(TermId.DateTime, InlineDateTime.of(millis, InlineDateTime.Utc, digits))
   }
+
+  /** The id of an instant written in UTC with milliseconds always, as times of elements are, or 0. */
+  def elementTimeIdOrZero(millis: Long): Long = orZero(TermId.DateTime, InlineDateTime.of(millis, InlineDateTime.Utc, 3))
 }

@@ -61,15 +61,15 @@ class ClusterGraph:
         }
 
     @cached_property
-    def priced(self) -> dict[str, Expression]:
+    def expensive(self) -> dict[str, Expression]:
         """What `adaptive` places: conditions that call uncertainty functions or read a BIND, and BINDs."""
         if not self.places:
             return {}
-        price = self.compiler.uncertain.price
+        call_cost = self.compiler.uncertain.call_cost
         placed = {
             name: condition
             for name, condition in self.joined_conditions.items()
-            if price(condition) is not None or self.reads_bind(condition)
+            if call_cost(condition) is not None or self.reads_bind(condition)
         }
         return placed | {name: bind.expression for name, bind in self.joined_binds.items()}
 
@@ -87,14 +87,14 @@ class ClusterGraph:
         order = list if as_written else sorted
         relations = tuple(self._relation(name, self.leaves[name]) for name in order(self.leaves))
         conditions = self.joined_conditions
-        price = self.compiler.uncertain.price
+        call_cost = self.compiler.uncertain.call_cost
         filters = tuple(
             JoinFilter(
                 name,
                 frozenset(v.name for v in condition.variables),
                 kind=_kind(condition),
-                price=price(condition) if self.places else None,
-                uncertain=self.places and price(condition) is not None,
+                call_cost=call_cost(condition) if self.places else None,
+                uncertain=self.places and call_cost(condition) is not None,
             )
             for name, condition in ((name, conditions[name]) for name in order(conditions))
         )
@@ -103,7 +103,7 @@ class ClusterGraph:
                 name,
                 bind.variable.name,
                 frozenset(v.name for v in bind.expression.variables),
-                price(bind.expression),
+                call_cost(bind.expression),
                 uncertain=True,
             )
             for name, bind in self.joined_binds.items()

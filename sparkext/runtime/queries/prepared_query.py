@@ -60,7 +60,7 @@ class PreparedQuery:
         self._window_order = list(windows.values())
         self._dataset = Dataset(parts.store, query.dataset, parts.room)
         self._bags = parts.settings.duplicates == "bag"
-        self.calls = CallCounts(parts.room.call_site, parts.call_prices)
+        self.calls = CallCounts(parts.room.call_site, parts.call_costs)
         self._patterns = WindowPatterns(
             parts.room,
             registry,

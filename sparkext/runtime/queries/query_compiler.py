@@ -149,7 +149,7 @@ class QueryCompiler:
             costs=parts.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
-            cluster_join=settings.cluster_join_enabled,
+            cluster_join=settings.multiway_join_enabled,
             pins_orders=bool(orders)
             or not (settings.adaptive_enabled and settings.statistics_enabled),
             uncertain=parts.uncertain,
@@ -169,7 +169,7 @@ class QueryCompiler:
         return PlaceRule(
             refusal,
             needs,
-            any(choice.search is not None and choice.search.priced for choice in choices),
+            any(choice.search is not None and choice.search.expensive for choice in choices),
             settings.driver_execution_max_rows,
             parts.threads,
             parts.parallelism,
