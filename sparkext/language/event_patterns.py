@@ -6,10 +6,10 @@ first and last instant that justify it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sparkext.language.algebra import Window
 from sparkext.language.expressions import Aggregate
@@ -17,6 +17,9 @@ from sparkext.language.nodes import Node, Position, Variable, merge_variables
 
 Selection = Literal["unrestricted", "naive", "chronological", "recent"]
 """Which sequences are selected: SEQ, SEQ^n, SEQ^c or SEQ^r (RSEP-QL, section 4.3)."""
+
+CONSUMING: Final[frozenset[Selection]] = frozenset({"chronological", "recent"})
+"""The selections that consume what they have used, unless the query says WITHOUT CONSUMPTION."""
 
 Relation = Literal[
     "meets",
@@ -154,6 +157,38 @@ def walk(pattern: EventPattern) -> Iterator[EventPattern]:
         yield from walk(part)
 
 
+def is_repeated(pattern: EventPattern) -> bool:
+    """Whether a pattern is a repetition, perhaps with a limit or times around it.
+
+    >>> is_repeated(Within(Repetition(Event("A")), 1000)), is_repeated(Event("A"))
+    (True, False)
+    """
+    while isinstance(pattern, Timed | Within):
+        pattern = pattern.input
+    return isinstance(pattern, Repetition)
+
+
+def change_aggregates(
+    pattern: EventPattern, change: Callable[[Aggregate], Aggregate]
+) -> EventPattern:
+    """The pattern with `change` applied to the aggregates of its repetitions."""
+    match pattern:
+        case Event():
+            return pattern
+        case Sequence() | Conjunction() | Disjunction() | Related():
+            left = change_aggregates(pattern.left, change)
+            right = change_aggregates(pattern.right, change)
+            changed = replace(pattern, left=left, right=right)
+            if isinstance(changed, Sequence) and changed.absent is not None:
+                return replace(changed, absent=change_aggregates(changed.absent, change))
+            return changed
+    inner = change_aggregates(pattern.input, change)
+    if isinstance(pattern, Repetition):
+        aggregates = tuple((name, change(aggregate)) for name, aggregate in pattern.aggregates)
+        return replace(pattern, input=inner, aggregates=aggregates)
+    return replace(pattern, input=inner)
+
+
 @dataclass(frozen=True)
 class Match(Node):
     """MATCH: the solution mappings of an event pattern (8).
@@ -204,3 +239,9 @@ class Match(Node):
                 times = (v for v in (start, end) if v is not None)
                 return merge_variables(self.variables_of(input_), times)
         return merge_variables(*(self.variables_of(part) for part in parts_of(pattern)))
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates of its repetitions."""
+        repetitions = (part for part in walk(self.pattern) if isinstance(part, Repetition))
+        return tuple(aggregate for part in repetitions for _, aggregate in part.aggregates)

@@ -13,6 +13,7 @@ from lark import Token, Tree
 from sparkext.errors import UnknownWindowError
 from sparkext.language.algebra import Window
 from sparkext.language.event_patterns import (
+    CONSUMING,
     Conjunction,
     Disjunction,
     Event,
@@ -45,7 +46,6 @@ from sparkext.language.translation.translate_terms import (
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri
 
-_CONSUMING: Final = ("chronological", "recent")
 _OPERATORS: Final = ("FIRST", "LAST", "NOT")
 
 
@@ -116,7 +116,7 @@ class EventTranslation(ExpressionTranslation):
             names,
             tuple(self.events[name] for name in names),
             chosen[0] if chosen else None,
-            consumes=bool(chosen) and chosen[0] in _CONSUMING and not keeps,
+            consumes=bool(chosen) and chosen[0] in CONSUMING and not keeps,
             keeps=not chosen and keeps,
             position=position_of(tree),
         )
