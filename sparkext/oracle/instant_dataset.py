@@ -23,7 +23,7 @@ from sparkext.oracle.pattern_text import (
     RowsGraph,
     window_iri,
 )
-from sparkext.oracle.profiles import Reading
+from sparkext.oracle.profiles import Reading, merged_windows
 from sparkext.oracle.quoted_triples import OWN, decode, encode, helper_quads
 from sparkext.oracle.sparql_functions import FUNCTIONS
 from sparkext.oracle.streams import StaticGraphs, Streams, Triple, scoped, triples_of
@@ -46,6 +46,7 @@ class InstantDataset:
         self.store = ox.Store()
         self._query = query
         self._profile = reading.profile
+        self._merged = merged_windows(query, reading.profile)
         self._bags = reading.bags
         self._shown: dict[str, set[_StoredTriple]] = {}
         self._default, self._named = self._load_static(static)
@@ -68,7 +69,7 @@ class InstantDataset:
             zip(self._query.windows, contents, strict=True)
         ):
             parts = self._parts(elements)
-            if declared.name is None or self._profile.merged:
+            if declared.name is None or self._merged[place]:
                 merged.update(dict.fromkeys(parts))
                 continue
             named = {

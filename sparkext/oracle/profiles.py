@@ -5,7 +5,7 @@
   operator; t0 is written, else the epoch.
 - `rspqlstar`: the same with [open, close) and the window that closed last; outside GRAPH a window shows only its time
   triples.
-- `csparql`: all windows merged in the default graph; WC and NC; RStream; t0 hidden.
+- `csparql`: all windows merged in the default graph, but for those of events; WC and NC; RStream; t0 hidden.
 - `cqels`: named windows; arrivals; IStream; t0 hidden.
 - `sparqlstream`: all windows merged in the default graph; WC and NC; any streaming operator; t0 hidden.
 - `epsparql-unrestricted`, `epsparql-chronological`, `epsparql-recent`: EP-SPARQL's settings (RSEP-QL, Table 1), named
@@ -18,12 +18,12 @@ COMPUTED EVERY replaces the instants in every profile, REPORT in those that fix 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final
 
 from sparkext.errors import CheckError, ConfigurationError
-from sparkext.language.event_patterns import Selection
+from sparkext.language.event_patterns import Match, Selection
 from sparkext.language.query import Query, WindowDeclaration
 from sparkext.oracle.report_definitions import Condition, Rule, Strategy, first_start
 from sparkext.oracle.window_definitions import (
@@ -196,6 +196,24 @@ def _written_rules(query: Query, windows: Sequence[Window], starting_at: int) ->
             start = first_start([windows[place]], starting_at)
             rules.append(Rule(conditions, declared.report.every_ms, start))
     return rules
+
+
+def merged_windows(query: Query, profile: Profile) -> list[bool]:
+    """Whether the default graph has the content of each window; those that events are read from keep their names."""
+    read = {event.name for match in _matches(query.pattern) for event in match.events}
+    return [w.name is None or (profile.merged and w.name not in read) for w in query.windows]
+
+
+def _matches(part: object) -> Iterator[Match]:
+    """Every MATCH in a part of the algebra, also inside expressions."""
+    if isinstance(part, Match):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _matches(item)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from _matches(getattr(part, field.name))
 
 
 def operator_of(query: Query, profile: Profile) -> str:

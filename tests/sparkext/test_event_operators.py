@@ -406,3 +406,18 @@ def test_consumption_needs_to_know_the_way_of_a_path() -> None:
     )
     with pytest.raises(CheckError, match="path"):
         by_oracle(asked)
+
+
+def test_windows_that_are_merged_are_not_those_of_events() -> None:
+    text = """SELECT ?x ?i FROM NAMED WINDOW :w ON :S [RANGE 9 STEP 1] FROM NAMED WINDOW :m ON :S [RANGE 2 STEP 1]
+        EVENT ON :w { ?x :a ?i } AS A WHERE { MATCH { A } ?x :a ?i }"""
+    streams = {f"{E}S": [stream_element(Element(t, (triple(f"x a {t}"),))) for t in (10, 15)]}
+    query = parse_query(f"PREFIX : <{E}> {text}")
+    answers = ContinuousEvaluation(query, streams, profile="csparql").answers()
+    assert {t: told(answer.rows) for t, answer in answers.items() if answer.rows} == {
+        # NAIVE; the default graph has the last two milliseconds.
+        10: ["x 10"],
+        11: ["x 10"],
+        15: ["x 15"],
+        16: ["x 15"],
+    }

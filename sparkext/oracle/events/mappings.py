@@ -128,7 +128,7 @@ class EventPatternEvaluation:
         )
 
     def _sequence(self, sequence: ep.Sequence, scope: Scope, mu: Solution) -> Found:
-        runs = is_run(sequence.left), is_run(sequence.right)
+        runs = ep.is_repeated(sequence.left), ep.is_repeated(sequence.right)
         if all(runs):
             raise CheckError("the oracle does not know SEQ between two repetitions")
         match self.selection:
@@ -277,13 +277,6 @@ def restricted(mu: Solution, variables: Iterable[Variable]) -> Solution:
     """The solution mapping on these variables."""
     kept = set(variables)
     return frozenset((variable, term) for variable, term in mu if variable in kept)
-
-
-def is_run(pattern: ep.EventPattern) -> bool:
-    """Whether it is a repetition, maybe with WITHIN or its times as variables."""
-    if isinstance(pattern, ep.Timed | ep.Within):
-        return is_run(pattern.input)
-    return isinstance(pattern, ep.Repetition)
 
 
 def date_time(time: int) -> Literal:
