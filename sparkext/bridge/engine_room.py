@@ -84,6 +84,28 @@ class EngineRoom:
         """What a triple pattern finds in the elements that entered a window last, each row with its time."""
         return self.jvm.arrivedPattern(window, name, spec)
 
+    def arrived_elements(self, stream: str, window: Any) -> Any:
+        """The elements that entered a window last, each by itself; see ArrivedElements.scala."""
+        return self.jvm.arrivedElements(self.jvm.stream(stream), window)
+
+    def event_match(
+        self, name: str, variables: int, visible: Sequence[int], events: int, bag: bool
+    ) -> Any:
+        """The state of a MATCH whose pattern is to be told; see EventMatch.scala."""
+        return self.jvm.eventMatch(name, variables, self.ints(visible), events, bag)
+
+    def ints(self, values: Sequence[int]) -> Any:
+        """Numbers as an array of the JVM's."""
+        gateway: Any = self.spark.sparkContext._gateway
+        made = gateway.new_array(gateway.jvm.int, len(values))
+        for place, value in enumerate(values):
+            made[place] = value
+        return made
+
+    def match_plans(self, state: Any) -> Any:
+        """No plans of a MATCH's events yet; see MatchPlans.scala."""
+        return self.jvm.matchPlans(state)
+
     def drop_window_pattern(self, window: Any, spec: str) -> None:
         """Stop keeping a pattern's content."""
         self.jvm.dropWindowPattern(window, spec)

@@ -12,9 +12,11 @@ from sparkext.language.nodes import Variable
 from sparkext.r2r.clusters.cluster_binds import read_variables
 from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
 from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.flattening import Bind
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.patterns.inner_patterns import has_exists
+from sparkext.r2r.patterns.stage_rows import MatchRows
 
 _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
@@ -135,6 +137,8 @@ class ClusterGraph:
             case WindowLeaf(pattern=TimedPattern()):
                 # A delta is looked up in windows, whose indexes are kept up, never the other way round.
                 return Relation(name, variables, RelationKind.DERIVED, indexable=not leaf.arrived)
+            case WindowLeaf(pattern=ElementPattern()):
+                return Relation(name, variables, RelationKind.DERIVED, indexable=False)
             case WindowLeaf():
                 return Relation(name, variables, RelationKind.WINDOW)
             case MergedLeaf():
@@ -142,6 +146,8 @@ class ClusterGraph:
                 return Relation(name, variables, RelationKind.DERIVED, indexable=True)
             case StaticLeaf():
                 return Relation(name, variables, RelationKind.STATIC)
+            case DerivedLeaf(node=MatchRows()):
+                return Relation(name, variables, RelationKind.WINDOW)
             case DerivedLeaf() if self.compiler.keeps(leaf):
                 # Already there as a whole: an index, but no part of a larger pre-join.
                 return Relation(name, variables, RelationKind.DERIVED, indexable=True)
