@@ -8,15 +8,23 @@ unbound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
 
 from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation, static_graphs
 from static_data.terms import Literal, parse_term
 from tests.oracle.evaluation import stream_element
 from tests.oracle.recorded import Element, element
+from tests.sparkext.replay import replay, write_graphs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 E = "http://example.org/"
 History: TypeAlias = dict[int, list[str]]
@@ -98,6 +106,17 @@ def _declared(name: str, window: str) -> str:
 Answering: TypeAlias = Callable[[Case], History]
 
 
+ANSWERING = ["oracle"]
+"""Who answers the cases: "oracle", "engine"."""
+
+
+def answering_by(request: pytest.FixtureRequest, folder: Path) -> Answering:
+    """Whoever a fixture's parameter names."""
+    if request.param == "oracle":
+        return by_oracle
+    return by_engine(request.getfixturevalue("spark"), folder)
+
+
 def by_oracle(case: Case) -> History:
     """What the oracle answers."""
     streams = {iri: [stream_element(e) for e in es] for iri, es in case.elements.items()}
@@ -106,6 +125,29 @@ def by_oracle(case: Case) -> History:
     query = parse_query(case.text)
     evaluation = ContinuousEvaluation(query, streams, static, case.profile, bags=case.bags)
     return {t: told(answer.rows) for t, answer in evaluation.answers().items()}
+
+
+def by_engine(spark: SparkSession, folder: Path) -> Answering:
+    """What engines of this session answer, one for each case; `folder` is for static data."""
+    from sparkext import Engine
+
+    def answering(case: Case) -> History:
+        wanted = {"semantics": case.profile, "duplicates": "bag" if case.bags else "set"}
+        for key, value in wanted.items():
+            spark.conf.set(f"spark.cqels.{key}", value)
+        try:
+            engine = Engine(spark)
+        finally:
+            for key in wanted:
+                spark.conf.unset(f"spark.cqels.{key}")
+        with closing(engine):
+            named = {f"{E}{name}": _lines(text) for name, text in case.named.items()}
+            if case.static or named:
+                engine.load_static(str(write_graphs(folder, _lines(case.static), named)))
+            ((_, answered),) = replay(engine, [case.text], case.elements)
+        return {t: told(rows.elements()) for t, rows in answered.items()}
+
+    return answering
 
 
 def _lines(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,17 @@ from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation
 from tests.oracle.evaluation import stream_element
 from tests.oracle.recorded import Element
-from tests.sparkext.event_cases import Answering, Case, Contents, E, by_oracle, told, triple
+from tests.sparkext.event_cases import (
+    ANSWERING,
+    Answering,
+    Case,
+    Contents,
+    E,
+    answering_by,
+    by_oracle,
+    told,
+    triple,
+)
 
 EVENTS = {name: ("w", f"?x :{name.lower()} ?{v}") for name, v in zip("ABCD", "ijkl", strict=True)}
 """A is { ?x :a ?i }, B { ?x :b ?j }, C { ?x :c ?k }, D { ?x :d ?l }, on a landmark window."""
@@ -293,11 +304,10 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.fixture(params=[by_oracle])
-def answering(request: pytest.FixtureRequest) -> Answering:
+@pytest.fixture(params=ANSWERING)
+def answering(request: pytest.FixtureRequest, tmp_path: Path) -> Answering:
     """Whoever answers."""
-    answers: Answering = request.param
-    return answers
+    return answering_by(request, tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)

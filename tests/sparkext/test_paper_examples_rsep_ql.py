@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from sparkext.language import parse_query
 from sparkext.oracle import ContinuousEvaluation
 from sparkext.oracle.events.occurrences import Consumption
 from tests.oracle.evaluation import stream_element
-from tests.sparkext.event_cases import Answering, Case, Contents, E, by_oracle
+from tests.sparkext.event_cases import ANSWERING, Answering, Case, Contents, E, answering_by
 
 G: Contents = {
     2: ["a1 p b1"],
@@ -183,11 +184,10 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.fixture(params=[by_oracle])
-def answering(request: pytest.FixtureRequest) -> Answering:
+@pytest.fixture(params=ANSWERING)
+def answering(request: pytest.FixtureRequest, tmp_path: Path) -> Answering:
     """Whoever answers."""
-    answers: Answering = request.param
-    return answers
+    return answering_by(request, tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)
