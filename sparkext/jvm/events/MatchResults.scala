@@ -14,6 +14,9 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   /** The cells of a mapping that `add` and `remove` read, by their places in it. */
   val cells: Array[Int] = if (bag) Array.range(0, shape.positions) else visible
 
+  /** Matches, as often as they are derived. */
+  def size: Long = if (bag) mappings.sightingCount else table.sightingCount
+
   def add(row: Array[Long]): Unit = if (isFirst(row)) table.insert(solution)
   def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
 
