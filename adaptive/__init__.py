@@ -12,7 +12,7 @@ from adaptive.cost_model import CostModel
 from adaptive.errors import AdaptiveError
 from adaptive.execution_place import runs_sooner_on_driver
 from adaptive.explain import explain, explain_choice, format_plan
-from adaptive.graph.expensive_calls import HIT_US, CallPrice
+from adaptive.graph.expensive_calls import HIT_US, CallCost
 from adaptive.graph.plan import Join, PlanNode, Prejoined, Scan
 from adaptive.graph.query_graph import (
     ColumnStatistics,
@@ -33,7 +33,7 @@ from adaptive.statistics.catalogue import Catalogue
 __all__ = [
     "HIT_US",
     "AdaptiveError",
-    "CallPrice",
+    "CallCost",
     "Catalogue",
     "ColumnStatistics",
     "CostModel",

@@ -179,8 +179,6 @@ def run(args: argparse.Namespace) -> Report:
             rows.append(row(stream.name, seen[stream.name], raced))
             shown = ", ".join(f"{key} {rows[-1][key]}" for key in COLUMNS[2:])
             progress(f"  {stream.name}: {shown}")
-            if args.json:  # the next stream takes a minute or more, and may fail
-                Report(NAME, rows, summarise(rows)).write(args.json)
     return Report(NAME, rows, summarise(rows))
 
 

@@ -18,21 +18,18 @@ import argparse
 import json
 import os
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from bench.data import World, generate_world
 from bench.data.rdf_files import write_world
 from bench.data.world import DEFAULT_SEED
+from bench.peer_rounds import Rounds, start
 from bench.peers import OURS, PEERS, PREPROCESSING, SYSTEM_X
-from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
-from bench.report import BenchError, Report, progress
+from bench.peers.process import PeerProcess
+from bench.report import Report, progress
 from bench.windows import RANGE_SECONDS, WindowContent, window_contents
 
 NAME = "cqels"
@@ -64,7 +61,6 @@ SHOWN = (
     "figure_5_reported",
     "notes",
 )
-LOAD_TIMEOUT = 3600.0
 # What the CQELS report reads off its Figure 5: gains of at least so much.
 REPORTED = {
     "q2": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0},
@@ -73,134 +69,6 @@ REPORTED = {
 }
 # The share of the free memory that peers started together may want.
 MEMORY_SHARE = 0.8
-
-
-class AnswersDifferError(BenchError):
-    """Two peers answered the same query over the same content differently."""
-
-
-@dataclass
-class Measured:
-    """What one peer needed for one query at one rate."""
-
-    ms: list[float] = field(default_factory=list)
-    window_ms: list[float] = field(default_factory=list)
-    answers: list[int] = field(default_factory=list)
-    optimizer_ms: list[float] = field(default_factory=list)
-    variant: str = ""
-    spent_s: float = 0.0
-    note: str = ""
-
-    def median(self, times: list[float]) -> float | None:
-        """The median of some times, None when there are none."""
-        return round(float(np.median(times)), 3) if times else None
-
-    def optimizer_share(self) -> float | None:
-        """Time in statistics and the choice of plans over the rest of all evaluations' time."""
-        optimizing = sum(self.optimizer_ms)
-        return round(optimizing / (sum(self.ms) - optimizing), 5) if self.ms else None
-
-    def p95(self) -> float | None:
-        """The 95th percentile of the evaluation times."""
-        return round(float(np.percentile(self.ms, 95)), 3) if self.ms else None
-
-
-Key = tuple[str, int, str]
-
-
-@dataclass
-class Run:
-    """The measurements of a bench so far, and the digests that all peers must agree on."""
-
-    contents: dict[int, list[Path]]
-    warm_ups: int
-    budget_s: float
-    limit_s: float
-    measured: dict[Key, Measured] = field(default_factory=lambda: defaultdict(Measured))
-    digests: dict[tuple[str, int, int], tuple[str, str]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    load_s: dict[str, float] = field(default_factory=dict)
-
-    def evaluate(self, peers: dict[str, PeerProcess], queries: list[str]) -> None:
-        """All queries, rates and contents, each content by the running peers in turn."""
-        for rate, paths in self.contents.items():
-            for query in queries:
-                progress(f"  {query} at {rate:,} sightings a second: {', '.join(peers)}")
-                for index, path in enumerate(paths):
-                    for name in list(peers):
-                        try:
-                            self._evaluate_one(peers[name], query, rate, index, path)
-                        except PeerError as error:
-                            if name == OURS and not isinstance(error, PeerTimeoutError):
-                                raise
-                            # The others go on without it.
-                            self.measured[query, rate, name].note = str(error)
-                            self.notes[name] = f"ended: {error}"
-                            del peers[name]
-
-    def _evaluate_one(
-        self, peer: PeerProcess, query: str, rate: int, index: int, path: Path
-    ) -> None:
-        measured = self.measured[query, rate, peer.name]
-        if measured.ms and measured.spent_s > self.budget_s:
-            return
-        # What takes very long has to do with one warm-up, and is measured at least once.
-        warm_up = index < self.warm_ups
-        if warm_up and index > 0 and measured.spent_s > self.budget_s / 2:
-            return
-        request = {"query": query, "content": str(path), "warm_up": warm_up}
-        answer = peer.ask(request, self.limit_s)
-        measured.spent_s += (answer["ms"] + answer["window_ms"]) / 1000
-        self._compare(peer.name, query, rate, index, answer["digest"])
-        if not warm_up:
-            measured.ms.append(answer["ms"])
-            measured.window_ms.append(answer["window_ms"])
-            measured.answers.append(answer["answers"])
-            measured.optimizer_ms.append(answer["optimizer_ms"])
-            measured.variant = answer["variant"]
-
-    def _compare(self, name: str, query: str, rate: int, index: int, digest: str) -> None:
-        first, expected = self.digests.setdefault((query, rate, index), (name, digest))
-        if digest != expected:
-            raise AnswersDifferError(
-                f"{query} at rate {rate}, evaluation {index}: {first} answers {expected}, "
-                f"{name} answers {digest} (rows-digest)"
-            )
-
-    def row(self, query: str, rate: int, scale: float) -> dict[str, Any]:
-        """One line of the result."""
-        by_peer = {name: self.measured[query, rate, name] for name in PEERS}
-        ours = by_peer[OURS]
-        row: dict[str, Any] = {
-            "query": query,
-            "scale": scale,
-            "rate": rate,
-            "p50_ms": ours.median(ours.ms),
-            "p95_ms": ours.p95(),
-            "optimizer_share": ours.optimizer_share(),
-            "window_ms": ours.median(ours.window_ms),
-        }
-        for name, measured in by_peer.items():
-            if name != OURS:
-                row[f"{name}_p50_ms"] = measured.median(measured.ms)
-                row[f"{name}_p95_ms"] = measured.p95()
-                row[f"{name}_window_ms"] = measured.median(measured.window_ms)
-        counts = max((measured.answers for measured in by_peer.values()), key=len)
-        row["answers"] = round(float(np.median(counts))) if counts else None
-        return row
-
-    def details(self, queries: list[str]) -> dict[str, Any]:
-        """How many evaluations each peer did, and which variant of its own it used."""
-        return {
-            name: {
-                f"{query}@{rate}": {"evaluations": len(m.ms), "variant": m.variant, "note": m.note}
-                for rate in self.contents
-                for query in queries
-                if (m := self.measured[query, rate, name]).ms or m.note
-            }
-            for name in PEERS
-        }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -312,23 +180,6 @@ def _prepare_contents(world: World, folder: Path, rate: int, count: int) -> list
     return paths
 
 
-def _start(name: str, folder: Path, scale: float, run: Run) -> PeerProcess | None:
-    """A started and loaded peer, or None with a note when it cannot be: null, as not installed."""
-    progress(f"loading {name}")
-    peer = PeerProcess(name, PEERS[name].module)
-    load = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
-    try:
-        answer = peer.ask({"load": load}, LOAD_TIMEOUT)
-    except PeerError as error:
-        peer.close()
-        if name == OURS and error.kind != "NotImplementedError":
-            raise
-        run.notes[name] = str(error)
-        return None
-    run.versions[name], run.load_s[name] = answer["version"], answer["load_s"]
-    return peer
-
-
 def _ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Our time as a fraction of each peer's, by query and rate."""
     found: dict[str, dict[str, float]] = {}
@@ -372,7 +223,7 @@ def run(args: argparse.Namespace) -> Report:
     evaluations = default(args.evaluations, 30, 6)
     warm_ups = default(args.warm_ups, 200, 3)
     queries = sorted(set(args.query or QUERIES))
-    done = Run({}, warm_ups, default(args.budget, 60.0, 1.5), args.limit)
+    done = Rounds({}, warm_ups, default(args.budget, 60.0, 1.5), args.limit)
     names = _chosen_peers(args.peers, done.notes)
     interleaved = _interleaved(args.order, names, scale)
     with _folder(args.data) as folder:
@@ -384,7 +235,7 @@ def run(args: argparse.Namespace) -> Report:
             with ExitStack() as stack:
                 peers: dict[str, PeerProcess] = {}
                 for name in group:
-                    peer = _start(name, folder, scale, done)
+                    peer = start(name, folder, scale, done)
                     if peer:
                         peers[name] = stack.enter_context(peer)
                 done.evaluate(peers, queries)

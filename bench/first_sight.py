@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
+from bench.answers import fingerprint
 from bench.batch_streams import BatchStream
-from bench.digest import digest_table
 from bench.operator_order import order_taken
 from bench.replay import OPERATOR, Replay
 
@@ -23,7 +23,7 @@ class Seen:
     ms: float
     optimizer_ms: float
     order: PlanNode
-    digest: str
+    fingerprint: str
     answers: int
 
 
@@ -43,7 +43,7 @@ def at_first_sight(
             done.ms,
             done.optimizer_ms,
             order,
-            digest_table(done.answers),  # digesting takes time, and is put off
+            fingerprint(done.answers),  # takes time, and is put off
             done.answers.num_rows,
         )
         for phase, done, order in zip(stream.phases, evaluations, orders, strict=True)

@@ -16,7 +16,7 @@ from sparkext.runtime.queries.compiled_plans import CompiledPlans
 from sparkext.runtime.registered_query import RegisteredQuery
 
 CHAINS = {
-    "spark.cqels.clusterJoin.enabled": "false",
+    "spark.cqels.multiwayJoin.enabled": "false",
     "spark.cqels.statistics.enabled": "false",  # so that its own order follows nothing
 }
 """Settings of the engine in which `chain_of_joins` has plans made."""

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
 from bench import fixed_orders, flipping_filters
+from bench.answers import fingerprint
 from bench.batch_streams import BatchStream
-from bench.digest import digest_table
 from bench.duckdb_relations import DuckDbRelations
 from bench.first_sight import Seen
 from bench.fixed_orders import FixedOrder, hopeful, most_hopeful
@@ -112,12 +112,12 @@ class OrderRace:
     def _show(self, phase: int, batch: int) -> float:
         """Both engines have this batch in their windows: what the free operator took for it."""
         taken = self._operator.show(phase, batch)
-        self._check("the engine once more", batch, digest_table(taken.answers))
+        self._check("the engine once more", batch, fingerprint(taken.answers))
         self._chains.show(phase, batch)
         return taken.ms
 
-    def _check(self, who: str, batch: int, digest: str) -> None:
-        if digest != self._seen[batch].digest:
+    def _check(self, who: str, batch: int, fingerprint: str) -> None:
+        if fingerprint != self._seen[batch].fingerprint:
             raise AnswersDifferError(
                 f"{self._stream.name}, batch {batch}: {who} has other answers than the engine"
             )
@@ -208,7 +208,7 @@ class OrderRace:
             for place, order in enumerate(self._orders):
                 ms, table = order.run()
                 if turn == 0:
-                    self._check(order.name, batch, digest_table(table))
+                    self._check(order.name, batch, fingerprint(table))
                 else:
                     times[place].append(ms)
         for place, order in enumerate(self._orders):
@@ -228,7 +228,7 @@ class OrderRace:
         if answers is None:
             raced.duckdb_given_up += 1
         else:
-            self._check("DuckDB", batch, digest_table(self._relations.terms.decode(answers)))
+            self._check("DuckDB", batch, fingerprint(self._relations.terms.decode(answers)))
         if ms <= DUCKDB_SLOW_MS:
             ms = float(np.median([duckdb.run(longest)[0] for _ in range(self._effort.runs)]))
         raced.duckdb_ms.append(ms)

@@ -17,13 +17,12 @@ windows anew, and what moving them takes depends on the indexes that a plan read
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bench import resume
 from bench.placement_cells import CellEffort, CellRace
 from bench.placement_drift import DriftEffort, DriftRace
 from bench.report import Report, progress
@@ -64,10 +63,6 @@ DRIFT = DriftEffort(24, 3, 5, {"native": 60_000, "dear": 400})
 QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
 
 
-Cell = tuple[str, float, float]
-"""Functions, cardinality and selectivity."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
@@ -83,27 +78,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FUNCTIONS,
         help="only these; repeatable (default both)",
     )
-    resume.add_argument(parser, "cells")
+    parser.add_argument(
+        "--selectivity",
+        type=float,
+        action="append",
+        help=f"only this share; repeatable (default {', '.join(f'{s:g}' for s in SELECTIVITIES)};"
+        f" quick {', '.join(f'{s:g}' for s in QUICK_SELECTIVITIES)})",
+    )
 
 
 def cells(
-    race: CellRace,
-    cardinalities: Sequence[float],
-    quick: bool,
-    before: Mapping[Cell, dict[str, Any]],
+    race: CellRace, cardinalities: Sequence[float], selectivities: Sequence[float], first: int
 ) -> Iterator[dict[str, Any]]:
     """The rows of one kind of functions; sizes go on from cell to cell, which get harder to make slow enough.
 
-    So do cardinalities, each from what the one before began with. Those `before` are not measured again.
+    So do cardinalities, each from what the one before began with, the first of them from `first`.
     """
-    first = (QUICK if quick else FULL)[race.functions].events
     for cardinality in cardinalities:
         found: list[dict[str, Any]] = []
-        for selectivity in QUICK_SELECTIVITIES if quick else SELECTIVITIES:
+        for selectivity in selectivities:
             events = found[-1]["events"] if found else first
-            known = before.get((race.functions, cardinality, selectivity))
-            found.append(known or race.measure(cardinality, selectivity, events))
-            yield found[-1]
+            found.append(race.measure(cardinality, selectivity, events))
+        yield from found
         first = found[0]["events"]
 
 
@@ -124,12 +120,9 @@ def crossover(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             for row in rows
             if (row["functions"], row["cardinality"]) == (functions, cardinality)
         )
-        apart = [(selectivity, gap) for selectivity, gap in gaps if gap]
-        at = [
-            round(low + (high - low) * before / (before - after), 3)
-            for (low, before), (high, after) in pairwise(apart)
-            if before * after < 0
-        ]
+        apart = [(gap, selectivity) for selectivity, gap in gaps if gap]
+        between = [sorted(two) for two in pairwise(apart) if two[0][0] * two[1][0] < 0]
+        at = [round(float(np.interp(0.0, *np.transpose(two))), 3) for two in between]
         faster = ["late" if gap > 0 else "early" for _, gap in (gaps[0], gaps[-1])]
         found.setdefault(functions, {})[f"{cardinality:g}"] = {"faster": faster, "at": at}
     return found
@@ -154,43 +147,25 @@ def summarise(rows: list[dict[str, Any]], drift: list[dict[str, Any]]) -> dict[s
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError when two placements disagree."""
     cardinalities = args.cardinality or (QUICK_CARDINALITIES if args.quick else CARDINALITIES)
-    now = resume.conditions(quick=args.quick)
-    held = resume.measured_before(args, now)
-    rows: dict[Cell, dict[str, Any]] = {_cell(row): row for row in held.rows}
-    drift: dict[str, dict[str, Any]] = {r["functions"]: r for r in held.summary.get("drift", [])}
-
-    def report() -> Report:
-        found = list(rows.values())
-        summary = {**summarise(found, list(drift.values())), "conditions": now}
-        made = Report(NAME, found, summary)
-        if args.json:  # the rest takes up to an hour and a half, and may fail
-            made.write(args.json)
-        return made
-
+    selectivities = args.selectivity or (QUICK_SELECTIVITIES if args.quick else SELECTIVITIES)
+    rows: list[dict[str, Any]] = []
+    drift: list[dict[str, Any]] = []
     spark = session()
     try:
         for functions in args.functions or FUNCTIONS:
             progress(f"{functions} functions")
-            race = CellRace(spark, functions, (QUICK if args.quick else FULL)[functions])
+            effort = (QUICK if args.quick else FULL)[functions]
+            race = CellRace(spark, functions, effort)
             try:
-                for row in cells(race, cardinalities, args.quick, rows):
-                    rows[_cell(row)] = row
-                    report()
+                rows += cells(race, cardinalities, selectivities, effort.events)
             finally:
                 race.close()
-            if functions in drift:
-                continue
             progress("  a drifting stream")
             drifting = DriftRace(spark, functions, QUICK_DRIFT if args.quick else DRIFT)
             try:
-                drift[functions] = drifting.run()
+                drift.append(drifting.run())
             finally:
                 drifting.close()
-            report()
     finally:
         spark.stop()
-    return report()
-
-
-def _cell(row: Mapping[str, Any]) -> Cell:
-    return row["functions"], row["cardinality"], row["selectivity"]
+    return Report(NAME, rows, summarise(rows, drift))

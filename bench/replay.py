@@ -17,7 +17,7 @@ from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery
 
-OPERATOR = {"spark.cqels.clusterJoin.enabled": "true"}
+OPERATOR = {"spark.cqels.multiwayJoin.enabled": "true"}
 """Settings under which one operator joins."""
 
 

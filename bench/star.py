@@ -33,11 +33,11 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 import sparkext
+from bench.answers import fingerprint
 from bench.data.annotated import SERIALISATIONS, annotated_element, read_elements, serialised
 from bench.data.ehealth import HOME
 from bench.data.rdf_files import QUERIES
 from bench.data.reification import reified_pattern
-from bench.digest import digest_rows, digest_table
 from bench.report import BenchError, Report, progress
 from sparkext import Engine
 from sparkext.recorded_streams import StreamElement
@@ -46,7 +46,6 @@ NAME = "star"
 APPROACHES = ("star", "reification", "optimised")
 WINDOW_SECONDS = 10
 ADAPTIVE = "spark.cqels.adaptive.enabled"
-NOTHING = digest_rows([])
 
 SETTINGS = {
     "spark.master": "local[2]",
@@ -103,7 +102,7 @@ class Documents:
         """Mean bytes of an element, rounded."""
 
         def mean(sizes: list[int]) -> int:
-            return round(sum(sizes) / len(sizes))
+            return round(float(np.mean(sizes)))
 
         return {
             "bytes_star": mean([len(d) for d in self.star]),
@@ -128,7 +127,7 @@ class Runner:
         self._query = engine.register_query(text.replace("ON <annotated>", f"ON <{iri}>"))
 
     def evaluate(self, second: int, elements: list[StreamElement], measured: bool) -> str:
-        """Push a second's elements; the digest of the answers at its end, if a window closes then."""
+        """Push a second's elements; the fingerprint of the answers at its end, if a window closes then."""
         self._stream.push_elements(elements)
         self._stream.advance_to(second * 1000)
         answers = self._query.last_answers
@@ -138,7 +137,7 @@ class Runner:
             raise BenchError(f"{self.name} answered at {answers.time} ms, not at {second} s")
         if measured:
             self.ms.append(self._query.progress.last_seconds * 1e3)
-        return digest_table(answers.table)
+        return fingerprint(answers.table)
 
     def median(self) -> float:
         """Milliseconds of an evaluation."""
@@ -160,13 +159,13 @@ def answer_in_turn(
         measured = index >= WINDOW_SECONDS + effort.warm_ups
         now = slice(index * effort.rate, (index + 1) * effort.rate)
         turn = index % len(runners)
-        digests = {
+        fingerprints = {
             r.name: r.evaluate(index + 1, (star if r.name == "star" else reified)[now], measured)
             for r in runners[turn:] + runners[:turn]
         }
-        if len(set(digests.values())) != 1:
-            raise AnswersDifferError(f"second {index + 1}: {digests} (rows-digest)")
-        answered += digests["star"] not in ("", NOTHING)
+        if len(set(fingerprints.values())) != 1:
+            raise AnswersDifferError(f"second {index + 1}: {fingerprints} (rows and a hash)")
+        answered += int(fingerprints["star"].partition("-")[0] or 0)
     if not answered:
         raise BenchError("nothing was answered at all")
 

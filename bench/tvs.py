@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from bench import resume
 from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
 from bench.report import BenchError, Report, progress
@@ -152,7 +151,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"evaluations before them, at least (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
     )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the readings")
-    resume.add_argument(parser, "queries, by kind of functions,")
 
 
 class Settings:
@@ -368,19 +366,8 @@ def run(args: argparse.Namespace) -> Report:
         args.evaluations or default.evaluations,
     )
     wanted = [w for w in WORKLOADS if not args.query or w.name in args.query]
-    asked = {**asdict(effort), "seed": args.seed, "queries": [w.name for w in wanted]}
-    now = resume.conditions(**asked)
-    before = resume.measured_before(args, now).rows
     tunnel = Tunnel(effort.sectors, seed=args.seed)
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in before:
-        rows.setdefault((row["functions"], row["query"][:-1]), []).append(row)
-
-    def report() -> Report:
-        found = [row for kind in FUNCTIONS for w in wanted for row in rows.get((kind, w.name), [])]
-        summary = {**asdict(effort), **summarise(found), "conditions": now}
-        return Report(NAME, found, summary)
-
+    rows: list[dict[str, Any]] = []
     spark = session()
     try:
         with tempfile.TemporaryDirectory(prefix="bench-tvs-") as folder:
@@ -390,22 +377,17 @@ def run(args: argparse.Namespace) -> Report:
                 settings = Settings(spark, functions, static)
                 try:
                     for workload in wanted:
-                        if (functions, workload.name) in rows:
-                            continue
                         # Four windows and eight static patterns take long to compile; once is enough.
                         if args.quick and functions == "dear" and len(workload.streams) == 4:
                             continue
                         progress(f"{workload.name}, {functions} functions")
                         race = Race(settings.of(workload), workload, effort, tunnel)
-                        rows[functions, workload.name] = race.run()
+                        rows += race.run()
                         race.close()
-                        if args.json:  # dear functions take an hour and a half
-                            report().write(args.json)
                 finally:
                     settings.close()
     finally:
         spark.stop()
-    whole = report()
-    if not any(row["answers"] for row in whole.rows) and not args.quick:
+    if not any(row["answers"] for row in rows) and not args.quick:
         raise BenchError("nothing was answered at all")
-    return whole
+    return Report(NAME, rows, {**asdict(effort), **summarise(rows)})

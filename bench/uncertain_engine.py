@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.digest import digest_table
+from bench.answers import fingerprint
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -24,8 +24,6 @@ FUNCTIONS = ("native", "dear")
 PLACEMENTS = ("early", "late", "cost")
 # What a dear call takes: the class of the paper's prototype.
 DEAR_NANOSECONDS = 100_000
-
-# A plan that the engine prepares meanwhile is waited for at most this long.
 
 SESSION = {
     "spark.master": "local[2]",
@@ -57,7 +55,7 @@ def session() -> SparkSession:
 class Setting:
     """How uncertainty functions are placed and called.
 
-    >>> Setting("dear", "late").keys["spark.cqels.filterPlacement"]
+    >>> Setting("dear", "late").keys["spark.cqels.predicatePlacement"]
     'late'
     """
 
@@ -72,7 +70,7 @@ class Setting:
         burden = DEAR_NANOSECONDS if self.functions == "dear" else 0
         return {
             "spark.cqels.filterScope": "lift",
-            "spark.cqels.filterPlacement": self.placement,
+            "spark.cqels.predicatePlacement": self.placement,
             "spark.cqels.lazyVariables.enabled": str(self.lazy).lower(),
             "spark.cqels.functionCache.enabled": str(self.cache).lower(),
             "spark.cqels.functionBurden": str(burden),
@@ -94,7 +92,7 @@ class Evaluation:
 
     instant: int
     ms: float
-    digest: str
+    fingerprint: str
     answers: int
     calls: int
     cache_hits: int
@@ -137,7 +135,7 @@ class WatchedQuery:
         self.query = query
         self.runs: list[Evaluation] = []
         self._before = Counted.of(query)
-        self._digested: tuple[pa.Table, str] | None = None
+        self._known: tuple[pa.Table, str] | None = None
 
     def take(self, instant: int) -> Evaluation:
         """The evaluation at `instant`, which must be the only one since the last was taken."""
@@ -152,18 +150,18 @@ class WatchedQuery:
         return Evaluation(
             instant,
             (now.seconds - before.seconds) * 1e3,
-            self._digest(answers.table),
+            self._fingerprint(answers.table),
             answers.table.num_rows,
             now.calls - before.calls,
             now.cache_hits - before.cache_hits,
             (now.window_seconds - before.window_seconds) * 1e3,
         )
 
-    def _digest(self, table: pa.Table) -> str:
-        # Digesting takes several times as long as an evaluation, and windows that stay the same are answered the same.
-        if self._digested is None or not self._digested[0].equals(table):
-            self._digested = table, digest_table(table)
-        return self._digested[1]
+    def _fingerprint(self, table: pa.Table) -> str:
+        # It takes several times as long as an evaluation, and windows that stay the same are answered the same.
+        if self._known is None or not self._known[0].equals(table):
+            self._known = table, fingerprint(table)
+        return self._known[1]
 
     @property
     def median_ms(self) -> float:
@@ -250,7 +248,7 @@ def agree(evaluations: dict[str, Evaluation]) -> None:
     """Raises AnswersDifferError unless all have the same answers; keys say who answered."""
     (first, expected), *others = evaluations.items()
     for name, evaluation in others:
-        if evaluation.digest != expected.digest:
+        if evaluation.fingerprint != expected.fingerprint:
             raise AnswersDifferError(
                 f"{expected.instant} ms: {first} has {expected.answers} answers, {name} has"
                 f" {evaluation.answers} or others"

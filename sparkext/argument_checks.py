@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sparkext.errors import ArgumentError
-from static_data.argument_checks import ArgumentChecks, described, half_pair
+from static_data.argument_checks import ArgumentChecks, described, lone_surrogate
 
 check = ArgumentChecks(ArgumentError)
 
-__all__ = ["check", "described", "half_pair"]
+__all__ = ["check", "described", "lone_surrogate"]

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sparkext.errors import ConfigurationError
 from sparkext.s2r.profiles import PROFILES
-from sparkext.setting_keys import PREFIX, RETIRED, Key, declare, nearest
+from sparkext.setting_keys import (
+    PREFIX,
+    RETIRED,
+    Key,
+    declare,
+    markdown_page,
+    nearest,
+    under_new_names,
+    written_name,
+)
 from sparkext.setting_types import (
     BOOLEAN,
     DURATION,
@@ -59,21 +68,23 @@ class Settings:
         " are joined in the order in which the query writes them, static parts pre-joined as far as"
         " `prejoin.*` allows.",
     )
-    cluster_join_enabled: bool = declare(
-        "clusterJoin.enabled",
+    multiway_join_enabled: bool = declare(
+        "multiwayJoin.enabled",
         BOOLEAN,
         True,
         "Join the patterns of a group by one operator, in which the order is data and may change while it runs. When"
         " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
         internal=True,
+        formerly=("clusterJoin.enabled",),
     )
-    cluster_join_broadcast_rows: int = declare(
-        "clusterJoin.broadcastRows",
+    multiway_join_broadcast_rows: int = declare(
+        "multiwayJoin.broadcastRows",
         whole_number(1),
         20_000_000,
         "Where executors are other processes, a job sends a relation of at most so many rows to each of them as a"
         " whole. A larger one stays in parts, each on one executor, and rows of the join go to the part that can have"
         " others for them.",
+        formerly=("clusterJoin.broadcastRows",),
     )
     statistics_enabled: bool = declare(
         "statistics.enabled",
@@ -102,14 +113,14 @@ class Settings:
         True,
         "H3: apply a filter as early as its variables are bound, also inside the branches of UNION,"
         " OPTIONAL and sub-selects. When false, no filter is moved into another group, and those of a group wait for"
-        " all of its joins; filterPlacement counts for nothing.",
+        " all of its joins; `predicatePlacement` counts for nothing.",
     )
     heuristics_h4_enabled: bool = declare(
         "heuristics.h4.enabled",
         BOOLEAN,
         False,
         "H4: apply filters that call an uncertainty function after all joins of their group; for those it stands above"
-        " H3 and `filterPlacement`.",
+        " H3 and `predicatePlacement`.",
     )
     window_copies_enabled: bool = declare(
         "windowCopies.enabled",
@@ -118,19 +129,20 @@ class Settings:
         "Copy those rows of a window side by side that an OPTIONAL, MINUS or EXISTS looks up again and again in one"
         " evaluation.",
     )
-    filter_placement: Literal["early", "late", "cost"] = declare(
-        "filterPlacement",
+    predicate_placement: Literal["early", "late", "cost"] = declare(
+        "predicatePlacement",
         choice("early", "late", "cost"),
         "cost",
         "Where filters that call an uncertainty function are applied, and lazy variables computed: as soon as their"
         " variables are bound (H3), after all joins of their group (H4), or where it is estimated to cost least.",
+        formerly=("filterPlacement",),
     )
     lazy_variables_enabled: bool = declare(
         "lazyVariables.enabled",
         BOOLEAN,
         True,
         "Compute a variable that BIND gives the value of an uncertainty function only if it is read, and where"
-        " `filterPlacement` has it among the joins around the BIND; when false, where it is written.",
+        " `predicatePlacement` has it among the joins around the BIND; when false, where it is written.",
     )
     function_cache_enabled: bool = declare(
         "functionCache.enabled",
@@ -163,7 +175,7 @@ class Settings:
         "functionBurden",
         whole_number(0),
         0,
-        "Nanoseconds that every call of an uncertainty function takes longer; for experiments with dear functions.",
+        "Nanoseconds that every call of an uncertainty function takes longer; for experiments with expensive ones.",
         internal=True,
     )
     delta_evaluation_enabled: bool = declare(
@@ -323,23 +335,26 @@ class Settings:
     @classmethod
     def from_mapping(cls, values: Mapping[str, str]) -> Settings:
         """Settings from configuration entries; those outside ``spark.cqels.`` are ignored, with a warning those
-        that had a meaning once.
+        that had a meaning once. Former names of keys are read, with a warning.
 
-        Raises ConfigurationError for a key that does not exist and for a value of a wrong type.
+        Raises ConfigurationError for a key that does not exist, for a value of a wrong type, and for one that is set
+        to different values under its names.
         """
         known = {key.name: key for key in keys()}
+        named = under_new_names(values, known.values())
         read: dict[str, Any] = {}
-        for name in sorted(name for name in values if name.startswith(PREFIX)):
+        for name in sorted(name for name in named if name.startswith(PREFIX)):
             if name in RETIRED:
                 logger.warning("%s has no effect any more; see the CHANGELOG", name)
                 continue
             if name not in known:
                 raise ConfigurationError(name, f"there is no such key{nearest(name, known)}")
-            text = str(values[name]).strip()
+            text = str(named[name]).strip()
             try:
                 read[known[name].attribute] = known[name].type.read(text)
             except ValueError as error:
-                raise ConfigurationError(name, f"{error}, not {text!r}") from None
+                written = written_name(known[name], values)
+                raise ConfigurationError(written, f"{error}, not {text!r}") from None
         return cls(**read)
 
     @classmethod
@@ -360,36 +375,16 @@ def keys() -> list[Key]:
             declared.metadata["meaning"],
             declared.metadata["since"],
             declared.metadata["internal"],
+            tuple(PREFIX + tail for tail in declared.metadata["formerly"]),
         )
         for declared in fields(Settings)
     ]
 
 
-def markdown_page() -> str:
-    """The whole text of docs/configuration.md."""
-    rows = [
-        f"| `{key.name}` | {key.type.name} | `{key.type.show(key.default)}`"
-        f" | {key.meaning} | {key.since} |"
-        for key in keys()
-        if not key.internal
-    ]
-    lines = [
-        "# Configuration",
-        "",
-        "Keys are set like any other Spark setting: `SparkSession.builder.config(key, value)`",
-        "before the session starts, `spark.conf.set(key, value)` before an engine is made,",
-        "`--set key=value` on the command line. An unknown key, or a value of a wrong type, is an",
-        "error that names the key. A duration is an xsd:dayTimeDuration (`PT30S`), a number with a",
-        "unit (`250ms`, `30s`, `5min`, `2h`, `1d`), or a number of milliseconds.",
-        "",
-        "| key | type | default | meaning | since |",
-        "| --- | --- | --- | --- | --- |",
-        *rows,
-        "",
-        "This page is made by `python -m sparkext.config > docs/configuration.md`.",
-    ]
-    return "\n".join(lines) + "\n"
+def names_of(attribute: str) -> tuple[str, ...]:
+    """The names of the key of a field of Settings: the one of now, then the former ones."""
+    return next((key.name, *key.formerly) for key in keys() if key.attribute == attribute)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(markdown_page())
+    sys.stdout.write(markdown_page(keys()))

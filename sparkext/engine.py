@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
 from sparkext.argument_checks import check
+from sparkext.config import Settings
 from sparkext.errors import (
     CqelsError,
     UnknownStreamError,
@@ -65,7 +66,6 @@ class Engine:
             check.path("work_dir", work_dir)
         parts = self.parts = EngineParts(spark, work_dir)
         self.spark = spark
-        self.settings = parts.settings
         self.lock = parts.lock
         self.rdf = parts.rdf
         self.store = parts.store
@@ -82,6 +82,11 @@ class Engine:
         self._released = False
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
         self.store.listen(self._static_data_changed)
+
+    @property
+    def settings(self) -> Settings:
+        """The values of the `spark.cqels.*` keys, as they were when the engine was made."""
+        return self.parts.settings
 
     # -- static data ------------------------------------------------------------------------------------
 

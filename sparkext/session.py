@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from sparkext import jar, toolchain
 from sparkext.class_archive import ClassArchive, plan_archive
-from sparkext.config import Settings
+from sparkext.config import Settings, names_of
 from sparkext.errors import ArgumentError, SessionError
 from sparkext.setting_keys import PREFIX
 
@@ -88,7 +88,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 def _class_archive(java: Path, conf: Mapping[str, Any]) -> ClassArchive | None:
     """What the JVM is to do with class archives; None where the user wants none or had his say."""
     texts = {key: str(value) for key, value in conf.items()}
-    wanted = {key: text for key, text in texts.items() if key == _CLASS_ARCHIVE}
+    names = names_of("class_archive")
+    wanted = {name: text for name, text in texts.items() if name in names}
     if not Settings.from_mapping(wanted).class_archive:
         return None
     home, version = Path(_find_spark_home()), jar.expected_stamp()[0]

@@ -1,6 +1,6 @@
 """Arguments of public calls, looked at before anything is done with them.
 
-What Python's types let through and neither UTF-8 nor Arrow can hold, half of a surrogate pair in a text above all,
+What Python's types let through and neither UTF-8 nor Arrow can hold, a lone surrogate in a text above all,
 would otherwise fail somewhere inside, in words of its own.
 """
 
@@ -17,10 +17,10 @@ _SHOWN = 60
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
 
 
-def half_pair(text: str) -> int | None:
-    r"""Where, from 0, half of a surrogate pair stands in a text, which no UTF-8 can hold; None where none does.
+def lone_surrogate(text: str) -> int | None:
+    r"""Where, from 0, a lone surrogate stands in a text, which no UTF-8 can hold; None where none does.
 
-    >>> half_pair("ab\ud800"), half_pair("\U0001F600")
+    >>> lone_surrogate("ab\ud800"), lone_surrogate("\U0001F600")
     (2, None)
     """
     if text.isascii():
@@ -61,11 +61,11 @@ class ArgumentChecks:
         """A text that UTF-8 can hold."""
         if not isinstance(value, str):
             raise self.wrong(name, wanted, value)
-        place = half_pair(value)
+        place = lone_surrogate(value)
         if place is not None:
             raise self._error(
                 name,
-                f"character {place + 1} of {described(value)} is half of a surrogate pair: no text in UTF-8",
+                f"character {place + 1} of {described(value)} is a lone surrogate: no text in UTF-8",
             )
         return value
 

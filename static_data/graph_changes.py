@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from static_data.argument_checks import half_pair
+from static_data.argument_checks import lone_surrogate
 from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.files.on_error import Skipped, write_skipped
 from static_data.files.rdf_formats import RdfFormat
@@ -118,11 +118,11 @@ def read_change(
 
 
 def _check_pairs(name: str, text: str) -> None:
-    place = half_pair(text)
+    place = lone_surrogate(text)
     if place is not None:
         line = text.count("\n", 0, place) + 1
         column = place - text.rfind("\n", 0, place)
-        raise MalformedRdfError(name, line, column, "half of a surrogate pair")
+        raise MalformedRdfError(name, line, column, "a lone surrogate")
 
 
 def _has_blank_nodes(canonical: str) -> bool:

@@ -17,16 +17,16 @@ def _amount(value: float, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class CallPrice:
-    """The declared price of one filter or bind; times in microseconds.
+class CallCost:
+    """The declared cost of one filter or bind; times in microseconds.
 
     `call_us` is computing it once, all functions inside it together. With `cached`, it is computed
     once for each combination of values of `inputs` that reaches it in an evaluation, and looked up
     for `hit_us` otherwise. `inputs` None means all variables that the filter or bind reads.
 
-    >>> CallPrice(100.0).cost(rows=1_000.0, distinct=20.0)     # 20 calls, 980 of them remembered
+    >>> CallCost(100.0).cost(rows=1_000.0, distinct=20.0)     # 20 calls, 980 of them remembered
     2098.0
-    >>> CallPrice(100.0, cached=False).cost(rows=1_000.0, distinct=20.0)
+    >>> CallCost(100.0, cached=False).cost(rows=1_000.0, distinct=20.0)
     100000.0
     """
 
@@ -36,8 +36,8 @@ class CallPrice:
     inputs: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        _amount(self.call_us, "the price of a call")
-        _amount(self.hit_us, "the price of a remembered result")
+        _amount(self.call_us, "the cost of a call")
+        _amount(self.hit_us, "the cost of a remembered result")
 
     def calls(self, rows: float, distinct: float) -> float:
         """Calls made for so many rows, of which so many differ in their inputs."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from adaptive.errors import QueryGraphError, StatisticsError
-from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallCost
 
 
 class RelationKind(enum.Enum):
@@ -132,7 +132,7 @@ class JoinFilter:
     """A condition that may be applied as soon as all its variables are bound.
 
     `selectivity` is the kept share of the rows, 0 to 1; None asks for the default guess of `kind`.
-    A filter with a `price` is placed by cost among the joins. `uncertain` says that it calls an
+    A filter with a `call_cost` is placed by cost among the joins. `uncertain` says that it calls an
     uncertainty function, so that H4 applies to it.
     """
 
@@ -140,7 +140,7 @@ class JoinFilter:
     variables: frozenset[str]
     selectivity: float | None = None
     kind: FilterKind = FilterKind.OTHER
-    price: CallPrice | None = None
+    call_cost: CallCost | None = None
     uncertain: bool = False
 
     def __post_init__(self) -> None:
@@ -157,17 +157,17 @@ class JoinFilter:
 class Extend:
     """A bind: computes `variable` out of the variables in `inputs`, once for each row.
 
-    It keeps all rows, and must come before whatever reads its variable. `price` None means that it
+    It keeps all rows, and must come before whatever reads its variable. `call_cost` None means that it
     costs nothing worth counting; `uncertain` is as for filters.
 
-    >>> Extend("p", "p", frozenset({"uncertainty", "value"}), CallPrice(100.0)).variable
+    >>> Extend("p", "p", frozenset({"uncertainty", "value"}), CallCost(100.0)).variable
     'p'
     """
 
     name: str
     variable: str
     inputs: frozenset[str]
-    price: CallPrice | None = None
+    call_cost: CallCost | None = None
     uncertain: bool = False
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""H4: filters that call uncertainty functions come last, after all joins, as their calls are dear.
+"""H4: filters that call uncertainty functions come last, after all joins, as their calls are expensive.
 
 It overrides H3 for these filters alone. A bind that calls such a function goes with them, and so
 does whatever reads its variable.

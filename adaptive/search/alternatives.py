@@ -123,8 +123,8 @@ class Alternatives:
         estimator = self.estimator
         out = estimator.unfiltered_rows(left | right)
         out *= estimator.share(estimator.decided(left) | estimator.decided(right))
-        price = self.costs.hash_join_cost if method == "hash" else self.costs.cross_join_cost
-        cost = price(estimator.rows(left), estimator.rows(right), out)
+        join_cost = self.costs.hash_join_cost if method == "hash" else self.costs.cross_join_cost
+        cost = join_cost(estimator.rows(left), estimator.rows(right), out)
         return Step(table[left].cost + table[right].cost + cost, left, right, method)
 
     def plan(self, mask: int, table: Table, step: Step | None = None) -> PlanNode:

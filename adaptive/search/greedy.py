@@ -62,9 +62,9 @@ def _streamed_from(alternatives: Alternatives, within: int, start: int) -> Table
         best: tuple[float, int, Step] | None = None
         for part in choices:
             step = _cheapest(alternatives, done, part, table)
-            price = (step.cost - table[done].cost) / part.bit_count()
-            if best is None or (price, part) < best[:2]:
-                best = (price, part, step)
+            per_relation = (step.cost - table[done].cost) / part.bit_count()
+            if best is None or (per_relation, part) < best[:2]:
+                best = (per_relation, part, step)
         assert best is not None
         done |= best[1]
         _enter(table, done, best[2])

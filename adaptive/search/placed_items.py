@@ -1,6 +1,6 @@
 """The filters and binds of a query graph that are placed by cost, numbered, and what each needs.
 
-These are all binds, the filters that have a price, and those that read a variable of a bind. Sets
+These are all binds, the filters that have a cost of calls, and those that read a variable of a bind. Sets
 of them are bit masks (bit i = item i), as sets of relations are.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallCost
 from adaptive.graph.query_graph import FilterKind, JoinFilter, QueryGraph, RelationKind, bits
 from adaptive.heuristics.h4_late_uncertain_filters import uncertain_names
 
@@ -28,14 +28,14 @@ class PlacedItem:
     variables: frozenset[str]
     needs: int
     filter: JoinFilter | None
-    price: CallPrice | None
+    call_cost: CallCost | None
     inputs: frozenset[str]
     uncertain: bool
 
 
 def has_placed_items(graph: QueryGraph) -> bool:
     """Whether a query graph has anything to place by cost."""
-    return bool(graph.extends) or any(filter_.price is not None for filter_ in graph.filters)
+    return bool(graph.extends) or any(filter_.call_cost is not None for filter_ in graph.filters)
 
 
 class PlacedItems:
@@ -45,7 +45,7 @@ class PlacedItems:
     >>> graph = QueryGraph(
     ...     (Relation("oxygen", ("level", "error"), RelationKind.WINDOW),),
     ...     (JoinFilter("likely", frozenset({"p"}), 0.1), JoinFilter("high", frozenset({"level"}))),
-    ...     extends=(Extend("p", "p", frozenset({"level", "error"}), CallPrice(100.0)),))
+    ...     extends=(Extend("p", "p", frozenset({"level", "error"}), CallCost(100.0)),))
     >>> items = PlacedItems(graph)
     >>> [(item.name, item.needs) for item in items.items]
     [('p', 0), ('likely', 1)]
@@ -92,16 +92,18 @@ class PlacedItems:
             base, needs = traced(extend.inputs)
             below[extend.variable] = base
             computed[extend.variable] = needs | 1 << len(items)
-            inputs = traced(_inputs(extend.price, extend.inputs))[0]
-            price, dear = extend.price, extend.name in moved
-            items.append(PlacedItem(extend.name, base, needs, None, price, inputs, dear))
+            inputs = traced(_inputs(extend.call_cost, extend.inputs))[0]
+            call_cost, expensive = extend.call_cost, extend.name in moved
+            items.append(PlacedItem(extend.name, base, needs, None, call_cost, inputs, expensive))
         for filter_ in graph.filters:
             base, needs = traced(filter_.variables)
-            if filter_.price is None and not needs:
+            if filter_.call_cost is None and not needs:
                 continue
-            inputs = traced(_inputs(filter_.price, filter_.variables))[0]
-            price, dear = filter_.price, filter_.name in moved
-            items.append(PlacedItem(filter_.name, base, needs, filter_, price, inputs, dear))
+            inputs = traced(_inputs(filter_.call_cost, filter_.variables))[0]
+            call_cost, expensive = filter_.call_cost, filter_.name in moved
+            items.append(
+                PlacedItem(filter_.name, base, needs, filter_, call_cost, inputs, expensive)
+            )
         return tuple(items)
 
     def _searched(self, left_out: frozenset[str]) -> QueryGraph:
@@ -128,7 +130,7 @@ class PlacedItems:
             if filter_.name in left_out or (item.needs and item.variables <= static):
                 wanted |= item.variables
             else:
-                plain = replace(filter_, variables=item.variables, price=None)
+                plain = replace(filter_, variables=item.variables, call_cost=None)
                 if item.needs and plain.kind is not FilterKind.RANGE:
                     plain = replace(plain, kind=FilterKind.OTHER)
                 filters.append(plain)
@@ -176,5 +178,5 @@ class PlacedItems:
         return count
 
 
-def _inputs(price: CallPrice | None, read: frozenset[str]) -> frozenset[str]:
-    return read if price is None or price.inputs is None else price.inputs
+def _inputs(call_cost: CallCost | None, read: frozenset[str]) -> frozenset[str]:
+    return read if call_cost is None or call_cost.inputs is None else call_cost.inputs

@@ -2,7 +2,7 @@
 
 The orders of joins are searched that are best where such items are applied early (H3), late (H4), and where they cost
 nothing; in each of these trees they are placed (see `placement`), and the cheapest of the results is taken. So by cost
-a plan is never dearer than the one that H3 or H4 would have.
+a plan is never more expensive than the one that H3 or H4 would have.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def optimize_placed(
 
     Raises PlanError for an unknown placement.
 
-    >>> from adaptive.graph.expensive_calls import CallPrice
+    >>> from adaptive.graph.expensive_calls import CallCost
     >>> from adaptive.graph.query_graph import ColumnStatistics, JoinFilter, Relation, RelationStatistics
     >>> graph = QueryGraph(
     ...     (Relation("oxygen", ("sector", "level"), RelationKind.WINDOW),
     ...      Relation("closed", ("sector",), RelationKind.STATIC)),
-    ...     (JoinFilter("low", frozenset({"level"}), 0.5, price=CallPrice(100.0)),))
+    ...     (JoinFilter("low", frozenset({"level"}), 0.5, call_cost=CallCost(100.0)),))
     >>> readings = RelationStatistics(1e3, dict.fromkeys(("sector", "level"), ColumnStatistics(1e3)))
     >>> def plan(closed): return optimize_placed(graph, Catalogue(
     ...     {"oxygen": readings, "closed": RelationStatistics(closed, {})})).plan

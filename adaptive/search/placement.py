@@ -4,7 +4,7 @@ By cost, few items are placed exactly: for every node of the tree and every set 
 behind its rows, the cheapest way to have them there, out of those for its inputs. This covers all
 places on the way from the node that binds an item's variables to the root, on either side of a
 join, and all orders within a node. Many items are moved one at a time, in order of rank, from the
-better of early and late, for as long as that helps. Either way the result is never dearer than both.
+better of early and late, for as long as that helps. Either way the result is never more expensive than both.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ def _merged(bare: PlanNode, early: PlanNode, costs: PlacementCosts) -> PlanNode:
 # -- order within a node ----------------------------------------------------------------------------
 
 
-def rank(selectivity: float, price: float) -> float:
-    """(selectivity - 1) / price per row, lowest first (Hellerstein and Stonebraker, SIGMOD 1993).
+def rank(selectivity: float, row_cost: float) -> float:
+    """(selectivity - 1) / cost per row, lowest first (Hellerstein and Stonebraker, SIGMOD 1993).
 
     >>> rank(0.1, 10.0) < rank(0.5, 10.0) < rank(0.5, 100.0) < rank(1.0, 1.0)
     True
     """
     dropped = selectivity - 1.0
-    return dropped / price if price > 0.0 else (-math.inf if dropped < 0.0 else 0.0)
+    return dropped / row_cost if row_cost > 0.0 else (-math.inf if dropped < 0.0 else 0.0)
 
 
 def _ordered(plan: PlanNode, costs: PlacementCosts) -> tuple[PlanNode, Part]:
@@ -122,10 +122,10 @@ def _by_rank(costs: PlacementCosts, applied: Applied, items: int) -> tuple[int, 
         best: tuple[float, int, list[int]] | None = None
         for number in filters:
             group = [*bits(known[number].needs & waiting), number]
-            rows, price = costs.rows(applied), 0.0
+            rows, row_cost = costs.rows(applied), 0.0
             if rows > 0.0:
-                price = sum(costs.use(each, applied).cost for each in group) / rows
-            found = (rank(costs.selectivities[number], price), number, group)
+                row_cost = sum(costs.use(each, applied).cost for each in group) / rows
+            found = (rank(costs.selectivities[number], row_cost), number, group)
             if best is None or found < best:
                 best = found
         assert best is not None
@@ -282,8 +282,8 @@ def _ranked_items(plan: PlanNode, costs: PlacementCosts) -> list[int]:
     ranks: dict[int, float] = {}
     for _, use in costs.uses(plan):
         number = costs.items.number[use.item.name]
-        price = use.cost / use.rows if use.rows > 0.0 else 0.0
-        ranks[number] = rank(costs.selectivities[number], price)
+        row_cost = use.cost / use.rows if use.rows > 0.0 else 0.0
+        ranks[number] = rank(costs.selectivities[number], row_cost)
     return sorted(ranks, key=lambda number: (ranks[number], number))
 
 

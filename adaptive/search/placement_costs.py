@@ -138,12 +138,12 @@ class PlacementCosts:
         estimator, costs = self._estimator, self._costs
         out = estimator.unfiltered_rows(mask) * estimator.share(cheap) * self.share(items)
         if plan.method == "index":
-            price = costs.index_join_cost
+            join_cost = costs.index_join_cost
         elif plan.method == "hash":
-            price = costs.hash_join_cost
+            join_cost = costs.hash_join_cost
         else:
-            price = costs.cross_join_cost
-        cost = left.cost + right.cost + price(left.rows, right.rows, out)
+            join_cost = costs.cross_join_cost
+        cost = left.cost + right.cost + join_cost(left.rows, right.rows, out)
         applied = Applied(mask, cheap | self.cheap(plan), items)
         return Part(applied, self.rows(applied), cost)
 
@@ -179,11 +179,11 @@ class PlacementCosts:
     def _use(self, number: int, applied: Applied) -> ItemUse:
         item = self.items.items[number]
         rows = self.rows(applied)
-        if item.price is None:
+        if item.call_cost is None:
             return ItemUse(item, rows, 0.0, 0.0)
-        distinct = self.distinct_inputs(number, applied) if item.price.cached else rows
-        calls = item.price.calls(rows, distinct)
-        return ItemUse(item, rows, calls, item.price.cost(rows, distinct))
+        distinct = self.distinct_inputs(number, applied) if item.call_cost.cached else rows
+        calls = item.call_cost.calls(rows, distinct)
+        return ItemUse(item, rows, calls, item.call_cost.cost(rows, distinct))
 
     def distinct_inputs(self, number: int, applied: Applied) -> float:
         """Distinct combinations of an item's inputs in the rows there, as estimated.

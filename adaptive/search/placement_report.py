@@ -19,7 +19,7 @@ class PlacedFilter:
 
     `nodes` are the sets of relations after whose join it is applied. `early_cost` and `late_cost`
     are what the whole plan would cost with this one as low or as high as the others allow; both are
-    the plan's own cost where there is nothing to move. `call_us` is the price of a call,
+    the plan's own cost where there is nothing to move. `call_us` is the cost of a call,
     `selectivity` the share of rows kept, `calls` those expected after remembered results.
     """
 
@@ -77,7 +77,7 @@ def report(
                 nodes=nodes,
                 place=place,
                 selectivity=costs.selectivities[number],
-                call_us=0.0 if item.price is None else item.price.call_us,
+                call_us=0.0 if item.call_cost is None else item.call_cost.call_us,
                 rows=sum(use.rows for _, use in mine),
                 calls=sum(use.calls for _, use in mine),
                 cost=sum(use.cost for _, use in mine),

@@ -5,7 +5,7 @@ A peer is a module with a class `Peer` (see `bench.peers.protocol.Engine`) and i
 
     {"load": {"folder": F, "world": W, "scale": 1}}   -> {"load_s": 3.1, "version": "2.0.0"}
     {"query": "q2", "content": C, "warm_up": false}   -> {"ms": 7.2, "window_ms": 1.1,
-                                                          "answers": 4363, "digest": "4363-9a..",
+                                                          "answers": 4363, "fingerprint": "4363-9a",
                                                           "variant": "pairs, registered",
                                                           "optimizer_ms": 0.0}
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from bench.answers import fingerprint
 from bench.data.world import World
-from bench.digest import digest_table
 from bench.windows import WindowContent
 
 
@@ -95,7 +95,7 @@ def _answer(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         "ms": done.ms,
         "window_ms": done.window_ms,
         "answers": done.answers.num_rows,
-        "digest": digest_table(done.answers),
+        "fingerprint": fingerprint(done.answers),
         "variant": done.variant,
         "optimizer_ms": done.optimizer_ms,
     }

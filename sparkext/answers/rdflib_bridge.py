@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkext.answers.term_parts import term
-from static_data.argument_checks import half_pair
+from static_data.argument_checks import lone_surrogate
 from static_data.errors import MalformedRdfError
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
@@ -96,9 +96,9 @@ def statements_of(graph: rdflib.Graph) -> Iterator[str]:
 def file_lines(graph: rdflib.Graph) -> Iterator[str]:
     """The same as lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
     for number, statement in enumerate(statements_of(graph), 1):
-        place = half_pair(statement)
+        place = lone_surrogate(statement)
         if place is not None:
-            message = f"half of a surrogate pair in {statement!r}"
+            message = f"a lone surrogate in {statement!r}"
             raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
         yield f"{statement}\n"
 

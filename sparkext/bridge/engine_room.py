@@ -77,12 +77,34 @@ class EngineRoom:
         return self.jvm.windowPattern(window, name, spec)
 
     def timed_pattern(self, window: Any, name: str, spec: str) -> Any:
-        """The content of a triple pattern in a window, each row with the time of its last sighting."""
+        """The content of a triple pattern in a window, each row with the time of its last occurrence."""
         return self.jvm.timedPattern(window, name, spec)
 
     def arrived_pattern(self, window: Any, name: str, spec: str) -> Any:
         """What a triple pattern finds in the elements that entered a window last, each row with its time."""
         return self.jvm.arrivedPattern(window, name, spec)
+
+    def arrived_elements(self, stream: str, window: Any) -> Any:
+        """The elements that entered a window last, each by itself; see ArrivedElements.scala."""
+        return self.jvm.arrivedElements(self.jvm.stream(stream), window)
+
+    def event_match(
+        self, name: str, variables: int, visible: Sequence[int], events: int, bag: bool
+    ) -> Any:
+        """The state of a MATCH whose pattern is to be told; see EventMatch.scala."""
+        return self.jvm.eventMatch(name, variables, self.ints(visible), events, bag)
+
+    def ints(self, values: Sequence[int]) -> Any:
+        """Numbers as an array of the JVM's."""
+        gateway: Any = self.spark.sparkContext._gateway
+        made = gateway.new_array(gateway.jvm.int, len(values))
+        for place, value in enumerate(values):
+            made[place] = value
+        return made
+
+    def match_plans(self, state: Any) -> Any:
+        """No plans of a MATCH's events yet; see MatchPlans.scala."""
+        return self.jvm.matchPlans(state)
 
     def drop_window_pattern(self, window: Any, spec: str) -> None:
         """Stop keeping a pattern's content."""
@@ -230,10 +252,10 @@ class EngineRoom:
         calls = self.jvm.uncertainCalls()
         return int(calls.addFunction(function, gives_number, name, nanoseconds))
 
-    def call_prices(self, site: int | None = None) -> list[list[Any]]:
-        """What calls were measured to cost, of the whole engine or at one call site; see CallPrices.scala."""
+    def call_costs(self, site: int | None = None) -> list[list[Any]]:
+        """What calls were measured to cost, of the whole engine or at one call site; see CallCosts.scala."""
         calls = self.jvm.uncertainCalls()
-        told = calls.pricesJson() if site is None else calls.site(site).prices()
+        told = calls.costsJson() if site is None else calls.site(site).costs()
         found: list[list[Any]] = json.loads(told)
         return found
 

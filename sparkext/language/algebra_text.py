@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparkext.language import event_patterns as events
 from sparkext.language.algebra import (
     Bgp,
     Extend,
@@ -64,7 +65,11 @@ def format_algebra(node: Node, indent: int = 0) -> str:
     lines = [f"{pad}{type(node).__name__}{_detail(node)}"]
     if isinstance(node, Bgp):
         lines += [f"{pad}  {format_triple(pattern)}" for pattern in node.patterns]
-    lines += [format_algebra(child, indent + 1) for child in node.children]
+    inputs = [format_algebra(child, indent + 1) for child in node.children]
+    if isinstance(node, events.Match):
+        named = zip(node.names, inputs, strict=True)
+        inputs = [f"{pad}  {name}: {text.lstrip()}" for name, text in named]
+    lines += inputs
     return "\n".join(lines)
 
 
@@ -116,9 +121,58 @@ def _detail(node: Node) -> str:
                 f" {'DESC' if key.descending else 'ASC'}({format_expression(key.expression)})"
                 for key in node.keys
             )
+        case events.Match():
+            return f"{_selection(node)} {{ {format_events(node.pattern)} }}"
         case Slice():
             return f" offset {node.offset}" + ("" if node.limit is None else f" limit {node.limit}")
     return ""
+
+
+def _selection(match: events.Match) -> str:
+    selection = "" if match.selection is None else f" {match.selection.upper()}"
+    kept = match.selection in events.CONSUMING and not match.consumes
+    return f"{selection} WITHOUT CONSUMPTION" if kept or match.keeps else selection
+
+
+def format_events(pattern: events.EventPattern, nested: bool = False) -> str:
+    """Return an event pattern as MATCH has it; `nested` puts parentheses around all but a name.
+
+    >>> a, b = events.Event("A"), events.Event("B")
+    >>> format_events(events.Within(events.Sequence(events.First(a), b), 5000))
+    '(FIRST A) SEQ B WITHIN 5000 ms'
+    """
+    match pattern:
+        case events.Event(name):
+            return name
+        case events.First() | events.Last():
+            text = f"{type(pattern).__name__.upper()} {format_events(pattern.input, True)}"
+        case events.Sequence():
+            left, *absent, right = (format_events(part, True) for part in events.parts_of(pattern))
+            text = " SEQ ".join((left, *(f"NOT {part}" for part in absent), right))
+        case events.Conjunction(left, right):
+            text = f"{format_events(left, True)} AND {format_events(right, True)}"
+        case events.Disjunction(left, right):
+            text = f"{format_events(left, True)} OR {format_events(right, True)}"
+        case events.Related(relation, left, right):
+            text = f"{format_events(left, True)} {relation.upper()} {format_events(right, True)}"
+        case events.Repetition(input_, keys, aggregates):
+            by = f" BY {_names(keys)}" if keys else ""
+            made = "".join(f" ({format_expression(a)} AS {name})" for name, a in aggregates)
+            text = f"{format_events(input_, True)}+{by}{made}"
+        case events.Within(input_, most):
+            text = f"{format_events(input_, _is_limited(input_))} WITHIN {most} ms"
+        case events.Timed(input_, start, None):
+            text = f"{format_events(input_, True)} AT {start}"
+        case events.Timed(input_, start, end):
+            limited = _is_limited(input_) and not isinstance(input_, events.Within)
+            text = f"{format_events(input_, limited)} FROM {start} TO {end}"
+    return f"({text})" if nested else text
+
+
+def _is_limited(pattern: events.EventPattern) -> bool:
+    """Whether WITHIN or FROM .. TO stands at the end of a pattern."""
+    interval = isinstance(pattern, events.Timed) and pattern.end is not None
+    return interval or isinstance(pattern, events.Within)
 
 
 def _names(variables: tuple[Variable, ...]) -> str:

@@ -6,10 +6,10 @@ first and last instant that justify it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sparkext.language.algebra import Window
 from sparkext.language.expressions import Aggregate
@@ -17,6 +17,9 @@ from sparkext.language.nodes import Node, Position, Variable, merge_variables
 
 Selection = Literal["unrestricted", "naive", "chronological", "recent"]
 """Which sequences are selected: SEQ, SEQ^n, SEQ^c or SEQ^r (RSEP-QL, section 4.3)."""
+
+CONSUMING: Final[frozenset[Selection]] = frozenset({"chronological", "recent"})
+"""The selections that consume what they have used, unless the query says WITHOUT CONSUMPTION."""
 
 Relation = Literal[
     "meets",
@@ -154,14 +157,48 @@ def walk(pattern: EventPattern) -> Iterator[EventPattern]:
         yield from walk(part)
 
 
+def is_repeated(pattern: EventPattern) -> bool:
+    """Whether a pattern is a repetition, perhaps with a limit or times around it.
+
+    >>> is_repeated(Within(Repetition(Event("A")), 1000)), is_repeated(Event("A"))
+    (True, False)
+    """
+    while isinstance(pattern, Timed | Within):
+        pattern = pattern.input
+    return isinstance(pattern, Repetition)
+
+
+def change_aggregates(
+    pattern: EventPattern, change: Callable[[Aggregate], Aggregate]
+) -> EventPattern:
+    """The pattern with `change` applied to the aggregates of its repetitions."""
+    match pattern:
+        case Event():
+            return pattern
+        case Sequence() | Conjunction() | Disjunction() | Related():
+            left = change_aggregates(pattern.left, change)
+            right = change_aggregates(pattern.right, change)
+            changed = replace(pattern, left=left, right=right)
+            if isinstance(changed, Sequence) and changed.absent is not None:
+                return replace(changed, absent=change_aggregates(changed.absent, change))
+            return changed
+    inner = change_aggregates(pattern.input, change)
+    if isinstance(pattern, Repetition):
+        aggregates = tuple((name, change(aggregate)) for name, aggregate in pattern.aggregates)
+        return replace(pattern, input=inner, aggregates=aggregates)
+    return replace(pattern, input=inner)
+
+
 @dataclass(frozen=True)
 class Match(Node):
     """MATCH: the solution mappings of an event pattern (8).
 
     `names` and `events` are the events of the pattern, in order of appearance: EVENT ON :w { P } AS E is name E and
-    Window(:w, P). Without a `selection` it is the profile's. With `consumes`, the triples of elements that justify a
-    match
-    are not used again in later evaluations (P^c, P^r; slip S-004-7: occurrences); `unrestricted`, `naive` never do.
+    Window(:w, P). With `consumes`, the triples of elements that justify a match are not used again in later
+    evaluations (P^c, P^r; slip S-004-7: occurrences); `unrestricted`, `naive` never do.
+
+    Without a `selection` it is the profile's (under none, unrestricted), with the consumption that goes with it unless
+    the query `keeps` what it uses (WITHOUT CONSUMPTION).
     """
 
     pattern: EventPattern
@@ -169,6 +206,7 @@ class Match(Node):
     events: tuple[Window, ...]
     selection: Selection | None = None
     consumes: bool = False
+    keeps: bool = False
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -191,8 +229,8 @@ class Match(Node):
     def variables_of(self, pattern: EventPattern) -> tuple[Variable, ...]:
         """The variables that mappings of a part of the pattern may bind."""
         match pattern:
-            case Event(name):
-                return self.event(name).variables
+            case Event(name):  # its blank nodes are its own: used twice, it may match two
+                return tuple(v for v in self.event(name).variables if not v.hidden)
             case Sequence(left, right):  # what is absent binds nothing
                 return merge_variables(self.variables_of(left), self.variables_of(right))
             case Repetition(_, keys, aggregates):
@@ -201,3 +239,9 @@ class Match(Node):
                 times = (v for v in (start, end) if v is not None)
                 return merge_variables(self.variables_of(input_), times)
         return merge_variables(*(self.variables_of(part) for part in parts_of(pattern)))
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates of its repetitions."""
+        repetitions = (part for part in walk(self.pattern) if isinstance(part, Repetition))
+        return tuple(aggregate for part in repetitions for _, aggregate in part.aggregates)

@@ -18,6 +18,14 @@ from sparkext.language.algebra import (
     Values,
 )
 from sparkext.language.casts import cast_of
+from sparkext.language.event_patterns import (
+    Event,
+    EventPattern,
+    Match,
+    Sequence,
+    is_repeated,
+    walk,
+)
 from sparkext.language.expressions import (
     Exists,
     Expression,
@@ -89,8 +97,26 @@ def _in_node(node: Node, functions: frozenset[str]) -> Iterator[_Finding]:
         yield place, REFUSED_NODES[type(node)]
     for expression in expressions_of(node):
         yield from _in_expression(expression, functions)
+    if isinstance(node, Match):
+        yield from _in_match(node)
     for child in node.children:
         yield from _in_node(child, functions)
+
+
+def _in_match(match: Match) -> Iterator[_Finding]:
+    for part in walk(match.pattern):
+        if not isinstance(part, Sequence):
+            continue
+        repeated = [side for side in (part.left, part.right) if is_repeated(side)]
+        if len(repeated) == 2:
+            yield _place_of(part), "a repetition on both sides of SEQ"
+        elif repeated and match.selection not in (None, "unrestricted"):
+            yield _place_of(repeated[0]), f"a repetition in a SEQ that selects {match.selection}"
+
+
+def _place_of(pattern: EventPattern) -> Position:
+    places = (part.position for part in walk(pattern) if isinstance(part, Event))
+    return next((place for place in places if place is not None), _NOWHERE)
 
 
 def expressions_of(node: Node) -> tuple[Expression, ...]:
@@ -109,6 +135,8 @@ def expressions_of(node: Node) -> tuple[Expression, ...]:
             )
         case OrderBy():
             return tuple(key.expression for key in node.keys)
+        case Match():
+            return node.aggregates
     return ()
 
 

@@ -65,7 +65,7 @@ def is_user_call(expression: Expression) -> bool:
 
 
 def calls_uncertainty(expression: Expression) -> bool:
-    """Whether a function that may be dear is called anywhere in an expression, EXISTS not looked into.
+    """Whether a function that may be expensive is called anywhere in an expression, EXISTS not looked into.
 
     Those are the functions on uncertain values, and those of users.
     """

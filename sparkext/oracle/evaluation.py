@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import pyoxigraph as ox
-
 from sparkext.errors import CheckError, UnknownStreamError
-from sparkext.language.nodes import QuotedPattern, TriplePattern, Variable
+from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
+from sparkext.oracle.events.matching import Matching
+from sparkext.oracle.events.occurrences import Consumption, instance
 from sparkext.oracle.instant_dataset import InstantDataset
 from sparkext.oracle.pattern_text import select_text
 from sparkext.oracle.profiles import Reading, operator_of, profile_of, rules_of, windows_of
-from sparkext.oracle.quoted_triples import decode
 from sparkext.oracle.report_definitions import evaluation_instants
-from sparkext.oracle.sparql_functions import FUNCTIONS
 from sparkext.oracle.streams import (
     GraphReplacement,
     StaticGraphs,
     Streams,
     in_order,
-    scoped,
     versions,
 )
 from sparkext.oracle.window_definitions import Window
 from sparkext.recorded_streams import StreamElement
-from static_data.terms import Iri, Literal, QuotedTriple, Term, parse_term
+from static_data.terms import Term, parse_term
 
 Row: TypeAlias = tuple[str | None, ...]
+# A version of the static graphs, and the elements of each window.
+_Seen: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class ContinuousEvaluation:
     """A query over recorded streams and static graphs under a profile; `changes` replace static graphs at their times.
 
     The streaming operator compares the solution mappings that the answer is made of: the projected variables, or those
-    of CONSTRUCT's template. Evaluations over equal window contents are done once. Raises CheckError for what the oracle
-    cannot judge, UnknownStreamError for a stream that was not given.
+    of CONSTRUCT's template. Evaluations over equal window contents are done once, unless the query consumes events.
+    Raises CheckError for what the oracle cannot judge, UnknownStreamError for a stream that was not given.
     """
 
     def __init__(
@@ -86,7 +85,8 @@ class ContinuousEvaluation:
             (time, InstantDataset(query, self.streams, graphs, self.reading))
             for time, graphs in versions(static or StaticGraphs(), changes)
         ]
-        self._known: dict[tuple[int, tuple[tuple[int, ...], ...]], list[Row]] = {}
+        self._matching = Matching(query, self.streams, self.reading)
+        self._known: dict[_Seen, list[Row]] = {}
 
     def windows(self, starts: Sequence[int | None] | None = None) -> list[Window]:
         """The windows in the order of their clauses; `starts` puts other t0 in the place of those written."""
@@ -110,19 +110,25 @@ class ContinuousEvaluation:
         windows = self.windows(starts)
         found: dict[int, Answer] = {}
         before: list[Row] = []
+        consumption = Consumption()
         for t in self.instants(windows):
-            now = self.solutions(self.contents(windows, t), t)
+            now = self.solutions(self.contents(windows, t), t, consumption)
             found[t] = self._formed(_streamed(self._operator, now, before, self.reading.bags))
             before = now
         return found
 
     def solutions(
-        self, contents: Sequence[Sequence[StreamElement]], t: int | None = None
+        self,
+        contents: Sequence[Sequence[StreamElement]],
+        t: int | None = None,
+        consumption: Consumption | None = None,
     ) -> list[Row]:
         """The solution mappings over these window contents, before the streaming operator.
 
-        Static graphs are those of instant `t` (None: before any change).
+        Static graphs are those of instant `t` (None: before any change). `consumption` is what earlier evaluations
+        consumed (None: nothing); what this one consumes is added to it.
         """
+        consumed = Consumption() if consumption is None else consumption
         times = [time for time, _ in self._versions]
         version = max(
             n for n, time in enumerate(times) if time is None or (t is not None and time <= t)
@@ -130,21 +136,15 @@ class ContinuousEvaluation:
         key = (version, tuple(tuple(map(id, elements)) for elements in contents))
         if key not in self._known:
             dataset = self._versions[version][1]
-            graphs = dataset.show(contents)
+            matches = self._matching.at(dataset, contents, consumed)
+            graphs = replace(dataset.show(contents), matched=matches.rows)
             text = select_text(self.query.pattern, self._columns, graphs)
-            try:
-                solutions = dataset.store.query(
-                    text, base_iri=self.query.base_iri, custom_functions=dict(FUNCTIONS)
-                )
-                assert isinstance(solutions, ox.QuerySolutions)
-                # A query without columns is written with one that nothing binds.
-                width = len(self._columns)
-                self._known[key] = [
-                    tuple(None if term is None else decode(term).n3() for term in list(row)[:width])
-                    for row in solutions
-                ]
-            except (SyntaxError, ValueError, RuntimeError, OSError) as error:
-                raise CheckError(f"Oxigraph cannot answer the query: {error}") from error
+            # A query without columns is written with one that nothing binds.
+            found = dataset.solutions(text, len(self._columns))
+            rows = [tuple(None if t is None else t.n3() for t in row) for row in found]
+            if matches.consume():  # then the answer depends on all evaluations before
+                return rows
+            self._known[key] = rows
         return self._known[key]
 
     def _formed(self, rows: list[Row]) -> Answer:
@@ -163,28 +163,9 @@ class ContinuousEvaluation:
                 if text is not None
             }
             for pattern in self.query.template:
-                triple = _instance(pattern, values, f"row{number}")
+                triple = instance(pattern, values, f"row{number}")
                 if triple is not None:
                     yield tuple(term.n3() for term in triple)
-
-
-def _instance(
-    pattern: TriplePattern | QuotedPattern, values: dict[Variable, Term], scope: str
-) -> tuple[Term, Term, Term] | None:
-    """The triple of a template, its blank nodes in this scope; None where a part is unbound, or not allowed there."""
-
-    def term(part: object) -> Term | None:
-        if isinstance(part, Variable):
-            return values.get(part)
-        if isinstance(part, QuotedPattern):
-            inner = _instance(part, values, scope)
-            return None if inner is None else QuotedTriple(*inner)  # type: ignore[arg-type]
-        return scoped(part, scope)  # type: ignore[arg-type]
-
-    s, p, o = term(pattern.subject), term(pattern.predicate), term(pattern.object)
-    if s is None or o is None or isinstance(s, Literal) or not isinstance(p, Iri):
-        return None
-    return s, p, o
 
 
 def _streamed(operator: str, now: list[Row], before: list[Row], bags: bool) -> list[Row]:

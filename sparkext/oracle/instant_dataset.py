@@ -10,11 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyoxigraph as ox
 
-from sparkext.errors import UnknownGraphError
+from sparkext.errors import CheckError, UnknownGraphError
+from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
-from sparkext.oracle.pattern_text import IS_NAMED, NAMES_GRAPH, Graphs, GraphSet, window_iri
-from sparkext.oracle.profiles import Reading
-from sparkext.oracle.quoted_triples import OWN, encode, helper_quads
+from sparkext.oracle.events.occurrences import ElementTriples
+from sparkext.oracle.pattern_text import (
+    IS_NAMED,
+    IS_ROW,
+    NAMES_GRAPH,
+    Graphs,
+    GraphSet,
+    RowsGraph,
+    window_iri,
+)
+from sparkext.oracle.profiles import Reading, merged_windows
+from sparkext.oracle.quoted_triples import OWN, decode, encode, helper_quads
+from sparkext.oracle.sparql_functions import FUNCTIONS
 from sparkext.oracle.streams import StaticGraphs, Streams, Triple, scoped, triples_of
 from sparkext.recorded_streams import StreamElement
 from static_data.terms import Iri, Term, parse_term
@@ -35,6 +46,7 @@ class InstantDataset:
         self.store = ox.Store()
         self._query = query
         self._profile = reading.profile
+        self._merged = merged_windows(query, reading.profile)
         self._bags = reading.bags
         self._shown: dict[str, set[_StoredTriple]] = {}
         self._default, self._named = self._load_static(static)
@@ -57,7 +69,7 @@ class InstantDataset:
             zip(self._query.windows, contents, strict=True)
         ):
             parts = self._parts(elements)
-            if declared.name is None or self._profile.merged:
+            if declared.name is None or self._merged[place]:
                 merged.update(dict.fromkeys(parts))
                 continue
             named = {
@@ -74,6 +86,64 @@ class InstantDataset:
             triples = (t for part in merged for t in self._triples[part] if t not in self._default)
             self._fill(_DEFAULT, triples)
         return Graphs(GraphSet(default, self._named), windows)
+
+    def element_triples(
+        self, element: StreamElement, without: frozenset[Triple] = frozenset()
+    ) -> ElementTriples:
+        """What is left of an element without some of its triples."""
+        graph, about = (
+            frozenset(_decoded(t) for t in self._triples[part[id(element)]]) - without
+            for part in (self._content, self._about)
+        )
+        name = None if element.graph is None else parse_term(self._names[id(element)])
+        hidden = self._profile.only_times and name is not None
+        return ElementTriples(graph, about if hidden else graph | about, name)
+
+    def alone(self, element: StreamElement, without: frozenset[Triple] = frozenset()) -> Graphs:
+        """The dataset of an event: as of a window of this element only, and static graphs by their names.
+
+        `GRAPH ?g` has the element's graph only.
+        """
+        left = self.element_triples(element, without)
+        content = self._content[id(element)]
+        graph, default = f"{content}:left", f"{content}:alone"
+        self._fill(graph, map(_encoded, left.graph))
+        self._fill(default, map(_encoded, left.default))
+        named = {}
+        if left.name is not None:
+            self._name(graph, left.name)
+            named[left.name.n3()] = graph
+        return Graphs(GraphSet((default,), named, self._named))
+
+    def show_rows(self, name: str, rows: Iterable[Mapping[Variable, Term]]) -> RowsGraph:
+        """Put solutions into a graph of that name, so that a pattern can have them."""
+        graph = ox.NamedNode(f"{OWN}rows:{name}")
+        self.store.clear_graph(graph)
+        columns: dict[Variable, str] = {}
+        shapes: dict[frozenset[Variable], str] = {}
+        for number, row in enumerate(rows):
+            node = ox.NamedNode(f"{graph.value}:row:{number}")
+            shape = shapes.setdefault(frozenset(row), f"{graph.value}:shape:{len(shapes)}")
+            self.store.add(ox.Quad(node, ox.NamedNode(IS_ROW), ox.NamedNode(shape), graph))
+            for variable, term in row.items():
+                column = columns.setdefault(variable, f"{graph.value}:column:{len(columns)}")
+                self.store.add(ox.Quad(node, ox.NamedNode(column), encode(term), graph))
+        bound = {iri: {v: columns[v] for v in columns if v in s} for s, iri in shapes.items()}
+        return RowsGraph(graph.value, bound)
+
+    def solutions(self, text: str, width: int) -> list[tuple[Term | None, ...]]:
+        """What Oxigraph answers, of its first columns; raises CheckError."""
+        try:
+            found = self.store.query(
+                text, base_iri=self._query.base_iri, custom_functions=dict(FUNCTIONS)
+            )
+            assert isinstance(found, ox.QuerySolutions)
+            return [
+                tuple(None if term is None else decode(term) for term in list(row)[:width])
+                for row in found
+            ]
+        except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+            raise CheckError(f"Oxigraph cannot answer the query: {error}") from error
 
     def _parts(self, elements: Iterable[StreamElement]) -> list[str]:
         """The graphs whose merge is the default graph of a window with these elements."""
@@ -133,7 +203,9 @@ class InstantDataset:
                 self.store.extend(helper_quads(term))
         name = ox.NamedNode(graph)
         self.store.extend(ox.Quad(*triple, name) for triple in stored)
-        return stored
+        # As the store has them: it keeps values, not their spelling.
+        quads = self.store.quads_for_pattern(None, None, None, name)
+        return [(quad.subject, quad.predicate, quad.object) for quad in quads]  # type: ignore[misc]
 
     def _name(self, graph: str, name: Term) -> None:
         quad = (
@@ -150,3 +222,13 @@ def _graph(static: StaticGraphs, iri: Iri) -> Sequence[Triple]:
     if iri.n3() not in named:
         raise UnknownGraphError(iri.value, [name[1:-1] for name in named])
     return named[iri.n3()]
+
+
+def _decoded(triple: _StoredTriple) -> Triple:
+    s, p, o = map(decode, triple)
+    return s, p, o
+
+
+def _encoded(triple: Triple) -> _StoredTriple:
+    s, p, o = map(encode, triple)
+    return s, p, o  # type: ignore[return-value]

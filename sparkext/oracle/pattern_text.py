@@ -12,7 +12,7 @@ reader's rules of scope. Where the standard and Oxigraph part, the definition is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -38,6 +38,7 @@ from sparkext.language.algebra import (
     Values,
     Window,
 )
+from sparkext.language.event_patterns import Match
 from sparkext.language.expressions import Expression, VariableReference
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, Variable
 from sparkext.oracle.expression_text import expression_text, term_text, variable_text
@@ -46,6 +47,7 @@ from static_data.terms import Literal
 
 NAMES_GRAPH = f"{OWN}names"
 IS_NAMED = f"{OWN}is-named"
+IS_ROW = f"{OWN}is-row"
 NOTHING = "FILTER(false)"
 
 
@@ -54,19 +56,32 @@ class GraphSet:
     """An RDF dataset as graphs of the store: those merged as the default graph, and the named ones by their name.
 
     Several default graphs are matched as a bag: what two of them hold is there twice. Names are N-Triples texts, graphs
-    IRIs without brackets.
+    IRIs without brackets. `others` are named graphs that GRAPH finds by a constant name only.
     """
 
     default: tuple[str, ...]
     named: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RowsGraph:
+    """Solutions as a graph of the store: each row a node, with a predicate for each variable that it binds.
+
+    `shapes` are IRIs that tell which variables a row binds, as objects of IS_ROW, with these variables' predicates.
+    """
+
+    graph: str
+    shapes: Mapping[str, Mapping[Variable, str]]
 
 
 @dataclass(frozen=True)
 class Graphs:
-    """What a query sees at one instant: its dataset, and one of every named window."""
+    """What a query sees at one instant: its dataset, one of every named window, and what its MATCHes find."""
 
     dataset: GraphSet
     windows: Mapping[str, GraphSet] = field(default_factory=dict)
+    matched: Callable[[Match], RowsGraph] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +177,10 @@ class _Writer:
                 return self._graph(node, place)
             case Window():
                 return self._window(node)
+            case Match():
+                if self._graphs.matched is None:
+                    raise CheckError("an event cannot be defined by a MATCH")
+                return rows_text(self._graphs.matched(node), variable_text(self._fresh()))
             case Group():
                 return self._grouping(node, place)
             case ToMultiset():
@@ -175,7 +194,8 @@ class _Writer:
     def _graph(self, node: Graph, place: _Place) -> str:
         named = place.dataset.named
         if not isinstance(node.name, Variable):
-            graph = named.get(node.name.n3())
+            name = node.name.n3()
+            graph = named.get(name, place.dataset.others.get(name))
             if graph is None:
                 return NOTHING
             return self.pattern(node.input, replace(place, active=(graph,)))
@@ -309,6 +329,19 @@ class _Writer:
         ]
         by = f" GROUP BY {' '.join(keys)}" if keys else ""
         return f"{{ SELECT {' '.join([*keys, *aggregates])} WHERE {content}{by} }}"
+
+
+def rows_text(rows: RowsGraph, row: str) -> str:
+    """The pattern that these solutions are the solutions of; `row` is a variable that nothing else uses.
+
+    VALUES could not have blank nodes. What is unbound is left out, rather than optional: EXISTS puts terms in the
+    place of variables.
+    """
+    parts = []
+    for shape, columns in rows.shapes.items():
+        cells = "".join(f" ; <{c}> {variable_text(v)}" for v, c in columns.items())
+        parts.append(f"{{ GRAPH <{rows.graph}> {{ {row} <{IS_ROW}> <{shape}>{cells} . }} }}")
+    return " UNION ".join(parts) or NOTHING
 
 
 def window_iri(name: str) -> str:

@@ -5,20 +5,25 @@
   operator; t0 is written, else the epoch.
 - `rspqlstar`: the same with [open, close) and the window that closed last; outside GRAPH a window shows only its time
   triples.
-- `csparql`: all windows merged in the default graph; WC and NC; RStream; t0 hidden.
+- `csparql`: all windows merged in the default graph, but for those of events; WC and NC; RStream; t0 hidden.
 - `cqels`: named windows; arrivals; IStream; t0 hidden.
 - `sparqlstream`: all windows merged in the default graph; WC and NC; any streaming operator; t0 hidden.
+- `epsparql-unrestricted`, `epsparql-chronological`, `epsparql-recent`: EP-SPARQL's settings (RSEP-QL, Table 1), named
+  as the selection policy of a MATCH that writes none; arrivals; any streaming operator, ISTREAM if none is written.
+
+MATCH selects unrestricted where neither it nor the profile says otherwise; C-SPARQL selects as SEQ^n.
 
 COMPUTED EVERY replaces the instants in every profile, REPORT in those that fix none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final
 
 from sparkext.errors import CheckError, ConfigurationError
+from sparkext.language.event_patterns import Match, Selection
 from sparkext.language.query import Query, WindowDeclaration
 from sparkext.oracle.report_definitions import Condition, Rule, Strategy, first_start
 from sparkext.oracle.window_definitions import (
@@ -43,7 +48,8 @@ class Profile:
     `merged`: all windows' content is in the default graph, and none can be read by its name. `only_times`: outside
     GRAPH, a window shows only its elements' time triples. `last_closed`: windows are [open, close), and the one that
     closed last is seen. `arrivals`: queries are evaluated as elements arrive. `operator`: the only streaming operator
-    there is. `hidden_start`: queries do not say t0.
+    there is, `usual_operator` the one of a query that writes none. `hidden_start`: queries do not say t0. `selection`:
+    the selection policy of a MATCH that writes none.
     """
 
     name: str
@@ -53,16 +59,29 @@ class Profile:
     arrivals: bool = False
     operator: str | None = None
     hidden_start: bool = False
+    usual_operator: str = "RSTREAM"
+    selection: Selection = "unrestricted"
 
+
+_EP_SPARQL: Final[tuple[Selection, ...]] = ("unrestricted", "chronological", "recent")
 
 PROFILES: Final = {
     profile.name: profile
     for profile in (
         Profile("rspql"),
         Profile("rspqlstar", only_times=True, last_closed=True),
-        Profile("csparql", merged=True, operator="RSTREAM", hidden_start=True),
+        Profile("csparql", merged=True, operator="RSTREAM", hidden_start=True, selection="naive"),
         Profile("cqels", arrivals=True, operator="ISTREAM", hidden_start=True),
         Profile("sparqlstream", merged=True, hidden_start=True),
+        *(
+            Profile(
+                f"epsparql-{selection}",
+                arrivals=True,
+                usual_operator="ISTREAM",
+                selection=selection,
+            )
+            for selection in _EP_SPARQL
+        ),
     )
 }
 
@@ -179,11 +198,29 @@ def _written_rules(query: Query, windows: Sequence[Window], starting_at: int) ->
     return rules
 
 
+def merged_windows(query: Query, profile: Profile) -> list[bool]:
+    """Whether the default graph has the content of each window; those that events are read from keep their names."""
+    read = {event.name for match in _matches(query.pattern) for event in match.events}
+    return [w.name is None or (profile.merged and w.name not in read) for w in query.windows]
+
+
+def _matches(part: object) -> Iterator[Match]:
+    """Every MATCH in a part of the algebra, also inside expressions."""
+    if isinstance(part, Match):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _matches(item)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from _matches(getattr(part, field.name))
+
+
 def operator_of(query: Query, profile: Profile) -> str:
     """RSTREAM, ISTREAM or DSTREAM; raises CheckError for one that the profile does not have."""
     written = None if query.registration is None else query.registration.operator
     if profile.operator is None:
-        return written or "RSTREAM"
+        return written or profile.usual_operator
     if written not in (None, profile.operator):
         raise CheckError(f"profile {profile.name} has only {profile.operator}, not {written}")
     return profile.operator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice
+from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice, Window
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.solution_functions import complete_calls
@@ -20,6 +20,7 @@ from sparkext.r2r.leaves.delta_patterns import (
     timed,
     timed_patterns,
 )
+from sparkext.r2r.leaves.element_patterns import ELEMENT, element_patterns, on_elements
 from sparkext.r2r.leaves.scoped_exists import scope_exists
 from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
 from sparkext.r2r.patterns.expand_paths import expand_paths
@@ -99,6 +100,44 @@ def _rewritten(
     if compiler.uncertain.lazy:
         pattern = delay_binds(pattern, compiler.uncertain.cached)
     return number_occurrences(scope_exists(pattern, scope))
+
+
+@dataclass(frozen=True)
+class EventFrame:
+    """An event of a MATCH compiled over the elements that arrived: its columns are `variables`, the element, and as
+    many triples.
+
+    The variables in `certain` are never unbound.
+    """
+
+    frame: DataFrame
+    variables: tuple[Variable, ...]
+    certain: frozenset[Variable]
+    triples: int
+    makes_terms: bool
+
+
+def compile_event(
+    compiler: PatternCompiler, event: Window, number: tuple[int, int], base_iri: str | None = None
+) -> EventFrame:
+    """Compile EVENT ON :w { P } as solutions of P on each element that arrived (RSEP-QL, equation 4).
+
+    `number` tells the event from all others of its query. Raises UnsupportedFeatureError for what cannot be matched on
+    one element.
+    """
+    whole = _rewritten(compiler, event, DEFAULT_GRAPH, base_iri)
+    pattern = on_elements(whole, DEFAULT_GRAPH, number)
+    triples = tuple(part.triple for part in element_patterns(pattern))
+    if not triples:
+        raise UnsupportedFeatureError(
+            "an event that looks at no element is not supported",
+            *(event.position or (1, 1)),
+        )
+    variables = tuple(v for v in event.variables if not v.hidden)
+    shown = (*variables, ELEMENT, *triples)
+    solutions = compiler.compile(pattern, DEFAULT_GRAPH, frozenset(shown)).select(shown)
+    certain = solutions.certain & set(variables)
+    return EventFrame(solutions.frame, variables, certain, len(triples), compiler.makes_terms)
 
 
 @dataclass(frozen=True)

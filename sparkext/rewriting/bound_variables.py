@@ -20,6 +20,16 @@ from sparkext.language.algebra import (
     Values,
     Window,
 )
+from sparkext.language.event_patterns import (
+    Disjunction,
+    Event,
+    EventPattern,
+    Match,
+    Repetition,
+    Sequence,
+    Timed,
+    parts_of,
+)
 from sparkext.language.expressions import (
     BuiltinCall,
     Constant,
@@ -80,6 +90,8 @@ def certain_variables(node: Node) -> frozenset[Variable]:
             return frozenset(keys | counts)
         case Project():
             return certain_variables(node.input) & frozenset(node.names)
+        case Match():
+            return _in_every_event(node, node.pattern)
         case Service():
             return frozenset()  # with SILENT, a failing endpoint gives one empty solution
         case _ if not node.children:
@@ -88,6 +100,25 @@ def certain_variables(node: Node) -> frozenset[Variable]:
         case _:
             # Filter, Distinct, Reduced, OrderBy, Slice, ToMultiset, and Minus by its left side.
             return certain_variables(node.children[0])
+
+
+def _in_every_event(match: Match, pattern: EventPattern) -> frozenset[Variable]:
+    """The variables that every mapping of a part of an event pattern binds."""
+    match pattern:
+        case Event(name):
+            event = match.event(name)
+            return certain_variables(event).intersection(match.variables_of(pattern))
+        case Sequence(left, right):
+            return _in_every_event(match, left) | _in_every_event(match, right)
+        case Disjunction(left, right):
+            return _in_every_event(match, left) & _in_every_event(match, right)
+        case Repetition(input_, keys, aggregates):
+            counts = {name for name, aggregate in aggregates if aggregate.name == "COUNT"}
+            return _in_every_event(match, input_).intersection(keys) | counts
+        case Timed(input_, start, end):
+            times = {name for name in (start, end) if name is not None}
+            return _in_every_event(match, input_) | times
+    return frozenset().union(*(_in_every_event(match, part) for part in parts_of(pattern)))
 
 
 def possible_variables(node: Node) -> frozenset[Variable]:

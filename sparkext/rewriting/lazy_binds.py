@@ -22,6 +22,7 @@ from sparkext.language.algebra import (
     ToMultiset,
     Window,
 )
+from sparkext.language.event_patterns import Match
 from sparkext.language.expressions import BuiltinCall, Expression, VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
@@ -110,6 +111,8 @@ def _readers(pattern: Node) -> Counter[Variable]:
             readers.update(mentioned_variables(expression) - set(expression.variables))
         if isinstance(node, Project):
             readers.update(node.names)
+        elif isinstance(node, Match):
+            readers.update(node.variables)  # its events are joined on them
         elif isinstance(node, Graph | Window) and isinstance(node.name, Variable):
             readers[node.name] += 1
         elif not node.children:
@@ -123,7 +126,9 @@ class _Delay:
         self._readers = readers
 
     def node(self, node: Node) -> Node:
-        """The pattern with its BINDs moved, inner ones first."""
+        """The pattern with its BINDs moved, inner ones first; those of events stay."""
+        if isinstance(node, Match):
+            return node
         children = tuple(self.node(child) for child in node.children)
         if children != node.children:
             node = node.replace_children(children)

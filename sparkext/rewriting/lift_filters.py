@@ -68,9 +68,9 @@ def lift_filters(pattern: Node) -> Node:
 
     A filter inside WINDOW or GRAPH, or the condition of an OPTIONAL there, moves to the nearest group around it that
     binds all its variables; if that is an OPTIONAL with what stands before it, it becomes the OPTIONAL's condition.
-    It never leaves a branch of UNION, the right side of MINUS, or a sub-select, and one with EXISTS stays. A BIND
-    moves likewise, but out of no OPTIONAL and not where the outside binds its variable as well, and with it the
-    filters that read its variable.
+    It never leaves a branch of UNION, the right side of MINUS, an EVENT, or a sub-select, and one with EXISTS stays.
+    A BIND moves likewise, but out of no OPTIONAL and not where the outside binds its variable as well, and with it
+    the filters that read its variable.
 
     >>> from sparkext.language.algebra_text import format_algebra
     >>> from sparkext.language.translation.parser import parse_query

@@ -1,6 +1,7 @@
 """Semantics profiles: what each engine of the papers fixes that RSP-QL leaves to the query.
 
-The table is that of the RSP-QL paper (section 5), with RSP-QL* (its Definition 15) beside it.
+The table is that of the RSP-QL paper (section 5), with RSP-QL* (its Definition 15) and EP-SPARQL (RSEP-QL, Table 1)
+beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final, Literal
 from sparkext.errors import ConfigurationError
 
 Operator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+Selection = Literal["unrestricted", "naive", "chronological", "recent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,8 @@ class Profile:
     query cannot choose a report policy. `reports_change`: it is evaluated where an element enters a
     window, whatever the kind of the window. `last_closed`: a window with STEP shows the one that
     closed last, `[open, close)`. `bare_patterns_see_times`: inside WINDOW, a pattern outside GRAPH
-    sees the elements' time triples only.
+    sees the elements' time triples only. `selection`: what a MATCH that names none selects, with the
+    consumption that goes with it.
     """
 
     name: str
@@ -34,6 +37,16 @@ class Profile:
     reports_change: bool = False
     last_closed: bool = False
     bare_patterns_see_times: bool = False
+    selection: Selection = "unrestricted"
+
+
+def _ep_sparql(selection: Selection) -> Profile:
+    return Profile(
+        f"epsparql-{selection}",
+        operators=("ISTREAM", "RSTREAM", "DSTREAM"),
+        reports_change=True,
+        selection=selection,
+    )
 
 
 PROFILES: Final = {
@@ -42,7 +55,12 @@ PROFILES: Final = {
         Profile("rspql"),
         Profile("rspqlstar", last_closed=True, bare_patterns_see_times=True),
         Profile(
-            "csparql", merged=True, operators=("RSTREAM",), start_hidden=True, policy_fixed=True
+            "csparql",
+            merged=True,
+            operators=("RSTREAM",),
+            start_hidden=True,
+            policy_fixed=True,
+            selection="naive",
         ),
         Profile(
             "cqels",
@@ -53,6 +71,9 @@ PROFILES: Final = {
             reports_change=True,
         ),
         Profile("sparqlstream", merged=True, start_hidden=True, policy_fixed=True),
+        _ep_sparql("unrestricted"),
+        _ep_sparql("chronological"),
+        _ep_sparql("recent"),
     )
 }
 

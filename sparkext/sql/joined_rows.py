@@ -44,7 +44,7 @@ def explained(names: Sequence[str], report: Report | None, rows: int | None) -> 
     if rows is not None:
         plan["actual_rows"] = rows
     considered = [
-        {"order": f"from {names[place]}", "cost": nanos / 1e3, "label": "expected"}
+        {"order": f"from {names[place]}", "cost": nanos / 1e3, "label": "estimated"}
         for place, nanos in sorted(report["rivals"], key=lambda rival: rival[1])
         if place != driver
     ]

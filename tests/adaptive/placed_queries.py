@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallCost
 from adaptive.graph.plan import Join, Prejoined, walk
 from adaptive.graph.query_graph import Extend, FilterKind, JoinFilter, QueryGraph
 from tests.adaptive.query_graphs import queries
 
 PRICES = st.builds(
-    CallPrice,
+    CallCost,
     st.sampled_from([0.0, 0.3, 5.0, 100.0]),
     st.sampled_from([0.0, 0.1]),
     st.booleans(),
@@ -30,15 +30,15 @@ def placed_queries(draw, max_relations=4, most=3):
         variables = frozenset(draw(st.lists(st.sampled_from(bound), min_size=1, max_size=2)))
         selectivity = draw(st.sampled_from([None, 0.0, 0.1, 0.5, 0.9, 1.0]))
         uncertain = draw(st.sampled_from([True, True, False]))
-        price = draw(PRICES)
+        call_cost = draw(PRICES)
         if len(extends) + len(filters) - len(graph.filters) < most - 1 and draw(st.booleans()):
-            bind = Extend(f"b{number}", f"p{number}", variables, price, uncertain)
+            bind = Extend(f"b{number}", f"p{number}", variables, call_cost, uncertain)
             extends.append(bind)
             if draw(st.booleans()):
                 continue
-            variables, price = frozenset({bind.variable, draw(st.sampled_from(bound))}), None
+            variables, call_cost = frozenset({bind.variable, draw(st.sampled_from(bound))}), None
         kind = draw(st.sampled_from(list(FilterKind)))
-        filters.append(JoinFilter(f"e{number}", variables, selectivity, kind, price, uncertain))
+        filters.append(JoinFilter(f"e{number}", variables, selectivity, kind, call_cost, uncertain))
     if graph.output is None:
         return replace(graph, filters=tuple(filters), extends=tuple(extends)), catalogue
     output = graph.output | {extend.variable for extend in extends}

@@ -68,12 +68,12 @@ class PlanPricing:
         filters = left.filters | right.filters
         out = self._estimator.unfiltered_rows(mask) * self._estimator.share(filters)
         if probed:
-            price = costs.index_join_cost
+            join_cost = costs.index_join_cost
         elif plan.method == "hash":
-            price = costs.hash_join_cost
+            join_cost = costs.hash_join_cost
         else:
-            price = costs.cross_join_cost
-        cost = left.cost + right.cost + price(left.rows, right.rows, out)
+            join_cost = costs.cross_join_cost
+        cost = left.cost + right.cost + join_cost(left.rows, right.rows, out)
         filters |= self._applied(plan)
         return Priced(mask, filters, self._kept(mask, filters), cost)
 

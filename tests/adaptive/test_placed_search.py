@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from adaptive.cost_model import CostModel
 from adaptive.errors import PlanError, SearchError
 from adaptive.explain import explain_choice, format_plan
-from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallCost
 from adaptive.graph.plan import Join, Scan, verify, walk
 from adaptive.graph.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.heuristics.h4_late_uncertain_filters import without_filters
@@ -73,7 +73,7 @@ def figure_3(fan_out, selectivity, price, cached=True):
                 "below",
                 frozenset({"value"}),
                 selectivity,
-                price=CallPrice(price, cached=cached),
+                call_cost=CallCost(price, cached=cached),
                 uncertain=True,
             ),
         ),
@@ -118,7 +118,7 @@ def test_late_calls_outweigh_the_join_only_without_a_cache():
 
 OXYGEN = Relation("oxygen", ("sector", "level"), WINDOW)
 TEMPERATURE = Relation("temperature", ("sector", "degrees"), WINDOW)
-LOW = JoinFilter("low", frozenset({"level"}), 0.5, price=CallPrice(20.0), uncertain=True)
+LOW = JoinFilter("low", frozenset({"level"}), 0.5, call_cost=CallCost(20.0), uncertain=True)
 LISTING_2 = QueryGraph((OXYGEN, TEMPERATURE), (LOW,))
 
 
@@ -155,11 +155,13 @@ def test_the_report_says_where_everything_is_and_what_it_would_cost_elsewhere():
 
 
 def test_a_static_filter_is_applied_once_inside_a_pre_join():
-    filters = (*Q2.filters, JoinFilter("dear", frozenset({"person1", "paper"}), 0.1))
-    dear = replace(filters[-1], price=CallPrice(1_000.0), uncertain=True)
-    choice = optimize_placed(replace(Q2, filters=(*Q2.filters, dear)), dblp())
+    filters = (*Q2.filters, JoinFilter("expensive", frozenset({"person1", "paper"}), 0.1))
+    expensive = replace(filters[-1], call_cost=CallCost(1_000.0), uncertain=True)
+    choice = optimize_placed(replace(Q2, filters=(*Q2.filters, expensive)), dblp())
     plan = choice.plan
-    assert any("dear" in n.filters and not n.children and len(n.relations) > 1 for n in walk(plan))
+    assert any(
+        "expensive" in n.filters and not n.children and len(n.relations) > 1 for n in walk(plan)
+    )
     (shown,) = choice.placement.filters
     assert (shown.place, shown.cost) == ("pre-joined", 0.0)
 
@@ -176,7 +178,7 @@ def test_items_are_placed_in_a_given_order():
 
 
 def test_what_a_bind_reads_is_kept_by_pre_joined_parts():
-    bind = Extend("p", "p", frozenset({"paper"}), CallPrice(1.0))
+    bind = Extend("p", "p", frozenset({"paper"}), CallCost(1.0))
     graph = replace(Q2, extends=(bind,))
     assert "paper" in graph.needed_outside(graph.mask(["creator1", "creator2"]))
     plan = optimize_placed(graph, dblp()).plan

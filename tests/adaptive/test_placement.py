@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adaptive.cost_model import CostModel
 from adaptive.errors import PlanError, QueryGraphError
-from adaptive.graph.expensive_calls import CallPrice
+from adaptive.graph.expensive_calls import CallCost
 from adaptive.graph.plan import Join, Scan, verify, walk
 from adaptive.graph.query_graph import Extend, JoinFilter, QueryGraph, Relation
 from adaptive.heuristics.h4_late_uncertain_filters import without_filters
@@ -88,14 +88,14 @@ def test_filters_that_cost_nothing_are_priced_as_cheap_ones(query, seed):
     free = replace(
         graph,
         filters=tuple(
-            replace(f, price=None if f.price is None else CallPrice(0.0, 0.0))
+            replace(f, call_cost=None if f.call_cost is None else CallCost(0.0, 0.0))
             for f in graph.filters
             if f.variables <= graph.members.keys()
         ),
         extends=(),
         output=None,
     )
-    plain = replace(free, filters=tuple(replace(f, price=None) for f in free.filters))
+    plain = replace(free, filters=tuple(replace(f, call_cost=None) for f in free.filters))
     chance = random.Random(seed)
     tree = RandomTrees(plain, catalogue, PrejoinPolicy()).draw(chance)
     known = PlanPricing(CardinalityEstimator(plain, catalogue), CostModel()).price(tree)
@@ -118,7 +118,9 @@ def sectors(fan_out, names=1_000.0, others=None):
     )
 
 
-LOW = JoinFilter("low", frozenset({"level", "error"}), 0.1, price=CallPrice(100.0), uncertain=True)
+LOW = JoinFilter(
+    "low", frozenset({"level", "error"}), 0.1, call_cost=CallCost(100.0), uncertain=True
+)
 
 
 def chosen(graph, catalogue, placement="cost"):
@@ -151,13 +153,13 @@ def test_with_a_cache_a_fan_out_repeats_look_ups_and_not_calls():
     assert use.rows == pytest.approx(10_000.0)
     assert use.calls == pytest.approx(1_000.0)
     assert use.cost == pytest.approx(1_000 * 100.0 + 9_000 * 0.1)
-    uncached = replace(LOW, price=CallPrice(100.0, cached=False))
+    uncached = replace(LOW, call_cost=CallCost(100.0, cached=False))
     late, costs = chosen(QueryGraph((OXYGEN, LINK, NAME), (uncached,)), sectors(10.0), "late")
     assert costs.uses(late)[0][1].calls == pytest.approx(10_000.0)
 
 
 def test_a_filter_thins_out_the_inputs_of_the_next_even_beyond_a_fan_out():
-    second = replace(LOW, name="second", selectivity=0.5, price=CallPrice(1.0))
+    second = replace(LOW, name="second", selectivity=0.5, call_cost=CallCost(1.0))
     graph = QueryGraph((OXYGEN, LINK, NAME), (LOW, second))
     late, costs = chosen(graph, sectors(100.0), "late")
     uses = {use.item.name: use for _, use in costs.uses(late)}
@@ -167,14 +169,16 @@ def test_a_filter_thins_out_the_inputs_of_the_next_even_beyond_a_fan_out():
 
 
 def test_filters_at_one_node_are_ordered_by_rank():
-    dear = replace(LOW, name="dear", selectivity=0.1, price=CallPrice(100.0, cached=False))
-    weak = replace(LOW, name="weak", selectivity=0.95, price=CallPrice(1.0, cached=False))
-    good = replace(LOW, name="good", selectivity=0.5, price=CallPrice(1.0, cached=False))
-    graph = QueryGraph((OXYGEN, LINK, NAME), (dear, weak, good))
+    expensive = replace(
+        LOW, name="expensive", selectivity=0.1, call_cost=CallCost(100.0, cached=False)
+    )
+    weak = replace(LOW, name="weak", selectivity=0.95, call_cost=CallCost(1.0, cached=False))
+    good = replace(LOW, name="good", selectivity=0.5, call_cost=CallCost(1.0, cached=False))
+    graph = QueryGraph((OXYGEN, LINK, NAME), (expensive, weak, good))
     for placement in ("early", "cost"):
         plan, _ = chosen(graph, sectors(1.0), placement)
         order = [name for node in walk(plan) for name in node.filters]
-        assert order == ["good", "weak", "dear"]
+        assert order == ["good", "weak", "expensive"]
 
 
 def test_many_filters_are_moved_one_at_a_time():
@@ -184,7 +188,7 @@ def test_many_filters_are_moved_one_at_a_time():
             f"f{number}",
             frozenset({"level"} if number % 2 else {"level", "label"}),
             chance.random(),
-            price=CallPrice(10 ** chance.uniform(-1, 2)),
+            call_cost=CallCost(10 ** chance.uniform(-1, 2)),
             uncertain=True,
         )
         for number in range(8)
@@ -199,7 +203,7 @@ def test_many_filters_are_moved_one_at_a_time():
 
 
 def test_a_bind_comes_before_what_reads_it_and_late_when_nothing_does():
-    bind = Extend("p", "p", frozenset({"level", "error"}), CallPrice(100.0), uncertain=True)
+    bind = Extend("p", "p", frozenset({"level", "error"}), CallCost(100.0), uncertain=True)
     likely = JoinFilter("likely", frozenset({"p"}), 0.1)
     read = QueryGraph((OXYGEN, LINK, NAME), (likely,), extends=(bind,))
     for fan_out in (0.01, 1.0, 100.0):
@@ -216,7 +220,7 @@ def test_a_bind_comes_before_what_reads_it_and_late_when_nothing_does():
 
 
 def test_late_moves_only_what_calls_uncertainty_functions():
-    other = JoinFilter("other", frozenset({"level"}), 0.5, price=CallPrice(20.0))
+    other = JoinFilter("other", frozenset({"level"}), 0.5, call_cost=CallCost(20.0))
     plan, _ = chosen(QueryGraph((OXYGEN, LINK, NAME), (LOW, other)), sectors(1.0), "late")
     assert plan.filters == ("low",)
     assert plan.left.left.filters == ("other",)

@@ -21,7 +21,7 @@ import pytest
         "bench.data.tunnel",
         "bench.data.tunnel_files",
         "bench.data.vocabulary",
-        "bench.digest",
+        "bench.answers",
         "bench.drifting",
         "bench.duckdb_relations",
         "bench.fixed_orders",

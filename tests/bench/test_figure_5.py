@@ -7,7 +7,8 @@ import argparse
 import pytest
 
 from bench import cqels
-from bench.cqels import Measured, figure_5
+from bench.cqels import figure_5
+from bench.peer_rounds import Measured
 
 
 def test_ratios_of_the_three_implementations() -> None:

@@ -155,7 +155,7 @@ def test_not_exactly_one_evaluation_is_an_error(spark: SparkSession) -> None:
 
 
 def test_different_answers_are_named() -> None:
-    one, other = (Evaluation(5, 1.0, digest, 3, 0, 0) for digest in ("3-a", "3-b"))
+    one, other = (Evaluation(5, 1.0, answers, 3, 0, 0) for answers in ("3-a", "3-b"))
     agree({"early": one, "late": one})
     with pytest.raises(AnswersDifferError, match="late has 3 or others"):
         agree({"early": one, "late": other})

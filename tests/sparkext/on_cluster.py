@@ -91,7 +91,7 @@ def check_table(spark: SparkSession, folder: Path, names: list[str], on_driver: 
 
 def check_parts(spark: SparkSession, folder: Path, names: list[str]) -> None:
     """The same where relations lie in parts; queries tell of the steps of all tasks, and of orders that changed."""
-    settings = {"driverExecution.enabled": "false", "clusterJoin.broadcastRows": "1"}
+    settings = {"driverExecution.enabled": "false", "multiwayJoin.broadcastRows": "1"}
     for key, value in settings.items():
         spark.conf.set(f"spark.cqels.{key}", value)
     work = folder / "parts"

@@ -101,11 +101,11 @@ def test_steps_are_counted_beside_what_was_expected(spark: SparkSession, tmp_pat
     assert (step["rows_in"], step["rows_out"]) == (len(first), sum(expected(8).values()))
     # Every loner knows one other: the shorter list is read.
     assert step["read"] == len(first)
-    assert step["expected_out"] == pytest.approx(step["rows_out"], rel=0.5, abs=3)
+    assert step["estimated_out"] == pytest.approx(step["rows_out"], rel=0.5, abs=3)
     assert order["rivals"][0]["begins_with"] == IN
     text = str(query.explain())
     assert f"begins with {IN}" in text
-    assert f"{len(first)} rows in, {step['rows_out']} out (expected" in text
+    assert f"{len(first)} rows in, {step['rows_out']} out (estimated" in text
     engine.close()
 
 
@@ -123,7 +123,7 @@ def test_what_a_filter_lets_through_is_learned(spark: SparkSession, tmp_path: Pa
             there = [a for a, _ in contents(second)[0] if a == 7]
             assert step["rows_out"] == len(there)
     # A half is what is guessed of a filter that has not run.
-    assert step["rows_in"] > 0 and step["expected_out"] < 0.2 * step["rows_in"]
+    assert step["rows_in"] > 0 and step["estimated_out"] < 0.2 * step["rows_in"]
     engine.close()
 
 

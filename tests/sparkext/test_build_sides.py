@@ -60,7 +60,7 @@ def test_the_executed_join_is_the_one_that_was_chosen(
     spark: SparkSession, tmp_path: Path, driver: str, filter_: str
 ) -> None:
     engine = started(
-        spark, tmp_path, **{"driverExecution.enabled": driver, "clusterJoin.enabled": "false"}
+        spark, tmp_path, **{"driverExecution.enabled": driver, "multiwayJoin.enabled": "false"}
     )
     query = engine.register_query(TEXT.format(name="sides", filter=filter_))
     left, right = sides(query, filter_)

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkext.config import Settings, keys, markdown_page
+from sparkext import setting_keys
+from sparkext.command_line.spark_start import checked_settings
+from sparkext.config import Settings, keys, markdown_page, names_of
 from sparkext.errors import ConfigurationError
 from sparkext.setting_types import read_duration, show_duration
 
@@ -27,7 +29,7 @@ BY_NAME = {key.name: key for key in keys()}
 
 def test_the_documentation_is_the_declarations() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert page == markdown_page(), "run: python -m sparkext.config > docs/configuration.md"
+    assert page == markdown_page(keys()), "run: python -m sparkext.config > docs/configuration.md"
 
 
 def test_the_module_prints_the_page_and_nothing_else() -> None:
@@ -39,7 +41,7 @@ def test_the_module_prints_the_page_and_nothing_else() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout == markdown_page()
+    assert done.stdout == markdown_page(keys())
     assert done.stderr == ""
 
 
@@ -63,7 +65,7 @@ def test_types_of_numbers_name_their_range() -> None:
 def test_internal_keys_are_read_but_not_listed() -> None:
     internal = [key.name for key in keys() if key.internal]
     assert internal
-    assert not any(name in markdown_page() for name in internal)
+    assert not any(name in markdown_page(keys()) for name in internal)
 
 
 def test_no_entry_gives_the_defaults() -> None:
@@ -152,6 +154,74 @@ def test_keys_that_have_gone_are_warned_of(name: str, caplog: pytest.LogCaptureF
         read = Settings.from_mapping({name: "no number", "spark.cqels.sharing.enabled": "false"})
     assert read == replace(Settings(), sharing_enabled=False)
     assert caplog.messages == [f"{name} has no effect any more; see the CHANGELOG"]
+
+
+# Former name, present name, a value, its value in Settings, another value.
+RENAMED = [
+    ("filterPlacement", "predicatePlacement", "late", "late", "early"),
+    ("clusterJoin.enabled", "multiwayJoin.enabled", "false", False, "true"),
+    ("clusterJoin.broadcastRows", "multiwayJoin.broadcastRows", "1000", 1_000, "2000"),
+]
+
+
+@pytest.fixture
+def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has warned of no former name yet."""
+    monkeypatch.setattr(setting_keys, "_WARNED", set())
+
+
+def test_the_table_has_all_former_names() -> None:
+    former = {old: key.name for key in keys() for old in key.formerly}
+    told = {f"spark.cqels.{old}": f"spark.cqels.{new}" for old, new, *_ in RENAMED}
+    assert former == told
+    assert not former.keys() & (BY_NAME.keys() | setting_keys.RETIRED)
+    assert all(names_of(key.attribute) == (key.name, *key.formerly) for key in keys())
+
+
+@pytest.mark.usefixtures("unwarned")
+@pytest.mark.parametrize(("old", "new", "text", "value", "other"), RENAMED)
+def test_former_names_are_read_with_one_warning(
+    old: str, new: str, text: str, value: object, other: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As Settings read them, and as the command's ``--set`` does."""
+    old, new = f"spark.cqels.{old}", f"spark.cqels.{new}"
+    attribute = BY_NAME[new].attribute
+    with caplog.at_level(logging.WARNING, "sparkext"):
+        assert getattr(Settings.from_mapping({old: text}), attribute) == value
+        assert getattr(Settings.from_mapping({old: f" {text} ", new: text}), attribute) == value
+        given = checked_settings([(old, other), (old, text)], None)
+        assert Settings.from_mapping(given) == Settings.from_mapping({new: text})
+    assert caplog.messages == [f"{old} is called {new} now; the former name is still read"]
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({old: text, new: other})
+    message = str(caught.value)
+    assert all(part in message for part in (old, new, repr(text), repr(other)))
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({old: "neither"})
+    assert caught.value.key == old
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_equal_values_may_be_written_differently_under_two_names() -> None:
+    old, new = "spark.cqels.clusterJoin.enabled", "spark.cqels.multiwayJoin.enabled"
+    assert not Settings.from_mapping({old: "False", new: "false"}).multiway_join_enabled
+
+
+def test_a_misspelt_former_name_leads_to_the_present_one() -> None:
+    with pytest.raises(ConfigurationError, match=r"did you mean spark\.cqels\.predicatePlacement"):
+        Settings.from_mapping({"spark.cqels.filterPlacment": "late"})
+
+
+def test_former_names_are_read_from_a_session(spark: SparkSession) -> None:
+    spark.conf.set("spark.cqels.filterPlacement", "late")
+    try:
+        assert Settings.from_session(spark).predicate_placement == "late"
+        spark.conf.set("spark.cqels.predicatePlacement", "early")
+        with pytest.raises(ConfigurationError, match="filterPlacement"):
+            Settings.from_session(spark)
+    finally:
+        spark.conf.unset("spark.cqels.filterPlacement")
+        spark.conf.unset("spark.cqels.predicatePlacement")
 
 
 @settings(derandomize=True, max_examples=200)

@@ -40,7 +40,7 @@ def engine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     path.write_text("\n".join(lines) + "\n")
     # Each relation stays one: what is joined beforehand would be one scan.
     # Clusters are chains of Spark's joins: one operator counts by itself.
-    off = ("spark.cqels.prejoin.enabled", "spark.cqels.clusterJoin.enabled")
+    off = ("spark.cqels.prejoin.enabled", "spark.cqels.multiwayJoin.enabled")
     for key in off:
         spark.conf.set(key, "false")
     made = sparkext.Engine(spark)

@@ -34,11 +34,11 @@ def engine(
     from sparkext import Engine
 
     folder: Path = tmp_path_factory.mktemp("orders")
-    spark.conf.set("spark.cqels.clusterJoin.enabled", request.param)
+    spark.conf.set("spark.cqels.multiwayJoin.enabled", request.param)
     try:
         engine = Engine(spark)
     finally:
-        spark.conf.unset("spark.cqels.clusterJoin.enabled")
+        spark.conf.unset("spark.cqels.multiwayJoin.enabled")
     random = Random(11)
     file = folder / "graph.nt"
     file.write_text("".join(f"{triple(random, 'static')} .\n" for _ in range(90)))
@@ -131,12 +131,12 @@ def test_all_orders_of_a_query_give_the_same_answers(engine: Engine, shape: str)
             query._running.replace(plans)
             table, _ = query.run("", time)
             assert Counter(rows(table)) == expected, plans.orders[place]
-            if engine.settings.cluster_join_enabled and sizes[-1]:
+            if engine.settings.multiway_join_enabled and sizes[-1]:
                 sequences.add(joined_in(plans, place))
         query._running.replace(own)
         time += 1000
     assert max(sizes) > 0, "a query that never answers tells nothing"
-    if engine.settings.cluster_join_enabled:
+    if engine.settings.multiway_join_enabled:
         assert len(sequences) > 1, "one order tells nothing"
     query.stop()
 

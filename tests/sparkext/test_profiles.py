@@ -11,9 +11,13 @@ import pytest
 
 from sparkext.errors import ProfileError
 from sparkext.language import parse_query
+from sparkext.language.event_patterns import Match
+from sparkext.r2r.patterns.inner_patterns import exists_of
 from sparkext.runtime.parts.profile_rules import under_profile
 from sparkext.s2r.profiles import PROFILES
-from sparkext.s2r.report import ReportPolicyError
+from sparkext.s2r.report import ReportPolicyError, policy_of_profile
+from sparkext.s2r.windows import LandmarkWindow, SlidingWindow
+from static_data.terms import Iri
 from tests.oracle.recorded import Element
 from tests.sparkext.replay import by_instant, stream_element
 from tests.sparkext.test_rspql_examples import COUPON, NEARBY, SHOPS
@@ -316,4 +320,61 @@ def test_example_12_shapes_of_the_dataset() -> None:
         "cqels": "ISTREAM",
         "csparql": "RSTREAM",
         "sparqlstream": "RSTREAM",
+        "epsparql-unrestricted": "ISTREAM",
+        "epsparql-chronological": "ISTREAM",
+        "epsparql-recent": "ISTREAM",
     }
+
+
+EVENTS = f"""{WINDOW} FROM NAMED WINDOW :m ON :s [NOW]
+EVENT ON :w {{ ?a :p ?b }} AS A EVENT ON :w {{ ?b :q ?c }} AS B"""
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("keeps", ["", "WITHOUT CONSUMPTION"])
+def test_what_a_match_selects_that_names_nothing(profile: str, keeps: str) -> None:
+    text = f"SELECT * {EVENTS} {{ MATCH {keeps} {{ A SEQ B }} FILTER EXISTS {{ MATCH {{ A }} }} }}"
+    read = under_profile(parse_query(text, prefixes={"": E}), PROFILES[profile]).pattern
+    (outer,) = (node for node in read.walk() if isinstance(node, Match))
+    (inner,) = (
+        part
+        for node in read.walk()
+        for exists in exists_of(node)
+        for part in exists.pattern.walk()
+        if isinstance(part, Match)
+    )
+    selection = {
+        "csparql": "naive",
+        "epsparql-chronological": "chronological",
+        "epsparql-recent": "recent",
+    }.get(profile, "unrestricted")
+    consumes = selection in ("chronological", "recent")
+    assert (outer.selection, outer.consumes) == (selection, consumes and not keeps)
+    assert (inner.selection, inner.consumes) == (selection, consumes)
+    assert not outer.keeps
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_a_match_names_holds_in_every_profile(profile: str) -> None:
+    text = f"SELECT * {EVENTS} {{ MATCH RECENT {{ A SEQ B }} MATCH UNRESTRICTED {{ A SEQ B }} }}"
+    query = parse_query(text, prefixes={"": E})
+    read = under_profile(query, PROFILES[profile]).pattern
+    assert read == query.pattern
+
+
+@pytest.mark.parametrize("profile", ["csparql", "sparqlstream"])
+def test_windows_of_events_keep_their_names_where_others_are_merged(profile: str) -> None:
+    text = f"SELECT * {EVENTS} {{ MATCH {{ A SEQ B }} ?c :r ?d }}"
+    read = under_profile(parse_query(text, prefixes={"": E}), PROFILES[profile])
+    assert [window.name for window in read.windows] == [Iri(f"{E}w"), None]
+    with pytest.raises(ProfileError, match=r"WINDOW with <.*> cannot be used"):
+        text = f"SELECT * {EVENTS} {{ MATCH {{ A SEQ B }} WINDOW :w {{ ?c :r ?d }} }}"
+        under_profile(parse_query(text, prefixes={"": E}), PROFILES[profile])
+
+
+@pytest.mark.parametrize("selection", ["unrestricted", "chronological", "recent"])
+def test_ep_sparql_is_evaluated_as_elements_enter(selection: str) -> None:
+    policy = policy_of_profile(
+        f"epsparql-{selection}", [SlidingWindow(10, 5, 0), LandmarkWindow(1)]
+    )
+    assert policy == policy_of_profile("cqels", [SlidingWindow(10, 5, 0), LandmarkWindow(1)])

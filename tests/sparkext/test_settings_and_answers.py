@@ -63,14 +63,14 @@ OFF = [
     {"statistics.enabled": "false"},
     {"heuristics.h1.enabled": "false"},
     {"heuristics.h3.enabled": "false"},
-    {"clusterJoin.enabled": "false"},
+    {"multiwayJoin.enabled": "false"},
     {"windowCopies.enabled": "false"},
 ]
 # Each with whether orders change under it.
 FOLLOWED: list[tuple[dict[str, str], bool]] = [
     ({}, True),
     ({"driverExecution.threads": "1"}, True),
-    ({"clusterJoin.enabled": "false"}, False),
+    ({"multiwayJoin.enabled": "false"}, False),
 ]
 # What H1 and H2 order otherwise than their absence: bound positions, one graph and all graphs.
 GUESSED = {

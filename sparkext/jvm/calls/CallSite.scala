@@ -10,10 +10,10 @@ import org.apache.spark.sql.cqels.runs.SampledNanos
 /** One filter, BIND or other expression of a query in which uncertainty functions are called, and what is counted there. */
 final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) {
   private val counting = mutable.ArrayBuffer[SiteCaller]()
-  private val priced = mutable.LinkedHashMap[Long, CallPrice]()
+  private val called = mutable.LinkedHashMap[Long, CallCost]()
 
   private val callers = new ConcurrentHashMap[Thread, SiteCaller]()
-  private[cqels] val row = new SampledNanos(calls.prices.row.nanos, untilSettled = true)
+  private[cqels] val row = new SampledNanos(calls.costs.row.nanos, untilSettled = true)
 
   /** For the thread that generated code is made for: each makes its own. */
   def caller(): SiteCaller = new SiteCaller(this)
@@ -23,8 +23,8 @@ final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) 
 
   private[cqels] def begun(caller: SiteCaller): Unit = synchronized(counting += caller)
 
-  /** Calls made, calls spared by the cache, nanoseconds of the calls made, rows in, rows passed, nanoseconds that the rows
-   *  took beside the calls made for them; since the last collection. Times are what was counted by the prices of now. No
+  /** Calls made, hits of the cache, nanoseconds of the calls made, rows in, rows passed, nanoseconds that the rows
+   *  took beside the calls made for them; since the last collection. Times are what was counted by the costs of now. No
    *  thread may be calling.
    */
   def collect(): Array[Long] = synchronized {
@@ -33,10 +33,10 @@ final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) 
     counting.foreach { caller =>
       caller.counted.foreach { tally =>
         counts(0) += tally.made
-        counts(1) += tally.spared
-        nanos += tally.made * tally.price.nanos
-        tally.price.note(tally.made, tally.lookedUp, tally.spared)
-        priced.put(tally.code, tally.price)
+        counts(1) += tally.hits
+        nanos += tally.made * tally.cost.nanos
+        tally.cost.note(tally.made, tally.lookedUp, tally.hits)
+        called.put(tally.code, tally.cost)
       }
       counts(3) += caller.rowsIn
       counts(4) += caller.rowsPassed
@@ -55,6 +55,6 @@ final class CallSite(private[cqels] val calls: UncertainCalls, val number: Int) 
     counting.clear()
   }
 
-  /** The prices of the calls that have been made here, as a JSON array. */
-  def prices: String = synchronized(priced.values.map(_.json).mkString("[", ",", "]"))
+  /** The costs of the calls that have been made here, as a JSON array. */
+  def costs: String = synchronized(called.values.map(_.json).mkString("[", ",", "]"))
 }

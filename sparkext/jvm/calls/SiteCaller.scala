@@ -55,7 +55,7 @@ final class SiteCaller(site: CallSite) {
       rowTimed = false
       val beside = SampledNanos.since(begun) - makingNanos
       site.row.add(beside)
-      calls.prices.row.add(beside)
+      calls.costs.row.add(beside)
     }
     if (!counting) begin()
     rowsIn += 1
@@ -65,7 +65,7 @@ final class SiteCaller(site: CallSite) {
   /** The value of a call of a function of `rspu:`: made, or had from the cache. */
   def apply[T <: AnyRef](function: Int, a: Distribution, b: Distribution, c: Distribution)(compute: => T): T = {
     val tally = at(CallCode.of(function, a, b, c), UncertaintyFunctions.name(function), 0.0)
-    if (tally.price.use == CallPrice.Computed) make(tally)(compute)
+    if (tally.cost.use == CallCost.Computed) make(tally)(compute)
     else {
       untilLookUpTimed -= 1
       val timed = untilLookUpTimed < 0 && !rowTimed
@@ -78,19 +78,19 @@ final class SiteCaller(site: CallSite) {
   /** The same for a user's function, with a key that stands for the function and its arguments. */
   private[cqels] def keyed[T <: AnyRef](code: Long, function: RegisteredFunction, key: AnyRef)(compute: => T): T = {
     val tally = at(code, function.name, function.nanos)
-    if (tally.price.use == CallPrice.Computed) make(tally)(compute) else look(tally, key, timed = false, 0L)(compute)
+    if (tally.cost.use == CallCost.Computed) make(tally)(compute) else look(tally, key, timed = false, 0L)(compute)
   }
 
   private def at(code: Long, function: => String, said: Double): Tally = {
     if (!counting) begin()
     var i = 0
     while (i < tallies.length && tallies(i).code != code) i += 1
-    if (i == tallies.length) tallies = tallies :+ new Tally(code, calls.prices.of(code, function, said))
+    if (i == tallies.length) tallies = tallies :+ new Tally(code, calls.costs.of(code, function, said))
     tallies(i)
   }
 
   private def look[T <: AnyRef](tally: Tally, key: AnyRef, timed: Boolean, begun: Long)(compute: => T): T =
-    if (tally.price.use == CallPrice.Probed && !SiteCaller.probed(key)) make(tally)(compute)
+    if (tally.cost.use == CallCost.Probed && !SiteCaller.probed(key)) make(tally)(compute)
     else {
       tally.lookedUp += 1
       calls.look(this, tally, key, timed, begun)(compute)
@@ -100,9 +100,9 @@ final class SiteCaller(site: CallSite) {
   private[cqels] def make[T](tally: Tally)(compute: => T): T = {
     tally.made += 1
     tally.untilTimed -= 1
-    if (tally.untilTimed >= 0 && calls.burden == 0 && !(rowTimed && tally.price.interval == 0)) {
-      // To read the clock takes longer than a cheap call: of a row's time its price is taken off.
-      if (rowTimed) makingNanos += tally.price.nanos.toLong
+    if (tally.untilTimed >= 0 && calls.burden == 0 && !(rowTimed && tally.cost.interval == 0)) {
+      // To read the clock takes longer than a cheap call: of a row's time its cost is taken off.
+      if (rowTimed) makingNanos += tally.cost.nanos.toLong
       compute
     } else {
       val begun = System.nanoTime()
@@ -110,8 +110,8 @@ final class SiteCaller(site: CallSite) {
       while (System.nanoTime() - begun < calls.burden) Thread.onSpinWait()
       val took = System.nanoTime() - begun
       makingNanos += took + SampledNanos.clock
-      tally.price.add(math.max(calls.burden, took - SampledNanos.clock))
-      tally.untilTimed = tally.price.interval
+      tally.cost.add(math.max(calls.burden, took - SampledNanos.clock))
+      tally.untilTimed = tally.cost.interval
       value
     }
   }
@@ -137,12 +137,12 @@ private object SiteCaller {
 }
 
 /** What one thread has counted of the calls of one function whose arguments are of certain families. */
-private[cqels] final class Tally(val code: Long, val price: CallPrice) {
-  var made, spared, lookedUp = 0L
+private[cqels] final class Tally(val code: Long, val cost: CallCost) {
+  var made, hits, lookedUp = 0L
   // Evaluations of few calls must not always take the time of the first one, unless nothing is known yet.
-  var untilTimed: Int = if (price.isKnown) Tally.random(price.interval) else 0
+  var untilTimed: Int = if (cost.isKnown) Tally.random(cost.interval) else 0
 
-  def reset(): Unit = { made = 0; spared = 0; lookedUp = 0 }
+  def reset(): Unit = { made = 0; hits = 0; lookedUp = 0 }
 }
 
 private object Tally {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.cqels.functions.TermValues
 import org.apache.spark.sql.cqels.runs.SampledNanos
 import org.apache.spark.sql.cqels.terms.{TermId, TermText}
 
-/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, call sites, prices.
+/** What the calls of uncertainty functions of one engine share: read literals, results that may be had again, call sites, costs.
  *
  *  Within an evaluation a call with the same arguments is made once (uncertainty paper, section 5, function cache), unless
  *  making it costs less than looking it up; with `acrossEvaluations` results stay for later ones. Several threads of an
@@ -23,23 +23,23 @@ final class UncertainCalls(private[cqels] val room: Long) {
   private val sites = new ConcurrentHashMap[Int, WeakReference[CallSite]]()
   private val numbers = new AtomicInteger
   @volatile private var most = 0
-  @volatile private var results = new KeptResults(0)
+  @volatile private var results = new FunctionCache(0)
   @volatile private var lasting = false
   @volatile private[cqels] var burden = 0L
-  @volatile private[cqels] var prices = new CallPrices(CallPrice.Computed)
+  @volatile private[cqels] var costs = new CallCosts(CallCost.Computed)
 
   /** Changes when ids may come to mean other terms: with each evaluation. */
   @volatile private[cqels] var epoch = 0L
 
   /** `size` results are kept at most (0: none; large ones count for several), of `all` calls or of those where that pays;
-   *  `extraNanos` makes every call so much dearer, for experiments.
+   *  `extraNanos` makes every call so much more expensive, for experiments.
    */
   def configure(size: Int, acrossEvaluations: Boolean, extraNanos: Long, all: Boolean): Unit = {
     lasting = acrossEvaluations
     burden = extraNanos
-    prices = new CallPrices(if (size == 0) CallPrice.Computed else if (all) CallPrice.LookedUp else -1)
+    costs = new CallCosts(if (size == 0) CallCost.Computed else if (all) CallCost.LookedUp else -1)
     most = size
-    results = new KeptResults(size)
+    results = new FunctionCache(size)
   }
 
   /** A new evaluation begins: what the last one knew goes. */
@@ -48,13 +48,13 @@ final class UncertainCalls(private[cqels] val room: Long) {
     read.clear()
     results.begin(lasting)
     epoch += 1
-    prices.begin()
+    costs.begin()
   }
 
   /** As an evaluation, with results of its own: none at first, and those that are kept stay as they are. */
   private[cqels] def apart[T](run: => T): T = {
     val kept = results
-    results = new KeptResults(most)
+    results = new FunctionCache(most)
     try {
       begin()
       run
@@ -85,11 +85,11 @@ final class UncertainCalls(private[cqels] val room: Long) {
   /** How many results are kept. */
   def resultCount: Int = results.count
 
-  /** All prices as a JSON array, see `CallPrice.json`. */
-  def pricesJson: String = prices.json
+  /** All costs as a JSON array, see `CallCost.json`. */
+  def costsJson: String = costs.json
 
   /** Nanoseconds of a row for which no call has to be made. */
-  def rowNanos: Double = prices.row.nanos
+  def rowNanos: Double = costs.row.nanos
 
   /** The distribution that a term stands for; null if it is none. */
   def distribution(id: Long): Distribution = {
@@ -114,8 +114,8 @@ final class UncertainCalls(private[cqels] val room: Long) {
     val kept = results
     val known = kept.get(key)
     if (known != null) {
-      if (timed) prices.hit.add(SampledNanos.since(begun))
-      tally.spared += 1
+      if (timed) costs.hit.add(SampledNanos.since(begun))
+      tally.hits += 1
       UncertainCalls.opened(known)
     } else if (!kept.hasRoom) caller.make(tally)(compute)
     else {
@@ -128,8 +128,8 @@ final class UncertainCalls(private[cqels] val room: Long) {
         if (timed) making = System.nanoTime() - started
         if (value == null) UncertainCalls.None else value
       }
-      if (!here) tally.spared += 1
-      else if (timed) prices.miss.add(SampledNanos.since(begun) - making)
+      if (!here) tally.hits += 1
+      else if (timed) costs.miss.add(SampledNanos.since(begun) - making)
       UncertainCalls.opened(result)
     }
   }

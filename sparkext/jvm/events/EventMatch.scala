@@ -85,6 +85,9 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
       else new EvaluatedMatch(shape, clock, found, times, () => room, pattern, Selection.of(selection), consumes)
   }
 
+  /** Whether a match uses up what it is made of. */
+  def consumes: Boolean = engine.consumes
+
   private def part(pattern: EventPattern): Int = { parts += pattern; parts.size - 1 }
 
   /** The number of the engine whose dictionary has the terms that aggregates read. */

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.cqels.calls.CountedRows
-import org.apache.spark.sql.cqels.leaves.{IndexedRelationExec, RelationScanExec, ScanPart, ScanShares, ScanSlice}
+import org.apache.spark.sql.cqels.leaves.{IndexedRelationExec, Morsels, RelationScanExec, ScanPart, ScanSlice}
 import org.apache.spark.sql.cqels.memory.{IdRows, LongTable, TableScan}
 import org.apache.spark.sql.cqels.runs.{DriverRows, Workers}
 import org.apache.spark.sql.cqels.spark.DriverTask
@@ -19,18 +19,18 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.types.LongType
 
-/** Rows of ids that the threads of a run make, in the order of the shares that they are made of. */
-private[cqels] final class RowsOfShares(width: Int, threads: Int) {
+/** Rows of ids that the threads of a run make, in the order of the morsels that they are made of. */
+private[cqels] final class RowsOfMorsels(width: Int, threads: Int) {
   private val tables = Array.fill(threads)(new LongTable(width, 64))
-  private val begun = Array.fill(threads)(new mutable.ArrayBuffer[(Int, Int)]()) // shares, and the number of their first row
+  private val begun = Array.fill(threads)(new mutable.ArrayBuffer[(Int, Int)]()) // morsels, and the number of their first row
   private val last = Array.fill(threads)(-1)
 
   /** Where a row goes that a thread has made of what it reads now. */
   def table(part: ScanPart): LongTable = {
     val table = tables(part.number)
-    if (last(part.number) != part.share) {
-      last(part.number) = part.share
-      begun(part.number) += part.share -> table.rowCount
+    if (last(part.number) != part.morsel) {
+      last(part.number) = part.morsel
+      begun(part.number) += part.morsel -> table.rowCount
     }
     table
   }
@@ -39,14 +39,14 @@ private[cqels] final class RowsOfShares(width: Int, threads: Int) {
     if (tables.drop(1).forall(_.rowCount == 0)) tables(0)
     else {
       val out = new LongTable(width, tables.map(_.rowCount).sum)
-      val pieces = for (thread <- tables.indices; ((share, from), place) <- begun(thread).zipWithIndex)
-        yield (share, thread, from, if (place + 1 < begun(thread).length) begun(thread)(place + 1)._2 else tables(thread).rowCount)
+      val pieces = for (thread <- tables.indices; ((morsel, from), place) <- begun(thread).zipWithIndex)
+        yield (morsel, thread, from, if (place + 1 < begun(thread).length) begun(thread)(place + 1)._2 else tables(thread).rowCount)
       pieces.sortBy(_._1).foreach { case (_, thread, from, until) => out.appendAll(tables(thread).data, from, until - from) }
       out
     }
 }
 
-/** Streams one scan through its joins on several threads of the driver, each taking shares of the scan.
+/** Streams one scan through its joins on several threads of the driver, each taking morsels of the scan.
  *
  *  Each thread has its own copy of the streamed operators, as they count rows in plain fields; build sides are shared,
  *  since nothing writes to them during an evaluation. Rows come out in the order of the scan. Work of less than
@@ -56,8 +56,8 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = SinglePartition
 
-  @transient private lazy val shares = new ScanShares
-  @transient private lazy val parts: Array[ScanPart] = Array.tabulate(threads)(new ScanPart(_, shares))
+  @transient private lazy val morsels = new Morsels
+  @transient private lazy val parts: Array[ScanPart] = Array.tabulate(threads)(new ScanPart(_, morsels))
   @transient private lazy val copies: Array[SparkPlan] = parts.map(SlicedExecution.copyOf(child, _))
   @transient private lazy val kept: Array[RDD[InternalRow]] = copies.map(_.execute())
   @transient private lazy val idsOnly = output.forall(a => a.dataType == LongType && !a.nullable)
@@ -70,12 +70,12 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
   def run(into: ScanPart => InternalRow => Unit): Unit = {
     val wanted = if (leastNanos == 0) threads.toLong else busyNanos / leastNanos
     val total = math.max(1L, math.min(threads.toLong, wanted)).toInt
-    shares.start(if (total == 1) 1 else total * SlicedExecution.SharesOfThread)
+    morsels.start(if (total == 1) 1 else total * SlicedExecution.MorselsOfThread)
     val properties = DriverTask.localProperties()
     def task(part: Int): Long = {
       val began = System.nanoTime()
       try DriverRows.foreachRow(kept(part), properties)(into(parts(part)))
-      catch { case e: Throwable => shares.stop(); throw e }
+      catch { case e: Throwable => morsels.stop(); throw e }
       System.nanoTime() - began
     }
     if (total == 1) busyNanos = task(0)
@@ -94,7 +94,7 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
 
   /** The same for rows of ids: all of them, in the order of the scan. */
   def runIds(append: (LongTable, InternalRow) => Unit): LongTable = {
-    val rows = new RowsOfShares(output.size, threads)
+    val rows = new RowsOfMorsels(output.size, threads)
     run(part => row => append(rows.table(part), row))
     rows.inOrder()
   }
@@ -107,10 +107,10 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
       val rows = runIds((table, row) => IdRows.append(table, width, row))
       TableScan.slice(width, rows.rowCount, rows.data, null, 0, 1)
     } else {
-      val rows = Array.fill(threads * SlicedExecution.SharesOfThread)(new mutable.ArrayBuffer[InternalRow]())
+      val rows = Array.fill(threads * SlicedExecution.MorselsOfThread)(new mutable.ArrayBuffer[InternalRow]())
       run { part =>
         lazy val unsafe = UnsafeProjection.create(output, output)
-        row => rows(part.share) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+        row => rows(part.morsel) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
       }
       rows.iterator.flatMap(_.iterator)
     }
@@ -123,8 +123,8 @@ private[cqels] object SlicedExecution {
   /** Several times what it takes to wake another thread. */
   final val LeastNanos = 300000L
 
-  /** A thread that is done waits for a share of another one at most. */
-  final val SharesOfThread = 16
+  /** A thread that is done waits for a morsel of another one at most. */
+  final val MorselsOfThread = 16
 
   /** Puts [[SlicedExec]] over every scan that is streamed through joins up to what needs all rows together.
    *

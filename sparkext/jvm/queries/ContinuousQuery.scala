@@ -4,6 +4,7 @@ package queries
 import java.nio.file.Path
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.answers.{AnswerColumns, AnswerForm, StaticTexts}
 import org.apache.spark.sql.cqels.calls.{CallSite, UncertainCalls}
@@ -35,9 +36,20 @@ final class ContinuousQuery(
   private var delta: DeltaEvaluation = _
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
+  private var matches = Seq.empty[MatchPlans]
+  private var matched = false // whether they stand where the windows do
 
   /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
   def addWindow(window: StreamWindow): Unit = windows += window
+
+  /** Has each evaluation first find the events of the query's MATCHes by these plans. */
+  def setMatches(plans: java.util.List[MatchPlans]): Unit = matches = plans.asScala.toSeq
+
+  /** Brings the query's MATCHes to where the windows stand, once for each evaluation. */
+  def advanceMatches(): Unit = {
+    if (!matched) matches.foreach(_.advance())
+    matched = true
+  }
 
   /** Tells of a call site of the query; what is counted there comes with each evaluation. */
   def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
@@ -67,7 +79,7 @@ final class ContinuousQuery(
   /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
   def setForm(form: AnswerForm): Unit = this.form = form
 
-  /** Has IStream and DStream take differences of bags (slip S-001-7), where sightings count. */
+  /** Has IStream and DStream take differences of bags (slip S-001-7), where occurrences count. */
   def setBags(): Unit = bags = true
 
   /** Sets what NOW() is in the evaluations to come, in milliseconds from 1970. */
@@ -84,7 +96,11 @@ final class ContinuousQuery(
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    told(moved - begun)(stream(arrange(plans.run(slices))))
+    told(moved - begun) {
+      advanceMatches()
+      matched = false
+      stream(arrange(plans.run(slices)))
+    }
   }
 
   /** Runs the plans over what the windows hold, answering nothing: the nanoseconds that it took, -1 where it was given up after
@@ -143,7 +159,11 @@ final class ContinuousQuery(
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    told(moved - begun)(delta.newAt(instant))
+    told(moved - begun) {
+      advanceMatches()
+      matched = false
+      delta.newAt(instant)
+    }
   }
 
   /** How many answers, with what they hold in the dictionary, `evaluateDelta` knows to hold. */

@@ -53,10 +53,10 @@ private[cqels] object Stay {
 /** The answers of a monotone query that are new at an instant (ISTREAM by membership; RSP-QL, Definition 21), found from
  *  what arrived since the instant before.
  *
- *  A derivation is a choice of window rows; it holds from the latest of their sightings until the first of them leaves. An
+ *  A derivation is a choice of window rows; it holds from the latest of their occurrences until the first of them leaves. An
  *  answer is new if no derivation of it held at the instant before, and each of those was found when the last of its rows
  *  came: so it is enough to know, of every answer, until when it holds by what was found so far. `visible` columns of a
- *  derivation are the answer; behind them, each window pattern has a column with the last sighting of its row, 0 where the
+ *  derivation are the answer; behind them, each window pattern has a column with the last occurrence of its row, 0 where the
  *  derivation uses none.
  */
 private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int) {

@@ -14,12 +14,13 @@ import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.ClusterBuilder
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, OrderedSlice, PathSearch, PreparedPlan, QueryPlans, SlicedExecution, StockPlan, TextsHere}
+import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{PathReach, RelationContent, StageContent, StaticContent, WindowContent}
 import org.apache.spark.sql.cqels.spark.Frames
-import org.apache.spark.sql.cqels.streams.{ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StreamLog, StreamWindow, TimedContent}
+import org.apache.spark.sql.cqels.streams.{ArrivedElements, ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StreamLog, StreamWindow, TimedContent}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
@@ -77,6 +78,18 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** The rows that a pattern finds in what entered a window last, each with its time. */
   def arrivedPattern(window: StreamWindow, name: String, spec: String): ArrivedRows = window.arrived(QuadPattern.parse(spec), name)
+
+  /** The elements that entered a window last, each by itself, for patterns of events. */
+  def arrivedElements(stream: StreamLog, window: StreamWindow): ArrivedElements = new ArrivedElements(stream, window)
+
+  /** The state of one MATCH; see [[EventMatch]]. */
+  def eventMatch(name: String, variables: Int, visible: Array[Int], events: Int, bag: Boolean): EventMatch = {
+    val made = new EventMatch(name, variables, visible, events, bag, EventMatch.times(number))
+    made.setRoom(number)
+    made
+  }
+
+  def matchPlans(state: EventMatch): MatchPlans = new MatchPlans(state)
 
   def dropWindowPattern(window: StreamWindow, spec: String): Unit = window.dropPattern(QuadPattern.parse(spec))
 

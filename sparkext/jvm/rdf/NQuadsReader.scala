@@ -266,7 +266,7 @@ final class NQuadsReader(
 
   private def pairLength(i: Int): Int = {
     val paired = i + 1 < end && Character.isSurrogatePair(line.charAt(i), line.charAt(i + 1))
-    if (!paired) fail(i, "no half of a surrogate pair")
+    if (!paired) fail(i, "no lone surrogate")
     2
   }
 

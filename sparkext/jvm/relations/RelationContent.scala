@@ -101,7 +101,7 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
         rows.insertTimes(row, if (counts == null) 1 else counts(r))
         r += 1
       }
-      if (rows.rowCount == rows.sightingCount) (table, null) else (rows.snapshot(), rows.snapshotTimes())
+      if (rows.rowCount == rows.occurrenceCount) (table, null) else (rows.snapshot(), rows.snapshotTimes())
     }
 
   /** An index by exactly these columns, in this order, whatever else it shows; null when none has been made. */
@@ -169,7 +169,7 @@ final class StaticContent(name: String, val table: LongTable, val counts: Array[
 /** The rows of one pattern in one window. */
 final class WindowContent(name: String, val table: WindowTable) extends RelationContent(name, table.arity) {
   override def live: Boolean = true
-  override def rowCount: Long = if (table.bag) table.sightingCount else table.rowCount.toLong
+  override def rowCount: Long = if (table.bag) table.occurrenceCount else table.rowCount.toLong
   override def index(columns: Array[Int], keys: Array[Int]): WindowIndex = table.index(columns, keys)
   override def indexType(columns: Array[Int], keys: Array[Int]): IdRelation =
     new WindowTable(arity).index(columns, keys)

@@ -85,7 +85,7 @@ final class UniqueIndex(private var arity: Int, private var keyAt: Array[Int], p
 }
 
 private[relations] object UniqueIndex {
-  /** Wider rows would make the free slots dear. */
+  /** Wider rows would make the free slots expensive. */
   private final val MostColumns = 4
 
   @inline private[relations] def slot(key: Long, slots: Int): Int =

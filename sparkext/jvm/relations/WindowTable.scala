@@ -6,14 +6,14 @@ import org.apache.spark.sql.cqels.memory.LongTable
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
  *
  *  A window's content is an RDF graph, so a row is present once however often its triple was sighted, and leaves with
- *  the last sighting; with `bag`, whoever reads the table is given it as often. Indexes that plans ask for follow each
+ *  the last occurrence; with `bag`, whoever reads the table is given it as often. Indexes that plans ask for follow each
  *  arrival and expiry; they are not rebuilt per evaluation.
  */
 final class WindowTable(val arity: Int, val bag: Boolean = false) extends ListedRows {
   import WindowTable.LeastCapacity
 
   private var cells = new Array[Long](LeastCapacity * math.max(1, arity))
-  private var sightings = new Array[Int](LeastCapacity)
+  private var occurrences = new Array[Int](LeastCapacity)
   private var hashNext = new Array[Int](LeastCapacity)
   private var heads = emptyHeads(LeastCapacity)
   private var used = 0
@@ -34,19 +34,19 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def rowCount: Int = present
   /** One past the highest row number in use; rows below it may be free. */
   def capacityUsed: Int = used
-  /** Sightings of all rows. */
-  def sightingCount: Long = total
+  /** Occurrences of all rows. */
+  def occurrenceCount: Long = total
   /** How often a row that is present counts. */
-  def times(row: Int): Int = if (bag) sightings(row) else 1
-  def isPresent(row: Int): Boolean = sightings(row) > 0
+  def times(row: Int): Int = if (bag) occurrences(row) else 1
+  def isPresent(row: Int): Boolean = occurrences(row) > 0
   @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
   /** A cell, or in the column after the last, where times are kept, the time as [[TimedContent]] writes it. */
   @inline override def value(row: Int, column: Int): Long = if (column < arity) cell(row, column) else TimeCells.write(lastSeen(row))
 
-  /** Has the time of each row's last sighting be kept; whether it was not before. Those of the rows of now are set by `sight`. */
+  /** Has the time of each row's last occurrence be kept; whether it was not before. Those of the rows of now are set by `sight`. */
   def keepTimes(): Boolean = {
     val asked = lastSeen == null
-    if (asked) lastSeen = Array.fill(sightings.length)(Long.MinValue)
+    if (asked) lastSeen = Array.fill(occurrences.length)(Long.MinValue)
     changed += 1
     asked
   }
@@ -68,17 +68,17 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def changes: Long = changed
 
   def memoryBytes: Long =
-    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (sightings.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum
+    8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (occurrences.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum
 
   def insert(values: Array[Long]): Unit = insert(values, Long.MinValue)
 
-  /** Takes in so many sightings of a row. */
+  /** Takes in so many occurrences of a row. */
   private[cqels] def insertTimes(values: Array[Long], times: Int): Unit = {
     var n = 0
     while (n < times) { insert(values, Long.MinValue); n += 1 }
   }
 
-  /** Takes in a sighting of a row at a time. */
+  /** Takes in an occurrence of a row at a time. */
   def insert(values: Array[Long], time: Long): Unit = {
     total += 1
     changed += 1
@@ -86,7 +86,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
     var row = heads(slot(hash))
     while (row >= 0 && !same(row, values)) row = hashNext(row)
     if (row >= 0) {
-      sightings(row) += 1
+      occurrences(row) += 1
       if (bag) lists.foreach(_.recount(row))
       if (lastSeen != null && time > lastSeen(row)) {
         lastSeen(row) = time
@@ -96,7 +96,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
       if (present >= heads.length) rehash(heads.length * 2)
       val at = takeRow()
       System.arraycopy(values, 0, cells, at * arity, arity)
-      sightings(at) = 1
+      occurrences(at) = 1
       if (lastSeen != null) lastSeen(at) = time
       val s = slot(hash)
       hashNext(at) = heads(s)
@@ -111,7 +111,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def delete(values: Array[Long]): Unit =
     if (!deleteIfThere(values)) throw new IllegalStateException("a row expires that the window does not hold")
 
-  /** Takes one sighting of a row away, if there is any. */
+  /** Takes one occurrence of a row away, if there is any. */
   def deleteIfThere(values: Array[Long]): Boolean = {
     val s = slot(hashOf(values))
     var before = -1
@@ -120,8 +120,8 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
     if (row < 0) return false
     total -= 1
     changed += 1
-    sightings(row) -= 1
-    if (sightings(row) > 0) { if (bag) lists.foreach(_.recount(row)) }
+    occurrences(row) -= 1
+    if (occurrences(row) > 0) { if (bag) lists.foreach(_.recount(row)) }
     else {
       indexes.foreach(_.unlink(row))
       lists.foreach(_.unlink(row))
@@ -143,8 +143,8 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
     present = 0
     indexes.foreach(_.clear())
     lists.foreach(_.clear())
-    java.util.Arrays.fill(sightings, 0, used, 0)
-    if (sightings.length > LeastCapacity && used < sightings.length / 4) compact() // after a peak
+    java.util.Arrays.fill(occurrences, 0, used, 0)
+    if (occurrences.length > LeastCapacity && used < occurrences.length / 4) compact() // after a peak
     else {
       java.util.Arrays.fill(heads, -1)
       used = 0
@@ -171,7 +171,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
     new WindowIndex(chains)
   }
 
-  /** The rows by the columns `keys`, ascending, for the join, with `timed` those with the times of their last sighting; kept up
+  /** The rows by the columns `keys`, ascending, for the join, with `timed` those with the times of their last occurrence; kept up
    *  as long as they are asked for.
    */
   def keyed(keys: Array[Int], timed: Boolean = false): KeyedRows = synchronized {
@@ -196,28 +196,28 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def snapshot(): LongTable = {
     val copy = new LongTable(arity, present)
     var row = 0
-    while (row < used) { if (sightings(row) > 0) copy.appendAll(cells, row, 1); row += 1 }
+    while (row < used) { if (occurrences(row) > 0) copy.appendAll(cells, row, 1); row += 1 }
     copy
   }
 
   /** How often each row of a snapshot counts; null: once. */
-  def snapshotTimes(): Array[Int] = if (bag) sightings.iterator.take(used).filter(_ > 0).toArray else null
+  def snapshotTimes(): Array[Int] = if (bag) occurrences.iterator.take(used).filter(_ > 0).toArray else null
 
   // After a peak: without this, scans would walk it and memory would keep it for as long as the window is never empty.
   private def compact(): Unit = {
-    val (oldCells, oldSightings, oldSeen, oldUsed) = (cells, sightings, lastSeen, used)
+    val (oldCells, oldOccurrences, oldSeen, oldUsed) = (cells, occurrences, lastSeen, used)
     val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 2)
     cells = new Array[Long](capacity * math.max(1, arity))
-    sightings = new Array[Int](capacity)
+    occurrences = new Array[Int](capacity)
     if (lastSeen != null) lastSeen = new Array[Long](capacity)
     hashNext = new Array[Int](capacity)
     used = 0
     free = -1
     var row = 0
     while (row < oldUsed) {
-      if (oldSightings(row) > 0) {
+      if (oldOccurrences(row) > 0) {
         System.arraycopy(oldCells, row * arity, cells, used * arity, arity)
-        sightings(used) = oldSightings(row)
+        occurrences(used) = oldOccurrences(row)
         if (lastSeen != null) lastSeen(used) = oldSeen(row)
         used += 1
       }
@@ -234,12 +234,12 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
       free = hashNext(row)
       row
     } else {
-      if (used == sightings.length) {
+      if (used == occurrences.length) {
         if (used.toLong * 2 * arity > Int.MaxValue - 8) throw new IllegalStateException(s"more than $used rows of one pattern in one window")
         // All of them or none: without memory for one, the others would no longer fit each other.
         val (moreCells, moreNext) = (java.util.Arrays.copyOf(cells, used * 2 * math.max(1, arity)), java.util.Arrays.copyOf(hashNext, used * 2))
         val moreSeen = if (lastSeen == null) null else java.util.Arrays.copyOf(lastSeen, used * 2)
-        sightings = java.util.Arrays.copyOf(sightings, used * 2)
+        occurrences = java.util.Arrays.copyOf(occurrences, used * 2)
         cells = moreCells
         hashNext = moreNext
         lastSeen = moreSeen
@@ -268,7 +268,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
     val row = new Array[Long](arity)
     var r = 0
     while (r < used) {
-      if (sightings(r) > 0) {
+      if (occurrences(r) > 0) {
         System.arraycopy(cells, r * arity, row, 0, arity)
         val s = slot(hashOf(row))
         hashNext(r) = heads(s)
@@ -291,7 +291,7 @@ private[cqels] object WindowTable {
   final val UnaskedFor = 1000L
 }
 
-/** Times of sightings in columns of ids. */
+/** Times of occurrences in columns of ids. */
 object TimeCells {
   /** A time in a column of ids, where 0 stands for an unbound variable. */
   @inline def write(time: Long): Long = 2 * time + 1

@@ -4,7 +4,7 @@ package runs
 /** What something takes, in nanoseconds, from samples of how long it took; `start` is said of it beforehand.
  *
  *  The first samples are of code that is not compiled yet: as long as there are no others, the shortest counts, or with
- *  `untilSettled` what was said. After them the price is the median of the means of the last batches. A batch leaves out
+ *  `untilSettled` what was said. After them the estimate is the median of the means of the last batches. A batch leaves out
  *  its longest samples, in which the machine did something else; a mean, as calls of a kind may differ.
  */
 private[cqels] final class SampledNanos(start: Double, untilSettled: Boolean) {
@@ -12,27 +12,27 @@ private[cqels] final class SampledNanos(start: Double, untilSettled: Boolean) {
   private val means = new Array[Double](SampledNanos.Batches)
   private var batches = 0
   private var taken = 0L
-  @volatile private var price = start
+  @volatile private var estimate = start
   @volatile private var apart = if (start > SampledNanos.AlwaysTimed) 0 else SampledNanos.FirstApart
 
-  def nanos: Double = price
+  def nanos: Double = estimate
 
-  /** How many samples there were; 0: the price is what was said. */
+  /** How many samples there were; 0: the estimate is what was said. */
   def samples: Long = synchronized(taken)
 
-  /** Whether the price is that of compiled code. */
+  /** Whether the estimate is that of compiled code. */
   def settled: Boolean = synchronized(batches > 0)
 
-  /** How many times are to pass between two samples: what is dear can always be timed. */
+  /** How many times are to pass between two samples: what is expensive can always be timed. */
   def interval: Int = apart
 
-  /** One more sample; tells whether the price may have changed. */
+  /** One more sample; tells whether the estimate may have changed. */
   def add(nanos: Long): Boolean = synchronized {
     val sample = math.max(SampledNanos.Least, nanos)
     val place = taken - SampledNanos.Cold
     taken += 1
     if (place < 0) {
-      if (!untilSettled) price = if (taken == 1) sample.toDouble else math.min(price, sample.toDouble)
+      if (!untilSettled) estimate = if (taken == 1) sample.toDouble else math.min(estimate, sample.toDouble)
       spread()
       true
     } else {
@@ -44,7 +44,7 @@ private[cqels] final class SampledNanos(start: Double, untilSettled: Boolean) {
         means(batches % means.length) = (0 until kept).map(batch(_).toDouble).sum / kept
         batches += 1
         val known = means.take(batches).sorted
-        price = if (batches < means.length) known.head else known(known.length / 2)
+        estimate = if (batches < means.length) known.head else known(known.length / 2)
         spread()
       }
       full
@@ -52,7 +52,7 @@ private[cqels] final class SampledNanos(start: Double, untilSettled: Boolean) {
   }
 
   private def spread(): Unit =
-    apart = if (price > SampledNanos.AlwaysTimed) 0 else if (taken <= SampledNanos.Cold + batch.length) SampledNanos.FirstApart else SampledNanos.Apart
+    apart = if (estimate > SampledNanos.AlwaysTimed) 0 else if (taken <= SampledNanos.Cold + batch.length) SampledNanos.FirstApart else SampledNanos.Apart
 }
 
 private[cqels] object SampledNanos {

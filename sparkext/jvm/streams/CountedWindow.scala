@@ -3,17 +3,24 @@ package streams
 
 import org.apache.spark.sql.cqels.memory.LongTable
 
-/** Where the elements of a pane begin, in the order of their arrival. */
+/** Where the elements of a pane begin, in the order of their arrival, and their numbers in the stream. */
 private[cqels] final class ElementStarts {
   private var rows = new Array[Int](1)
+  private var numbers = new Array[Long](1)
   private var used = 0
 
   def size: Int = used
-  def add(row: Int): Unit = {
-    if (used == rows.length) rows = java.util.Arrays.copyOf(rows, used * 2)
+  def add(row: Int, number: Long): Unit = {
+    if (used == rows.length) {
+      rows = java.util.Arrays.copyOf(rows, used * 2)
+      numbers = java.util.Arrays.copyOf(numbers, used * 2)
+    }
     rows(used) = row
+    numbers(used) = number
     used += 1
   }
+  /** Which of the stream's elements it is, counted from 0 as they came. */
+  def number(element: Int): Long = numbers(element)
   /** The first row of an element; for the number after the last, where the pane ends. */
   def row(element: Int, pane: LongTable): Int = if (element < used) rows(element) else pane.rowCount
 }
@@ -69,6 +76,10 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
   override private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
     if (time <= close) throw new IllegalStateException(s"an element of time $time comes after window $key has passed it")
 
-  override private[cqels] def firstRow(starts: ElementStarts, time: Long): Int =
-    if (time == cutTime) starts.row(cutElement, null) else 0
+  override private[cqels] def firstElement(time: Long): Int = if (time == cutTime) cutElement else 0
+
+  // Elements come in order where they are counted (see `arriveLate`), so their numbers are in the order in which they leave.
+  override private[cqels] def position(time: Long, number: Long): Long = number
+  override private[cqels] def leftBehind(starts: Starts): Long =
+    if (held == 0) Long.MaxValue else starts.get(cutTime).number(cutElement) - 1
 }

@@ -22,13 +22,14 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
   private var quads = 0L
+  private var elements = 0L
 
-  private var countsSightings = false
+  private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
   private[cqels] var copiesChains = true
 
   /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
-  def countSightings(): Unit = countsSightings = true
+  def countOccurrences(): Unit = countsOccurrences = true
 
   def paneCount: Int = panes.size
   def quadCount: Long = quads
@@ -86,10 +87,11 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
       else dictionary.encode(header.graph)
     val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
-    starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount)
+    starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount, elements)
+    elements += 1
     val before = pane.rowCount
-    // An element is a graph: a line written twice is one triple, which matters only where sightings count.
-    val seen = if (countsSightings && n > 1) new WindowTable(4) else null
+    // An element is a graph: a line written twice is one triple, which matters only where occurrences count.
+    val seen = if (countsOccurrences && n > 1) new WindowTable(4) else null
     val quad = new Array[Long](4)
     ids.reset()
     i = 0
@@ -163,7 +165,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     if (window.close <= window.open) Nil
     else
       panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
-        (time, pane, window.firstRow(starts.get(time), time))
+        (time, pane, starts.get(time).row(window.firstElement(time), pane))
       }
 
   /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
@@ -171,6 +173,24 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     val from = math.max(window.open, time)
     if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
   }
+
+  /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their rows
+   *  of the pane, from and until.
+   */
+  private[cqels] def eachElementAfter(window: StreamWindow, time: Long)(take: (Long, Long, LongTable, Int, Int) => Unit): Unit = synchronized {
+    val from = math.max(window.open, time)
+    if (window.close > from) panes.subMap(from, false, window.close, true).forEach { (t, pane) =>
+      val begins = starts.get(t)
+      var e = window.firstElement(t)
+      while (e < begins.size) {
+        take(t, begins.number(e), pane, begins.row(e, pane), begins.row(e + 1, pane))
+        e += 1
+      }
+    }
+  }
+
+  /** The positions of a window's elements up to which none is in the window any more. */
+  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(starts))
 
   /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
    *

@@ -110,8 +110,13 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** How many elements came for a time that the window covered already. */
   private[cqels] def lateArrivals: Long = late
 
-  /** The first row of a pane that belongs to the window. */
-  private[cqels] def firstRow(starts: ElementStarts, time: Long): Int = 0
+  /** The first element of a pane that belongs to the window. */
+  private[cqels] def firstElement(time: Long): Int = 0
+
+  /** Where an element of that time, the stream's `number`th, stands among those that leave the window one after the other. */
+  private[cqels] def position(time: Long, number: Long): Long = time
+  /** The positions up to which all elements are no longer in the window. */
+  private[cqels] def leftBehind(starts: java.util.NavigableMap[Long, ElementStarts]): Long = opens
 }
 
 private[cqels] object StreamWindow {

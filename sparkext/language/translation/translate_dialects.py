@@ -25,6 +25,7 @@ from static_data.terms import Iri
 
 WINDOW_CLAUSES: Final = {
     "from_window",
+    "from_windowed",
     "from_unnamed_window",
     "from_stream",
     "from_named_stream",

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from lark import Token, Tree
 
-from sparkext.errors import UnknownWindowError
 from sparkext.language.algebra import (
     Bgp,
     Extend,
@@ -29,7 +28,7 @@ from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.language.query import WindowDeclaration
 from sparkext.language.translation.iris import Prologue
 from sparkext.language.translation.translate_dialects import stream_window_name
-from sparkext.language.translation.translate_expressions import ExpressionTranslation
+from sparkext.language.translation.translate_events import EventTranslation
 from sparkext.language.translation.translate_streams import translate_stream_window
 from sparkext.language.translation.translate_terms import (
     ParseNode,
@@ -62,13 +61,13 @@ def simplify(pattern: Node) -> Node:
     return pattern.transform(drop)
 
 
-class PatternTranslation(ExpressionTranslation):
+class PatternTranslation(EventTranslation):
     """Groups and everything that can stand in one; sub-selects call back into the layer above."""
 
     def __init__(self, prologue: Prologue, rdf: RdfVersion) -> None:
         super().__init__(prologue, rdf)
-        self.window_names: tuple[Iri, ...] = ()
-        self._inside_window = False
+        # Which pattern around reads a window, so that no other can stand in it.
+        self._inside: str | None = None
         # Windows of other dialects: those that GRAPH reads, by graph name, and those within patterns.
         self.windows_as_graphs: dict[Iri | Variable, Iri] = {}
         self.stream_windows: list[WindowDeclaration] = []
@@ -164,6 +163,8 @@ class PatternTranslation(ExpressionTranslation):
                 inner = self._window(tree)
             case "stream_pattern":
                 inner = self._in_window(self._stream_window(tree), tree)
+            case "match":
+                inner = self._match(before, tree)
             case "service":
                 *silent, name, pattern = tree.children
                 inner = Service(
@@ -186,20 +187,33 @@ class PatternTranslation(ExpressionTranslation):
     def _window(self, tree: Tree[Token]) -> Node:
         name_tree, _ = tree.children
         name = self._name(name_tree)
-        if isinstance(name, Iri) and name not in self.window_names:
-            line, column = position_of(name_tree)
-            raise UnknownWindowError(
-                name.value, line, column, [known.value for known in self.window_names]
-            )
+        if isinstance(name, Iri):
+            self.check_window(name_tree, name)
         return self._in_window(name, tree)
 
     def _in_window(self, name: Iri | Variable, tree: Tree[Token]) -> Node:
-        if self._inside_window:
-            fail(tree, "WINDOW cannot stand inside another WINDOW")
-        self._inside_window = True
-        inner = self.group(tree.children[-1])
-        self._inside_window = False
+        if self._inside is not None:
+            another = "another WINDOW" if self._inside == "WINDOW" else "an EVENT"
+            fail(tree, f"WINDOW cannot stand inside {another}")
+        inner = self._read_from_window(tree.children[-1], "WINDOW")
         return Window(name, inner, position=position_of(tree))
+
+    def _read_from_window(self, tree: ParseNode, reader: str) -> Node:
+        self._inside = reader
+        inner = self.group(tree)
+        self._inside = None
+        return inner
+
+    def event_group(self, tree: ParseNode) -> Node:
+        """Translate the group of an event, simplified, and read from its window alone."""
+        return simplify(self._read_from_window(tree, "EVENT"))
+
+    def _match(self, before: Node, tree: Tree[Token]) -> Node:
+        if self._inside == "EVENT":
+            fail(tree, "an event cannot be defined by a MATCH")
+        if self._inside is not None:
+            fail(tree, "MATCH cannot stand inside WINDOW: its events name their own windows")
+        return self.match(before, tree)
 
     def _graph(self, tree: Tree[Token]) -> Node:
         name_tree, pattern = tree.children

@@ -56,6 +56,7 @@ class QueryTranslation(SelectTranslation):
         self.window_names = tuple(window.name for window in windows if window.name is not None)
         self.windows_as_graphs = windows_as_graphs(window_clauses, windows)
         check_window_variables(body, self.windows_as_graphs)
+        self.declare_events([c for c in trees(body) if kind_of(c) == "event_declaration"])
         registration = with_operator(registration, body)
         if registration is not None:
             self._check_report(registration)
@@ -63,6 +64,8 @@ class QueryTranslation(SelectTranslation):
         clauses = {kind_of(clause): clause for clause in trees(body)}
         template, short_form = self._template(clauses.get("construct_template"), kind_of(body))
         pattern = simplify(self.solutions(clauses, short_form))
+        for name, place in self.unmatched_events:
+            self.warn(f"event {name} is not used: no MATCH names it", position_of(place))
         warnings = [*self.warnings, *filter_scope_warnings(pattern)]
         return Query(
             form=_FORMS[kind_of(body)],

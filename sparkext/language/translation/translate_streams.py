@@ -39,7 +39,7 @@ def translate_registration(terms: TermTranslation, tree: Tree[Token]) -> Registr
     every_ms = None
     if "computed" in parts:
         (duration,) = trees(parts["computed"])  # type: ignore[arg-type]
-        every_ms = _duration_ms(terms, duration)
+        every_ms = duration_ms(terms, duration)
     rules: tuple[ReportRule, ...] = ()
     if "registration_report" in parts:
         rules = tuple(_rule(terms, rule) for rule in trees(parts["registration_report"]))  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def _period(terms: TermTranslation, tree: Tree[Token]) -> int | None:
     periods = [part for part in trees(tree) if kind_of(part) == "report_every"]
     if len(periods) > 1:
         fail(periods[1], "EVERY stands once in a conjunction of report strategies")
-    return _duration_ms(terms, periods[0].children[0]) if periods else None
+    return duration_ms(terms, periods[0].children[0]) if periods else None
 
 
 def _strategy(token: str) -> ReportStrategy:
@@ -107,6 +107,8 @@ def translate_windows(
     windows = []
     for clause in clauses:
         iris = [part for part in trees(clause) if kind_of(part) == "iri"]
+        if kind_of(clause) == "from_windowed":  # the stream first, the name last
+            iris.reverse()
         stream = terms.iri(iris[-1])
         name = terms.iri(iris[0]) if len(iris) == 2 else window_name(clause, stream)
         place = iris[0] if len(iris) == 2 else clause
@@ -150,7 +152,7 @@ def _window(
 ) -> WindowDeclaration:
     match kind_of(tree):
         case "tumbling_window":
-            width_ms = _duration_ms(terms, next(trees(tree)))
+            width_ms = duration_ms(terms, next(trees(tree)))
             return WindowDeclaration(name, stream, "range", width_ms, width_ms, position=position)
         case "now_window":
             return WindowDeclaration(name, stream, "now", position=position)
@@ -185,10 +187,10 @@ def _range(
     """A range window, or a past window, [NOW-a TO NOW-b], which is a range seen b later."""
     duration, *options = trees(tree)
     parts = {kind_of(option): next(trees(option)) for option in options}
-    width = _duration_ms(terms, duration)
-    delay = _duration_ms(terms, parts["delay"]) if "delay" in parts else None
+    width = duration_ms(terms, duration)
+    delay = duration_ms(terms, parts["delay"]) if "delay" in parts else None
     if "delay_until" in parts:
-        delay = _duration_ms(terms, parts["delay_until"], least=0)
+        delay = duration_ms(terms, parts["delay_until"], least=0)
         if delay >= width:
             fail(tree, "a past window cannot end before it begins")
         width -= delay
@@ -198,7 +200,7 @@ def _range(
         stream,
         "range",
         width_ms=width,
-        slide_ms=_duration_ms(terms, parts["step"]) if "step" in parts else None,
+        slide_ms=duration_ms(terms, parts["step"]) if "step" in parts else None,
         start_ms=_instant_ms(terms, parts["starting_at"]) if "starting_at" in parts else None,
         delay_ms=delay,
         position=position,
@@ -230,7 +232,8 @@ def _text(terms: TermTranslation, tree: ParseNode, datatypes: tuple[str, ...]) -
     return terms.string(first)
 
 
-def _duration_ms(terms: TermTranslation, tree: ParseNode, least: int = 1) -> int:
+def duration_ms(terms: TermTranslation, tree: ParseNode, least: int = 1) -> int:
+    """Translate a duration of at least so many milliseconds."""
     try:
         milliseconds = parse_duration_ms(_text(terms, tree, ("duration", "dayTimeDuration")))
     except DurationError as error:

@@ -15,13 +15,13 @@ from sparkext.r2r.leaves.leaf import Leaf
 class ClusterSearch:
     """What the order of a cluster was searched in: `leaves` are its relations by name.
 
-    `priced` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
+    `expensive` are the conditions and the expressions of BINDs that are placed by cost, by their names there.
     """
 
     graph: QueryGraph
     catalogue: Catalogue
     leaves: Mapping[str, Leaf]
-    priced: Mapping[str, Expression] = field(default_factory=dict)
+    expensive: Mapping[str, Expression] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

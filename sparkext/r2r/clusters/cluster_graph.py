@@ -12,9 +12,11 @@ from sparkext.language.nodes import Variable
 from sparkext.r2r.clusters.cluster_binds import read_variables
 from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
 from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.flattening import Bind
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.patterns.inner_patterns import has_exists
+from sparkext.r2r.patterns.stage_rows import MatchRows
 
 _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
@@ -61,15 +63,15 @@ class ClusterGraph:
         }
 
     @cached_property
-    def priced(self) -> dict[str, Expression]:
+    def expensive(self) -> dict[str, Expression]:
         """What `adaptive` places: conditions that call uncertainty functions or read a BIND, and BINDs."""
         if not self.places:
             return {}
-        price = self.compiler.uncertain.price
+        call_cost = self.compiler.uncertain.call_cost
         placed = {
             name: condition
             for name, condition in self.joined_conditions.items()
-            if price(condition) is not None or self.reads_bind(condition)
+            if call_cost(condition) is not None or self.reads_bind(condition)
         }
         return placed | {name: bind.expression for name, bind in self.joined_binds.items()}
 
@@ -87,14 +89,14 @@ class ClusterGraph:
         order = list if as_written else sorted
         relations = tuple(self._relation(name, self.leaves[name]) for name in order(self.leaves))
         conditions = self.joined_conditions
-        price = self.compiler.uncertain.price
+        call_cost = self.compiler.uncertain.call_cost
         filters = tuple(
             JoinFilter(
                 name,
                 frozenset(v.name for v in condition.variables),
                 kind=_kind(condition),
-                price=price(condition) if self.places else None,
-                uncertain=self.places and price(condition) is not None,
+                call_cost=call_cost(condition) if self.places else None,
+                uncertain=self.places and call_cost(condition) is not None,
             )
             for name, condition in ((name, conditions[name]) for name in order(conditions))
         )
@@ -103,7 +105,7 @@ class ClusterGraph:
                 name,
                 bind.variable.name,
                 frozenset(v.name for v in bind.expression.variables),
-                price(bind.expression),
+                call_cost(bind.expression),
                 uncertain=True,
             )
             for name, bind in self.joined_binds.items()
@@ -135,6 +137,8 @@ class ClusterGraph:
             case WindowLeaf(pattern=TimedPattern()):
                 # A delta is looked up in windows, whose indexes are kept up, never the other way round.
                 return Relation(name, variables, RelationKind.DERIVED, indexable=not leaf.arrived)
+            case WindowLeaf(pattern=ElementPattern()):
+                return Relation(name, variables, RelationKind.DERIVED, indexable=False)
             case WindowLeaf():
                 return Relation(name, variables, RelationKind.WINDOW)
             case MergedLeaf():
@@ -142,6 +146,8 @@ class ClusterGraph:
                 return Relation(name, variables, RelationKind.DERIVED, indexable=True)
             case StaticLeaf():
                 return Relation(name, variables, RelationKind.STATIC)
+            case DerivedLeaf(node=MatchRows()):
+                return Relation(name, variables, RelationKind.WINDOW)
             case DerivedLeaf() if self.compiler.keeps(leaf):
                 # Already there as a whole: an index, but no part of a larger pre-join.
                 return Relation(name, variables, RelationKind.DERIVED, indexable=True)

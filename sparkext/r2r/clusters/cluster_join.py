@@ -31,7 +31,7 @@ class OrderRules:
 
     pinned: bool
     filters: str
-    priced: str
+    expensive: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class OperatorBuilder:
     apply: Callable[[Solutions, str], Solutions]
     bind: Callable[[Solutions, str], Solutions]
     binds: Mapping[str, Bind]
-    priced: Iterable[str]
+    expensive: Iterable[str]
 
     def build(
         self, plan: PlanNode, output: frozenset[str] | None, begin: Collection[str] = ()
@@ -107,14 +107,14 @@ class OperatorBuilder:
     ) -> int:
         """Tell of a filter or BIND: the relations that it waits for, as bits."""
         bind = self.binds.get(name)
-        placed = self.rules.priced if name in self.priced else self.rules.filters
-        expensive = name in self.priced and placed == "cost" and not self.rules.pinned
+        placed = self.rules.expensive if name in self.expensive else self.rules.filters
+        by_cost = name in self.expensive and placed == "cost" and not self.rules.pinned
         if bind is None:
-            builder.filter(name, self.apply(shape, name).frame._jdf, expensive)
+            builder.filter(name, self.apply(shape, name).frame._jdf, by_cost)
         else:
             without = shape.select(v for v in shape.variables if v != bind.variable)
             column = column_name(bind.variable)
-            builder.bind(name, self.bind(without, name).frame._jdf, column, expensive)
+            builder.bind(name, self.bind(without, name).frame._jdf, column, by_cost)
         if placed == "late":
             return (1 << len(parts)) - 1
         if self.rules.pinned:

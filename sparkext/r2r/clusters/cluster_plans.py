@@ -141,8 +141,8 @@ class ClusterPlanner:
 
     def _choose(self) -> PlanNode:
         compiler = self._compiler
-        priced = self._placed.priced
-        if len(self._leaves) == 1 and not (priced and compiler.adaptive):
+        expensive = self._placed.expensive
+        if len(self._leaves) == 1 and not (expensive and compiler.adaptive):
             (name,) = self._leaves
             rows = self._statistics(name).rows
             plan: PlanNode = Scan(name, estimated_rows=rows)
@@ -151,11 +151,11 @@ class ClusterPlanner:
         graph = self._placed.graph(self._needed, as_written=not compiler.adaptive)
         catalogue = Catalogue({name: self._statistics(name) for name in self._leaves})
         label = " , ".join(self._leaves)
-        search = ClusterSearch(graph, catalogue, self._leaves, priced)
+        search = ClusterSearch(graph, catalogue, self._leaves, expensive)
         chosen: OptimizedPlan | None = None
         if (given := compiler.given_order()) is not None:
             applied = {name for node in walk(given) for name in node.filters}
-            plan = given if applied >= set(priced) else self._place(given, graph, catalogue)
+            plan = given if applied >= set(expensive) else self._place(given, graph, catalogue)
         elif compiler.adaptive:
             chosen = optimize_placed(
                 graph,
@@ -218,14 +218,14 @@ class ClusterPlanner:
         compiler = self._compiler
         choice = compiler.choices[-1]
         assert choice.search is not None
-        priced = self._placed.priced
+        expensive = self._placed.expensive
         rules = OrderRules(
             compiler.pins_orders,
             "early" if compiler.early_filters else "late",
             compiler.uncertain.filters if compiler.early_filters else "late",
         )
         builder = OperatorBuilder(
-            compiler.room, rules, self._read, self._apply, self._apply, self._binds, priced
+            compiler.room, rules, self._read, self._apply, self._apply, self._binds, expensive
         )
         arrived = [name for name, leaf in self._leaves.items() if _has_arrived(leaf)]
         made = builder.build(plan, choice.search.graph.output, arrived)

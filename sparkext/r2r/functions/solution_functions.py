@@ -7,6 +7,7 @@ from itertools import count
 from typing import Final
 
 from sparkext.language.algebra import Extend, Filter, Group, LeftJoin, OrderBy
+from sparkext.language.event_patterns import Match
 from sparkext.language.expressions import (
     Aggregate,
     BuiltinCall,
@@ -17,6 +18,7 @@ from sparkext.language.expressions import (
 )
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.function_table import is_rowwise
+from sparkext.r2r.patterns.inner_patterns import map_expressions
 from static_data.terms import Literal
 
 _ROW: Final = "_:row"
@@ -55,6 +57,8 @@ class _Completion:
                 return dataclasses.replace(node, keys=keys)
             case Group():
                 return self._group(node)
+            case Match():
+                return map_expressions(node, self._based)
         return node
 
     def _based(self, expression: Expression) -> Expression:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adaptive import HIT_US, CallPrice, Placement
+from adaptive import HIT_US, CallCost, Placement
 from sparkext.language.expressions import Expression, FunctionCall
 from sparkext.language.uncertainty import calls_uncertainty, is_user_call, uncertainty_function
 
@@ -31,13 +31,13 @@ class UncertainPlacement:
         """Whether heuristic H4 keeps a condition until all joins of its group are made."""
         return self.filters == "late" and calls_uncertainty(condition)
 
-    def price(self, condition: Expression) -> CallPrice | None:
+    def call_cost(self, condition: Expression) -> CallCost | None:
         """What applying a condition costs, all its calls together; None for one without such calls."""
         calls = uncertainty_calls(condition)
         if not calls:
             return None
         row = self.row_us()
-        return CallPrice(
+        return CallCost(
             row + sum(self.call_us(call) for call in calls),
             row,
             cached=self.cached,
@@ -46,7 +46,7 @@ class UncertainPlacement:
 
 
 def uncertainty_calls(expression: Expression) -> list[FunctionCall]:
-    """The calls in an expression that may be dear, those inside others too."""
+    """The calls in an expression that may be expensive, those inside others too."""
     return [
         part
         for part in expression.walk()

@@ -26,6 +26,7 @@ from sparkext.language.algebra import (
     Union,
     Window,
 )
+from sparkext.language.event_patterns import Match
 from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.functions.function_table import is_volatile
@@ -34,6 +35,7 @@ from sparkext.r2r.patterns.inner_patterns import exists_of
 from static_data.terms import Iri
 
 _REFUSED: tuple[tuple[type[Node], str], ...] = (
+    (Match, "MATCH"),
     (Group, "an aggregate or GROUP BY over a window"),
     (Slice, "LIMIT or OFFSET in a sub-select over a window"),
     (Path, "a property path of any length over a window"),

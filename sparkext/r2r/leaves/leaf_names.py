@@ -24,6 +24,7 @@ from sparkext.language.paths import PathExpression
 from sparkext.r2r.leaves.flattening import Bind
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.leaves.scopes import DefaultGraph, NamedGraph
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from static_data.terms import Iri
 
 _IRI = re.compile(r"<([^>]*)>")
@@ -62,6 +63,8 @@ def leaf_name(leaf: Leaf) -> str:
             )
             text = f"{_short(path.subject)} {path_name(path.path)} {_short(path.object)}"
             return f"{around}{{{text}}}" if around else text
+        case DerivedLeaf(node=MatchRows()):
+            return f"MATCH({' '.join(map(str, leaf.variables))})"
         case DerivedLeaf():
             kind = type(leaf.node).__name__.lower()
             return f"{kind}({' '.join(map(str, leaf.variables))})"

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from sparkext.language.algebra import Extend, Filter, Group, LeftJoin, OrderBy
+from sparkext.language.event_patterns import Match, change_aggregates
 from sparkext.language.expressions import Aggregate, Exists, Expression
 from sparkext.language.nodes import Node
 from sparkext.language.support import expressions_of
@@ -21,17 +22,22 @@ def map_expressions(node: Node, change: Callable[[Expression], Expression]) -> N
         case Extend():
             return dataclasses.replace(node, expression=change(node.expression))
         case Group():
-            aggregates = []
-            for name, aggregate in node.aggregates:
-                changed = change(aggregate)
-                assert isinstance(changed, Aggregate)
-                aggregates.append((name, changed))
+            aggregates = tuple((name, _aggregate(a, change)) for name, a in node.aggregates)
             keys = tuple((name, change(key)) for name, key in node.keys)
-            return dataclasses.replace(node, keys=keys, aggregates=tuple(aggregates))
+            return dataclasses.replace(node, keys=keys, aggregates=aggregates)
         case OrderBy():
             keys_ = (dataclasses.replace(k, expression=change(k.expression)) for k in node.keys)
             return dataclasses.replace(node, keys=tuple(keys_))
+        case Match() if node.aggregates:
+            changed = change_aggregates(node.pattern, lambda a: _aggregate(a, change))
+            return dataclasses.replace(node, pattern=changed)
     return node
+
+
+def _aggregate(aggregate: Aggregate, change: Callable[[Expression], Expression]) -> Aggregate:
+    changed = change(aggregate)
+    assert isinstance(changed, Aggregate)
+    return changed
 
 
 def exists_of(node: Node) -> Iterator[Exists]:

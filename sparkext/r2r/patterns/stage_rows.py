@@ -40,3 +40,17 @@ class Found(Expression):
     """Whether an EXISTS of this row was found, as a column that a plan has made."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class MatchRows(Node):
+    """The solution mappings of the query's MATCH of that number, kept up as elements come; `sure` are never unbound."""
+
+    number: int
+    names: tuple[Variable, ...]
+    sure: frozenset[Variable]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of its relation."""
+        return self.names

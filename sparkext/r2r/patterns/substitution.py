@@ -31,6 +31,7 @@ from sparkext.language.algebra import (
     Values,
     Window,
 )
+from sparkext.language.event_patterns import Match
 from sparkext.language.expressions import Exists, Expression, VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.paths import OneOrMore
@@ -57,7 +58,7 @@ def free_variables(node: Node) -> Variables:
     """
     own = frozenset(v for expression in expressions_of(node) for v in read_variables(expression))
     match node:
-        case Project() | Group():
+        case Project() | Group() | Match():
             return frozenset(node.variables)
         case Graph() | Window():
             named = {node.name} if isinstance(node.name, Variable) else set()

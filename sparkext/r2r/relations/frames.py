@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from sparkext.language.nodes import Variable
 from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.relations.datasets import Dataset, column_names
 from sparkext.r2r.relations.solutions import Solutions
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
 """Gives the JVM's content of a window's pattern, or of one over windows and static data."""
+
+MatchContents = Callable[[int], Any]
+"""Gives the JVM's content of a query's MATCH by its number."""
 
 
 class Frames(Protocol):
@@ -37,6 +43,9 @@ class Frames(Protocol):
 
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         """A static pattern."""
+
+    def matched(self, match: MatchRows, rows: float) -> Solutions:
+        """The solution mappings of a MATCH."""
 
     def built(self, solutions: Solutions) -> Solutions:
         """A relation that a join builds, whatever index of it there is."""
@@ -64,20 +73,23 @@ class PreparedFrames:
         relations: StaticRelations,
         dataset: Dataset,
         windows: WindowContents,
+        matches: MatchContents,
     ) -> None:
         self._room = room
         self._relations = relations
         self._dataset = dataset
         self._windows = windows
+        self._matches = matches
         self.stages: dict[str, tuple[Any, Solutions]] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
         variables = leaf.variables
         names = _names(variables)
-        if isinstance(
-            leaf.pattern, TimedPattern
-        ):  # its last column is the time, whatever there is before
+        # The last columns are a time, or an element and a triple, whatever there is before.
+        if isinstance(leaf.pattern, TimedPattern):
             names = [*_names(variables[:-1]), *_names(variables[-1:])]
+        elif isinstance(leaf.pattern, ElementPattern):
+            names = [*_names(variables[:-2]), *_names(variables[-2:])]
         return self._solutions(self._windows(leaf), variables, names, rows)
 
     def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
@@ -86,6 +98,15 @@ class PreparedFrames:
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         content = self._relations.table(self._dataset, leaf)
         return self._solutions(content, leaf.variables, column_names(leaf), rows)
+
+    def matched(self, match: MatchRows, rows: float) -> Solutions:
+        content, names = self._matches(match.number), _names(match.names)
+        made = self._solutions(content, match.names, names, rows)
+        if match.sure == set(match.names):
+            return made
+        # Where OR leaves a variable unbound, the JVM has 0.
+        columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
+        return Solutions(made.frame.select(*columns), match.names, match.sure, rows)
 
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
@@ -123,11 +144,16 @@ class StockFrames:
     prepared = False
 
     def __init__(
-        self, room: EngineRoom, dataset: Dataset, windows: WindowContents | None = None
+        self,
+        room: EngineRoom,
+        dataset: Dataset,
+        windows: WindowContents | None = None,
+        matches: MatchContents | None = None,
     ) -> None:
         self._room = room
         self._dataset = dataset
         self._windows = windows
+        self._matches = matches
         self._stages: dict[str, Solutions] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
@@ -143,6 +169,13 @@ class StockFrames:
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         frame = self._dataset.rows(self._dataset.key(leaf), column_names(leaf))
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
+
+    def matched(self, match: MatchRows, rows: float) -> Solutions:
+        assert self._matches is not None, "static parts read no MATCH"
+        names = _names(match.names)
+        frame = self._room.stock_frame(self._matches(match.number), names)
+        columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
+        return Solutions(frame.select(*columns), match.names, match.sure, rows)
 
     def built(self, solutions: Solutions) -> Solutions:
         return solutions

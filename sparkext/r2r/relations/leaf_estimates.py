@@ -17,8 +17,10 @@ from sparkext.r2r.leaves.flattening import Cluster, flatten_group
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.leaves.scopes import Scope
 from sparkext.r2r.patterns.expand_paths import numbered, path_pattern
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.relations.datasets import Dataset
 from sparkext.r2r.relations.leaf_statistics import (
+    NOW_ROWS,
     arrived_statistics,
     guessed_window_rows,
     heuristic_statistics,
@@ -47,7 +49,8 @@ class LeafEstimates:
     """What is known of a query's leaves before it runs.
 
     `catalogue` gives the store's counts, `present_rows` what a window's pattern holds now, `widths` the windows'
-    widths by name (None: NOW), `constant` the id of a term that the query names.
+    widths by name (None: NOW), `constant` the id of a term that the query names, `present_matches` how many mappings a
+    MATCH has found now.
     """
 
     def __init__(
@@ -58,17 +61,23 @@ class LeafEstimates:
         widths: Mapping[str, int | None],
         constant: Callable[[str], int],
         heuristics: Heuristics | None = None,
+        present_matches: Callable[[MatchRows], int] = lambda match: 0,
     ) -> None:
         self._heuristics = Heuristics() if heuristics is None else heuristics
         self.dataset = dataset
         self.constant = constant
         self._catalogue = catalogue
         self._present_rows = present_rows
+        self._present_matches = present_matches
         self._widths = widths
 
     def rows(self, leaf: Leaf) -> float:
         """Estimated rows of one leaf by itself."""
         return self.statistics(leaf, (leaf,), None).rows
+
+    def matched(self, match: MatchRows) -> float:
+        """Rows of a MATCH: what it has found now, or a guess before that."""
+        return float(self._present_matches(match)) or NOW_ROWS
 
     def statistics(
         self, leaf: Leaf, others: tuple[Leaf, ...], made_rows: float | None
@@ -91,11 +100,11 @@ class LeafEstimates:
             case MergedLeaf():
                 return self._merged(leaf)
             case DerivedLeaf():
-                rows = (
-                    made_rows
-                    if made_rows is not None
-                    else self.largest_step(leaf.node, leaf.scope)[0]
-                )
+                rows = made_rows
+                if rows is None and isinstance(leaf.node, MatchRows):
+                    rows = self.matched(leaf.node)
+                elif rows is None:
+                    rows = self.largest_step(leaf.node, leaf.scope)[0]
                 domains = self._domains(others)
                 columns = {
                     v.name: ColumnStatistics(max(1.0, min(rows, domains.get(v, rows))))

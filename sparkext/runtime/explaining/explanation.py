@@ -139,16 +139,16 @@ def _calls_line(site: dict[str, Any]) -> str:
     last = site["last"]
     lines = [
         f"{site['expression']}: {last['rows_passed']:,} of {last['rows_in']:,} rows, {last['calls']:,} calls"
-        f" in {last['seconds'] * 1e3:.3f} ms, {last['cache_hits']:,} spared"
+        f" in {last['seconds'] * 1e3:.3f} ms, {last['cache_hits']:,} cache hits"
     ]
-    for price in site.get("prices", ()):
-        where = f"{price['from']}"
-        if price["samples"]:
-            where += f", {price['samples']:,} samples"
-        cached = f", {price['cache']}" if price["cache"] else ""
-        if price["cache"] == "looked up" and price["spared"] is not None:
-            cached += f", {price['spared']:.0%} spared"
-        lines.append(f"  {price['call']}: {price['us']:.3f} us a call ({where}){cached}")
+    for kind in site.get("costs", ()):
+        where = f"{kind['from']}"
+        if kind["samples"]:
+            where += f", {kind['samples']:,} samples"
+        cached = f", {kind['cache']}" if kind["cache"] else ""
+        if kind["cache"] == "looked up" and kind["hit_ratio"] is not None:
+            cached += f", {kind['hit_ratio']:.0%} hits"
+        lines.append(f"  {kind['call']}: {kind['us']:.3f} us a call ({where}){cached}")
     return "\n".join(lines)
 
 

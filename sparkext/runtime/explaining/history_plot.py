@@ -68,7 +68,7 @@ def plot_history(
         axes.annotate(str(number), (place, 1), xycoords=("data", "axes fraction"), fontsize="small")
         lines.append(
             f"{number}  {moment:%H:%M:%S}  {switch.cause}"
-            f"  ({switch.cost_before:,.0f} -> {switch.cost_after:,.0f} us expected)"
+            f"  ({switch.cost_before:,.0f} -> {switch.cost_after:,.0f} us estimated)"
         )
     axes.xaxis_date()
     # An evaluation may take many times as long as another one.

@@ -12,9 +12,9 @@ from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 def explain_order(choice: ClusterChoice) -> dict[str, Any]:
     """Where a cluster's join began and its steps, each with the rows that came and went, and the other ways to begin.
 
-    Times are microseconds, over all threads; `expected_out` is what was known when the evaluation had ended, `read` are
-    values read to find the rows. `rivals` are the relations that it could have begun with and what was expected of
-    each, the cheapest first.
+    Times are microseconds, over all threads; `estimated_out` is by what was known when the evaluation had ended, and
+    `read` are values read to find the rows. `rivals` are the relations that it could have begun with and what each was
+    estimated to take, the cheapest first.
     """
     report = json.loads(choice.order.report())
     names = choice.joined
@@ -27,11 +27,11 @@ def explain_order(choice: ClusterChoice) -> dict[str, Any]:
                 "step": name,
                 "rows_in": rows_in,
                 "rows_out": rows_out,
-                "expected_out": expected,
+                "estimated_out": estimated,
                 "read": read,
                 "us": nanos / 1e3,
             }
-            for name, rows_in, rows_out, read, nanos, expected in report["steps"]
+            for name, rows_in, rows_out, read, nanos, estimated in report["steps"]
         ],
         "rivals": [
             {"begins_with": names[relation], "us": nanos / 1e3}
@@ -49,12 +49,12 @@ def order_lines(order: Mapping[str, Any]) -> list[str]:
     for step in order["steps"]:
         lines.append(
             f"then {step['step']}: {step['rows_in']:,} rows in, {step['rows_out']:,} out"
-            f" (expected {step['expected_out']:,.0f}), {step['read']:,} values read, {step['us']:,.0f} us"
+            f" (estimated {step['estimated_out']:,.0f}), {step['read']:,} values read, {step['us']:,.0f} us"
         )
     if len(order["rivals"]) > 1:
         lines.append(f"chosen in {order['decision_us']:,.0f} us from")
         lines += [
-            f"  beginning with {rival['begins_with']}: {rival['us']:,.0f} us expected"
+            f"  beginning with {rival['begins_with']}: {rival['us']:,.0f} us estimated"
             for rival in order["rivals"]
         ]
     return lines

@@ -10,15 +10,15 @@ from sparkext.language.algebra_text import format_expression
 from sparkext.language.expressions import Expression
 from sparkext.r2r.functions.uncertain_placement import uncertainty_calls
 from sparkext.r2r.functions.uncertainty_calls import CallSites
-from sparkext.runtime.parts.call_prices import CallPrices
+from sparkext.runtime.parts.call_costs import CallCosts
 
 
 @dataclass(frozen=True)
 class CallCount:
     """Counts at one place that calls uncertainty functions.
 
-    `calls` were made, `cache_hits` were spared by the function cache. The calls made cost `seconds`, each at the
-    measured price of its function and the families of its arguments. Of `rows_in` rows that came there `rows_passed`
+    `calls` were made, `cache_hits` found in the function cache. The calls made cost `seconds`, each at the
+    measured cost of its function and the families of its arguments. Of `rows_in` rows that came there `rows_passed`
     passed the filter, or got a value from the BIND; beside the calls they took `row_seconds`, to read values and to ask
     the cache.
     """
@@ -44,12 +44,12 @@ class CallCount:
 class CallCounts:
     """The call sites of one query, and what was counted there: in the last evaluation, and since registration.
 
-    `number` gives the number of a new site, `prices` are those of the engine's calls.
+    `number` gives the number of a new site, `costs` are those of the engine's calls.
     """
 
-    def __init__(self, number: Callable[[], int], prices: CallPrices | None = None) -> None:
+    def __init__(self, number: Callable[[], int], costs: CallCosts | None = None) -> None:
         self.sites = CallSites(number)
-        self._prices = prices
+        self._costs = costs
         self._told: set[int] = set()
         self._last: dict[int, CallCount] = {}
         self._total: dict[int, CallCount] = {}
@@ -78,16 +78,16 @@ class CallCounts:
         return None if site is None else self._total.get(site)
 
     def describe(self) -> list[dict[str, Any]]:
-        """Every site as plain data: counts, and what each kind of call costs there, as `CallPrices.at` tells it."""
+        """Every site as plain data: counts, and what each kind of call costs there, as `CallCosts.at` tells it."""
         return [
             {
                 "expression": format_expression(expression),
                 "last": vars(self._last.get(site, CallCount())),
                 "total": vars(self._total.get(site, CallCount())),
-                "prices": (
+                "costs": (
                     []
-                    if self._prices is None
-                    else self._prices.at(site, uncertainty_calls(expression))
+                    if self._costs is None
+                    else self._costs.at(site, uncertainty_calls(expression))
                 ),
             }
             for expression, site in self.sites.all

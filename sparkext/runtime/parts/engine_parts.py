@@ -1,4 +1,4 @@
-"""What the streams and queries of one engine share: the session, static data, the JVM's side, prices, and the lock."""
+"""What the streams and queries of one engine share: the session, static data, the JVM's side, costs, and the lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkext.config import Settings
 from sparkext.errors import ClosedEngineError
 from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
 from sparkext.r2r.relations.static_relations import StaticRelations
-from sparkext.runtime.parts.call_prices import CallPrices
+from sparkext.runtime.parts.call_costs import CallCosts
 from sparkext.runtime.parts.engine_lock import EngineLock
 from sparkext.runtime.parts.user_functions import UserFunctions
 from sparkext.s2r.profiles import profile_named
@@ -46,7 +46,7 @@ class EngineParts:
         here = 1 if spark.sparkContext.master == "local" else os.cpu_count() or 1
         self.threads = settings.driver_execution_threads or min(self.parallelism, here)
         copies = settings.enabled and settings.window_copies_enabled
-        sent = settings.cluster_join_broadcast_rows
+        sent = settings.multiway_join_broadcast_rows
         self.room = EngineRoom(spark, self.store.dictionary, self.threads, copies, sent)
         if self.rdf is RdfVersion.RDF_1_2:
             self.room.jvm.readRdf12()
@@ -57,15 +57,15 @@ class EngineParts:
             settings.function_cache_calls == "all",
         )
         self.functions = UserFunctions(spark, self.room)
-        self.call_prices = CallPrices(
+        self.call_costs = CallCosts(
             self.room, self.functions.said_us, settings.function_burden / 1e3
         )
         self.uncertain = UncertainPlacement(
-            "late" if settings.heuristics_h4_enabled else settings.filter_placement,
+            "late" if settings.heuristics_h4_enabled else settings.predicate_placement,
             settings.lazy_variables_enabled,
             settings.function_cache_enabled,
-            self.call_prices.call_us,
-            self.call_prices.row_us,
+            self.call_costs.call_us,
+            self.call_costs.row_us,
         )
         self.relations = StaticRelations(self.room, settings.sharing_enabled)
         self.horizon = TimeHorizon(settings.max_ahead)

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from sparkext.errors import ProfileError
 from sparkext.language.algebra import Graph, Window
+from sparkext.language.event_patterns import CONSUMING, Match
 from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.query import Query, WindowDeclaration
+from sparkext.r2r.patterns.inner_patterns import transform_everywhere
 from sparkext.s2r.profiles import Profile
 from static_data.terms import Iri
 
@@ -16,8 +18,8 @@ _NOWHERE = Position(1, 1)
 
 
 def under_profile(query: Query, profile: Profile) -> Query:
-    """The query as the profile reads it: with its streaming operator, and its windows merged where
-    they have no names there.
+    """The query as the profile reads it: with its streaming operator, its selection of events, and its
+    windows merged where they have no names there, but for those that events are read from.
 
     Raises ProfileError for what the profile does not have: another streaming operator, STARTING AT
     where it hides t0, a report policy, a pattern over one window where windows are merged, and
@@ -29,13 +31,31 @@ def under_profile(query: Query, profile: Profile) -> Query:
     registration = query.registration
     if profile.policy_fixed and registration is not None and registration.report:
         _refuse(registration.position, profile, "has a report policy of its own: REPORT")
-    made = replace(query, default_operator=profile.operators[0])
+    pattern, of_events = _matches(query.pattern, profile)
+    made = replace(query, pattern=pattern, default_operator=profile.operators[0])
     if not profile.merged:
         return made
     names = {declaration.name for declaration in query.windows}
     for node in _nodes(query.pattern):
         _check_merged(node, names, profile)
-    return replace(made, windows=tuple(replace(w, name=None) for w in query.windows))
+    windows = (w if w.name in of_events else replace(w, name=None) for w in query.windows)
+    return replace(made, windows=tuple(windows))
+
+
+def _matches(pattern: Node, profile: Profile) -> tuple[Node, set[Iri | Variable]]:
+    """The pattern with a selection in each MATCH, and the windows that their events are read from."""
+    windows: set[Iri | Variable] = set()
+
+    def selecting(node: Node) -> Node:
+        if not isinstance(node, Match):
+            return node
+        windows.update(event.name for event in node.events)
+        if node.selection is not None:
+            return node
+        consumes = profile.selection in CONSUMING and not node.keeps
+        return replace(node, selection=profile.selection, consumes=consumes, keeps=False)
+
+    return transform_everywhere(pattern, selecting), windows
 
 
 def _check_operator(query: Query, profile: Profile) -> None:
@@ -73,8 +93,9 @@ def _check_merged(node: Node, names: set[Iri | None], profile: Profile) -> None:
 
 
 def _nodes(node: Node) -> Iterator[Node]:
+    """All nodes, but the windows of events, which keep their names."""
     yield node
-    for child in node.children:
+    for child in node.children if not isinstance(node, Match) else ():
         yield from _nodes(child)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.java_gateway import ensure_callback_server_started
 
-from sparkext.argument_checks import described, half_pair
+from sparkext.argument_checks import described, lone_surrogate
 from sparkext.errors import DuplicateNameError, FunctionError, StreamElementError
 from sparkext.language.expressions import FunctionCall
 from sparkext.language.uncertainty import RSPU
@@ -64,7 +64,11 @@ class UserFunctions:
 
     def add(self, iri: str, function: Callable[..., Any], returns: Returns, cost_us: float) -> None:
         """Take a function; see `Engine.register_function`."""
-        if not isinstance(iri, str) or not _ABSOLUTE.fullmatch(iri) or half_pair(iri) is not None:
+        if (
+            not isinstance(iri, str)
+            or not _ABSOLUTE.fullmatch(iri)
+            or lone_surrogate(iri) is not None
+        ):
             raise FunctionError(
                 f"iri: a function is named by an absolute IRI, not by {described(iri)}"
             )
@@ -121,8 +125,8 @@ class _Called:
             number = repr(float(value))
             return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(number, number)
         text = self._term(value)
-        if half_pair(text) is not None:
-            raise FunctionError(f"<{self._iri}> gave a text with half of a surrogate pair")
+        if lone_surrogate(text) is not None:
+            raise FunctionError(f"<{self._iri}> gave a text with a lone surrogate")
         return text
 
     def _term(self, value: Any) -> str:

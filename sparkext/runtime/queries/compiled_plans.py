@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ class CompiledPlans:
     first ones.
 
     `rule` decides where they run; with `delta` plans, instants are evaluated by these, on the driver; else it says why
-    not.
+    not. `matches` find the events of its MATCHes.
     """
 
     orders: Orders
@@ -39,6 +39,7 @@ class CompiledPlans:
     seconds: float
     rule: PlaceRule
     delta: DeltaPlans | str = ""
+    matches: Sequence[Any] = ()
     _counted: _Counted = field(default_factory=_Counted, compare=False)
 
     @property

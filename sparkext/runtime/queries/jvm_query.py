@@ -24,6 +24,8 @@ class JvmQuery:
         """Run other plans: those before them are out of date."""
         self.plans, self.executed = plans, False
         self.jvm.replacePlans(plans.jvm)
+        if plans.matches:
+            self.jvm.setMatches(list(plans.matches))
         self._calls.tell(self.jvm)
 
     def evaluate(self, bounds: str) -> dict[str, Any]:

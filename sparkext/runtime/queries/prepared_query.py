@@ -60,7 +60,7 @@ class PreparedQuery:
         self._window_order = list(windows.values())
         self._dataset = Dataset(parts.store, query.dataset, parts.room)
         self._bags = parts.settings.duplicates == "bag"
-        self.calls = CallCounts(parts.room.call_site, parts.call_prices)
+        self.calls = CallCounts(parts.room.call_site, parts.call_costs)
         self._patterns = WindowPatterns(
             parts.room,
             registry,
@@ -85,9 +85,9 @@ class PreparedQuery:
 
     # -- plans --------------------------------------------------------------------------------------
 
-    def compile(self, orders: Orders) -> CompiledPlans:
+    def compile(self, orders: Orders, matches: Sequence[Any] | None = None) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
-        return self._compiler.compile(orders)
+        return self._compiler.compile(orders, matches)
 
     def _open(self, plans: CompiledPlans) -> Any:
         room, frames = self._parts.room, plans.frames
@@ -103,6 +103,8 @@ class PreparedQuery:
         if frames.makes_terms or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
         made.setForm(self._form())
+        if plans.matches:
+            made.setMatches(list(plans.matches))
         if self._bags:
             made.setBags()
         self._set_delta(made, plans)
@@ -191,7 +193,7 @@ class PreparedQuery:
     @property
     def repeatable(self) -> bool:
         """Whether evaluations of the same content answer the same, wherever and whenever they take place."""
-        return not self._plans.frames.volatile
+        return not (self._plans.frames.volatile or self._compiler.matches.consume)
 
     # -- evaluation ---------------------------------------------------------------------------------
 
@@ -202,7 +204,8 @@ class PreparedQuery:
             self._jvm.setInstant(instant if self.windows else clock.time_ns() // 1_000_000)
         if not self._parts.settings.enabled:
             self._jvm.moveWindows(bounds)
-            self._running.replace(self.compile(()))
+            self._jvm.advanceMatches()  # what Spark plans below is a copy of what they have found
+            self._running.replace(self.compile((), self._plans.matches))
             outcome = json.loads(self._jvm.evaluate("", 1))
         elif self.delta is not None:
             outcome = json.loads(self._jvm.evaluateDelta(bounds, instant))

@@ -15,7 +15,7 @@ from sparkext.r2r.leaves.scopes import DefaultGraph
 from sparkext.r2r.patterns.window_graphs import spell_out_windows
 from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
 from sparkext.r2r.relations.datasets import Dataset
-from sparkext.r2r.relations.frames import PreparedFrames, StockFrames
+from sparkext.r2r.relations.frames import PreparedFrames, StockFrames, WindowContents
 from sparkext.r2r.relations.leaf_estimates import Heuristics, LeafEstimates
 from sparkext.runtime.parts.call_counts import CallCounts
 from sparkext.runtime.queries.compiled_plans import CompiledPlans, Orders
@@ -26,6 +26,7 @@ from sparkext.runtime.queries.execution_place import (
     check_texts,
     driver_refusal,
 )
+from sparkext.runtime.queries.query_matches import QueryMatches
 from sparkext.runtime.queries.window_registry import QueryWindow, WindowPatterns
 from static_data.terms import Iri
 
@@ -58,16 +59,25 @@ class QueryCompiler:
         self._calls = calls
         named = [Iri(w.name) for w in windows.values() if w.named]
         strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
-        self._pattern = spell_out_windows(query.pattern, named, strict)
+        pattern = spell_out_windows(query.pattern, named, strict)
+        self.matches = QueryMatches(
+            parts.room, pattern, windows, patterns, parts.settings.duplicates == "bag"
+        )
+        self._pattern = self.matches.pattern
         self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
 
-    def compile(self, orders: Orders) -> CompiledPlans:
-        """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now."""
+    def compile(self, orders: Orders, matches: Sequence[Any] | None = None) -> CompiledPlans:
+        """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now.
+
+        With `matches`, the plans that find events are those already there.
+        """
         started = clock.perf_counter()
         compiler = self._compiler(orders)
         query = self._query
         frames = compile_query(compiler, self._pattern, query.answered, self._scope, query.base_iri)
         plans = self._prepare(compiler, frames)
+        if matches is None:
+            matches = self.matches.compile(self._event_compiler, query.base_iri, self._name)
         delta = self._compile_delta()
         if isinstance(delta, str) and self._parts.settings.enabled:
             plans.warm()
@@ -75,7 +85,7 @@ class QueryCompiler:
         rule = self._place_rule(choices, plans, delta)
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
-        return CompiledPlans(orders, frames, choices, plans, seconds, rule, delta)
+        return CompiledPlans(orders, frames, choices, plans, seconds, rule, delta, matches)
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
         """The JVM's plans: of the query, and of the stages that are computed before it."""
@@ -117,14 +127,21 @@ class QueryCompiler:
         steps = (largest_step(choice.plan) for choice in choices)
         return not self._windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
 
-    def _compiler(self, orders: Orders) -> PatternCompiler:
+    def _event_compiler(self, contents: WindowContents) -> PatternCompiler:
+        return self._compiler((), contents)
+
+    def _compiler(self, orders: Orders, contents: WindowContents | None = None) -> PatternCompiler:
+        """A compiler for one plan; `contents` are those of window patterns, if not the windows'."""
         parts, dataset = self._parts, self._dataset
         settings = parts.settings
         frames: PreparedFrames | StockFrames
-        if settings.enabled:
-            frames = PreparedFrames(parts.room, parts.relations, dataset, self._patterns.content)
+        windows = self._patterns.content if contents is None else contents
+        matched = self.matches.content
+        # Events are found by prepared plans whatever the query's own are: what they are is theirs to keep.
+        if settings.enabled or contents is not None:
+            frames = PreparedFrames(parts.room, parts.relations, dataset, windows, matched)
         else:
-            frames = StockFrames(parts.room, dataset, self._patterns.content)
+            frames = StockFrames(parts.room, dataset, windows, matched)
         widths = {name: window.spec.span for name, window in self._windows.items()}
         return PatternCompiler(
             parts.room,
@@ -143,13 +160,14 @@ class QueryCompiler:
                     settings.heuristics_h2_enabled,
                     settings.statistics_enabled,
                 ),
+                self.matches.present,
             ),
             parts.prejoin_policy,
             adaptive=settings.adaptive_enabled,
             costs=parts.costs,
             orders=orders,
             early_filters=settings.heuristics_h3_enabled,
-            cluster_join=settings.cluster_join_enabled,
+            cluster_join=settings.multiway_join_enabled,
             pins_orders=bool(orders)
             or not (settings.adaptive_enabled and settings.statistics_enabled),
             uncertain=parts.uncertain,
@@ -169,7 +187,7 @@ class QueryCompiler:
         return PlaceRule(
             refusal,
             needs,
-            any(choice.search is not None and choice.search.priced for choice in choices),
+            any(choice.search is not None and choice.search.expensive for choice in choices),
             settings.driver_execution_max_rows,
             parts.threads,
             parts.parallelism,

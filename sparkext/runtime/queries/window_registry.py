@@ -176,7 +176,7 @@ class WindowPatterns:
             return self._timed(leaf, leaf.pattern)
         if leaf not in self._contents:
             window = self._windows[leaf.window.value]
-            spec = self._spec(leaf)
+            spec = self.spec(leaf)
             place = (window.stream, window.key, spec)
             if place not in self._places:
                 self._places[place] = window
@@ -199,13 +199,13 @@ class WindowPatterns:
         if pattern.arrived:
             if pattern.number not in self._arrived:
                 name = f"new in {window.name} {pattern.predicate.n3()}"
-                arrived = self._room.arrived_pattern(window.window, name, self._spec(plain))
+                arrived = self._room.arrived_pattern(window.window, name, self.spec(plain))
                 self._arrived[pattern.number] = arrived
             return self._arrived[pattern.number].content()
         if leaf not in self._contents:
             untimed = self._content(plain)  # counted as in use
             self._contents[leaf] = self._room.timed_pattern(
-                window.window, untimed.name(), self._spec(plain)
+                window.window, untimed.name(), self.spec(plain)
             )
         return self._contents[leaf]
 
@@ -245,10 +245,11 @@ class WindowPatterns:
         for window in leaf.graph.windows:
             declared = self._windows[window.value]
             part = WindowLeaf(window, leaf.pattern, strict=declared.strict)
-            content.merge(declared.window, self._spec(part))
+            content.merge(declared.window, self.spec(part))
         return content
 
-    def _spec(self, leaf: WindowLeaf) -> str:
+    def spec(self, leaf: WindowLeaf) -> str:
+        """What the JVM is told of a window's pattern."""
         places = PatternPlaces.of(leaf.pattern, leaf.graph)
         # Constants of a query stay in the dictionary with it: a stream may bring them at any time.
         constants = list(places.constants(lambda term: self._room.constant(term.n3())))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sparkext.argument_checks import check, half_pair
+from sparkext.argument_checks import check, lone_surrogate
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time, time_flaw
@@ -79,7 +79,7 @@ class Stream:
         self.watermark = watermark
         self.log: Any = parts.room.stream(iri)
         if parts.settings.duplicates == "bag":
-            self.log.countSightings()
+            self.log.countOccurrences()
         self._parts = parts
         self._evaluations = evaluations
         self._derived = derived
@@ -344,11 +344,11 @@ def _flaw(element: StreamElement) -> str | None:
         for line in (*element.triples, element.time_triple or "", *element.about):
             if "\n" in line and "\n" in line.rstrip("\r\n"):
                 return f"a line break in {line!r}"
-            place = half_pair(line)
+            place = lone_surrogate(line)
             if place is not None:
-                return f"column {place + 1}: half of a surrogate pair in {line!r}"
+                return f"column {place + 1}: a lone surrogate in {line!r}"
         graph = element.graph
-        if graph is not None and (_SPACE.search(graph) or half_pair(graph) is not None):
+        if graph is not None and (_SPACE.search(graph) or lone_surrogate(graph) is not None):
             return f"{graph!r} is no graph name"
     except (AttributeError, TypeError):
         return "its triples or its graph name are no texts"

@@ -299,7 +299,7 @@ def test_the_threads_of_an_evaluation_each_stream_a_part(live: LiveRoom) -> None
 
 
 def test_threads_that_share_a_scan_leave_its_order_as_it_is(live: LiveRoom) -> None:
-    """Dear rows lie together, so that the threads get out of step."""
+    """Expensive rows lie together, so that the threads get out of step."""
     content = live.stage("now")
     static = live.static("pairs", [(p, i) for p in range(9) for i in range(1 if p else 200)])
     plan = live.prepare(_joined(live, content, static))

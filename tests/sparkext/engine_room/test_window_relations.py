@@ -181,7 +181,7 @@ def test_arrivals_and_expiries_are_counted(live: LiveRoom) -> None:
     triple = (iri("s"), iri("p"), iri("o"))
     stream.append(block([Element(t, None, [triple]) for t in (1, 2, 3)]))
     window.advance(0, 3)
-    # Three sightings of one triple are one row.
+    # Three occurrences of one triple are one row.
     assert (content.table().arrivals(), content.table().expiries()) == (1, 0)
     window.advance(2, 3)
     assert (content.table().arrivals(), content.table().expiries()) == (1, 0)

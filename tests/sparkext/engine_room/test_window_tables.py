@@ -38,7 +38,7 @@ def test_a_window_that_is_emptied_at_once_is_as_one_that_was_never_filled(live: 
         window.change(random_rows(rng, size, 90, 5000))
         before = (window.table.changes(), window.table.expiries())
         window.table.clear()
-        assert (window.table.rowCount(), window.table.sightingCount()) == (0, 0)
+        assert (window.table.rowCount(), window.table.occurrenceCount()) == (0, 0)
         assert window.table.changes() > before[0]
         assert window.table.expiries() == before[1] + len(window.rows)
         assert window.table.index(both, second).get(1) is None

@@ -98,7 +98,7 @@ def test_explain_shows_what_was_expected_beside_counts_and_reasons(engine: Engin
     text = str(query.explain())
     assert "runs on driver" in text
     assert "begins with now{?a at ?r}" in text
-    assert "5 rows in, 42 out (expected 42)" in text
+    assert "5 rows in, 42 out (estimated 42)" in text
     order = query.explain().data["choices"][0]["order"]
     assert query.last_answers is not None
     assert order["steps"][-1]["rows_out"] == len(query.last_answers) == 42

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
 
-DEAR = {"functionBurden": "100000", "functionCache__enabled": "false"}
+EXPENSIVE = {"functionBurden": "100000", "functionCache__enabled": "false"}
 BIND = "BIND(rspu:quantile(rspu:add(?error, ?level), 0.5) AS ?p)"
 SHOWN = text("?o ?t ?p", BIND)
 FILTERED = text("?o ?t ?p", f"{BIND} FILTER(?p < 0.18)")
@@ -58,16 +58,16 @@ def steps(
     ("settings", "trimmed", "multiplied"),
     [
         ({"lazyVariables__enabled": "false"}, READINGS, READINGS),
-        ({"filterPlacement": "early"}, TRIMMED, READINGS),
-        ({"filterPlacement": "late"}, TRIMMED, MULTIPLIED),
-        ({"filterPlacement": "cost"}, TRIMMED, READINGS),
+        ({"predicatePlacement": "early"}, TRIMMED, READINGS),
+        ({"predicatePlacement": "late"}, TRIMMED, MULTIPLIED),
+        ({"predicatePlacement": "cost"}, TRIMMED, READINGS),
     ],
 )
 def test_calls_before_and_after_the_join(
     spark: SparkSession, settings: dict[str, str], trimmed: int, multiplied: int
 ) -> None:
     """Two calls a row that comes to the BIND; the one temperature of a place is where the join begins."""
-    with engine_with(spark, **DEAR, **settings) as engine:
+    with engine_with(spark, **EXPENSIVE, **settings) as engine:
         query = started(engine, SHOWN)
         steps(engine, query, 0, 4, fans_out=False)
         before = query.progress.calls
@@ -83,7 +83,7 @@ def test_calls_before_and_after_the_join(
 
 def test_the_cache_spares_calls_after_a_join_that_multiplies(spark: SparkSession) -> None:
     settings = {"functionCache__calls": "all", "driverExecution__threads": "1"}
-    with engine_with(spark, filterPlacement="late", **settings) as engine:
+    with engine_with(spark, predicatePlacement="late", **settings) as engine:
         query = started(engine, SHOWN)
         steps(engine, query, 0, 1, fans_out=True)
         different = 1 + sum(not is_low(n) for n in range(READINGS))
@@ -92,7 +92,7 @@ def test_the_cache_spares_calls_after_a_join_that_multiplies(spark: SparkSession
 
 
 def test_it_moves_when_the_fan_out_drifts(spark: SparkSession) -> None:
-    with engine_with(spark, **DEAR) as engine:
+    with engine_with(spark, **EXPENSIVE) as engine:
         query = started(engine, SHOWN)
         steps(engine, query, 0, 5, fans_out=False)
         assert not is_early(query, "?p := quantile(add(?error, ?level)")
@@ -110,7 +110,7 @@ def test_it_moves_when_the_fan_out_drifts(spark: SparkSession) -> None:
 
 def test_a_filter_comes_after_the_bind_that_it_reads(spark: SparkSession) -> None:
     """What a BIND gives is both filtered on and answered: it is computed once a row."""
-    with engine_with(spark, **DEAR) as engine:
+    with engine_with(spark, **EXPENSIVE) as engine:
         query = started(engine, FILTERED)
         for step, fans_out, rows in ((0, False, TRIMMED), (5, True, READINGS)):
             steps(engine, query, step, 4, fans_out, filtered=True)
@@ -138,7 +138,7 @@ def test_what_nobody_reads_is_not_computed(spark: SparkSession) -> None:
 def test_the_written_order_of_joins_has_placed_binds_too(
     spark: SparkSession, placement: str
 ) -> None:
-    with engine_with(spark, filterPlacement=placement, adaptive__enabled="false") as engine:
+    with engine_with(spark, predicatePlacement=placement, adaptive__enabled="false") as engine:
         query = started(engine, FILTERED)
         steps(engine, query, 0, 1, fans_out=False, filtered=True)
         if placement != "cost":
@@ -157,7 +157,7 @@ CHAINED = text(
 def test_binds_that_read_others_come_after_them(spark: SparkSession) -> None:
     found: dict[str, Answers] = {}
     for placement in ("early", "late", "cost"):
-        with engine_with(spark, filterPlacement=placement) as engine:
+        with engine_with(spark, predicatePlacement=placement) as engine:
             query = started(engine, CHAINED)
             push(engine, 0, fans_out=False)
             found[placement] = answers(query)

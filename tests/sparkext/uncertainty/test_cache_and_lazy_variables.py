@@ -191,7 +191,9 @@ def test_lazy_variables_are_computed_for_what_is_left(
     told = {}
     text = query(shown, pattern, "PT10S STEP PT10S", "PT10S STEP PT10S")
     for setting, calls in (("true", lazy), ("false", eager)):
-        with engine_with(spark, lazyVariables__enabled=setting, filterPlacement="late") as engine:
+        with engine_with(
+            spark, lazyVariables__enabled=setting, predicatePlacement="late"
+        ) as engine:
             told[setting], made = run(engine, text, first)
         assert made.progress.calls + made.progress.cache_hits == calls, setting
     assert told["true"] == told["false"]
@@ -273,9 +275,9 @@ def test_a_sum_is_handed_on_as_it_is() -> None:
 
 SETTINGS = (
     {},
-    {"lazyVariables__enabled": "false", "filterPlacement": "early"},
-    {"filterPlacement": "late", "functionCache__enabled": "false"},
-    {"filterPlacement": "early"},
+    {"lazyVariables__enabled": "false", "predicatePlacement": "early"},
+    {"predicatePlacement": "late", "functionCache__enabled": "false"},
+    {"predicatePlacement": "early"},
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.sparkext.uncertainty.readings import PREFIXES, RSPU, E, engine_with
-from tests.sparkext.uncertainty.test_call_prices import readings
+from tests.sparkext.uncertainty.test_call_costs import readings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,4 +138,4 @@ def test_sites_go_with_their_queries(spark: SparkSession) -> None:
         kept.stop()
         (site,) = kept.calls.describe()
         assert site["total"]["rows_passed"] == FEW * 6
-        assert [price["from"] for price in site["prices"]] == ["measured"]
+        assert [cost["from"] for cost in site["costs"]] == ["measured"]

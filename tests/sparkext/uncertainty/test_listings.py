@@ -73,12 +73,12 @@ def test_the_probabilities_of_listing_1(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("settings", "calls", "hits"),
     [
-        ({"filterPlacement": "early"}, 6, 0),
-        ({"filterPlacement": "late"}, 2, 2),
-        ({"filterPlacement": "late", "functionCache__enabled": "false"}, 4, 0),
+        ({"predicatePlacement": "early"}, 6, 0),
+        ({"predicatePlacement": "late"}, 2, 2),
+        ({"predicatePlacement": "late", "functionCache__enabled": "false"}, 4, 0),
         ({"heuristics__h4__enabled": "true"}, 2, 2),
-        ({"enabled": "false", "filterPlacement": "early"}, 6, 0),
-        ({"enabled": "false", "filterPlacement": "late"}, 2, 2),
+        ({"enabled": "false", "predicatePlacement": "early"}, 6, 0),
+        ({"enabled": "false", "predicatePlacement": "late"}, 2, 2),
     ],
 )
 def test_listing_2_as_h3_and_as_h4(
@@ -92,7 +92,7 @@ def test_listing_2_as_h3_and_as_h4(
 
 
 def test_explain_shows_calls_and_rows(spark: SparkSession) -> None:
-    with engine_with(spark, filterPlacement="early") as engine:
+    with engine_with(spark, predicatePlacement="early") as engine:
         _, query = run(engine, LISTING_2, {"oxygen": OXYGEN, "heat": HEAT})
         (site,) = query.explain().data["calls"]
     assert site["expression"].startswith("<http://w3id.org/rsp/rspu#lessThan>(")
@@ -109,7 +109,7 @@ def test_a_condition_of_optional(spark: SparkSession, placement: str) -> None:
       WHERE {{ WINDOW :w2 {{ ?t :temperature ?degrees ; :at ?place }}
         OPTIONAL {{ WINDOW :w1 {{ ?o :oxygen ?level ; :at ?place . << ?o :oxygen ?level >> rspu:uncertainty ?error }}
           FILTER(rspu:lessThan(rspu:add(?error, ?level), 0.18) * ?degrees > 26) }} }}"""
-    with engine_with(spark, filterPlacement=placement) as engine:
+    with engine_with(spark, predicatePlacement=placement) as engine:
         told, query = run(engine, text, {"oxygen": OXYGEN, "heat": HEAT})
         (site,) = query.explain().data["calls"]
     assert told == {10: ["t1 o1", "t2 o1", "t3 -"]}
@@ -118,7 +118,7 @@ def test_a_condition_of_optional(spark: SparkSession, placement: str) -> None:
 
 def test_dear_functions(spark: SparkSession) -> None:
     """Each of the 6 calls is burdened with two milliseconds."""
-    with engine_with(spark, filterPlacement="early", functionBurden="2000000") as engine:
+    with engine_with(spark, predicatePlacement="early", functionBurden="2000000") as engine:
         told, query = run(engine, LISTING_2, {"oxygen": OXYGEN, "heat": HEAT})
         (site,) = query.explain().data["calls"]
         text = str(query.explain())

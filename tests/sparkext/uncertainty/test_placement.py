@@ -1,4 +1,4 @@
-"""Where a dear filter goes in a running query: answers do not depend on it, and the place follows the stream."""
+"""Where an expensive filter goes in a running query: answers do not depend on it, and the place follows the stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def steps(engine: Engine, query: RegisteredQuery, first: int, number: int, fans_
 @pytest.mark.parametrize("placement", ["early", "late"])
 def test_heuristics_have_their_place(spark: SparkSession, placement: str) -> None:
     with engine_with(
-        spark, filterPlacement=placement, functionBurden="100000", functionCache__enabled="false"
+        spark, predicatePlacement=placement, functionBurden="100000", functionCache__enabled="false"
     ) as engine:
         query = started(engine, QUERY)
         for step, fans_out in ((0, False), (2, True)):
@@ -73,7 +73,7 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
         low = sum(map(is_low, range(READINGS)))
         step = step_of(query, "lessThan")
         assert (step["rows_in"], step["rows_out"]) == (READINGS, low)
-        assert step["expected_out"] == pytest.approx(low, abs=2)
+        assert step["estimated_out"] == pytest.approx(low, abs=2)
         # Two calls a row; what else runs on the machine only makes them longer.
         assert step["us"] > READINGS * 190
         steps(engine, query, 10, 5, fans_out=False)
@@ -88,7 +88,7 @@ def test_cost_follows_the_stream(spark: SparkSession) -> None:
 def test_the_written_order_of_joins_has_placed_filters_too(
     spark: SparkSession, placement: str, rows: int | None
 ) -> None:
-    with engine_with(spark, filterPlacement=placement, adaptive__enabled="false") as engine:
+    with engine_with(spark, predicatePlacement=placement, adaptive__enabled="false") as engine:
         query = started(engine, QUERY)
         steps(engine, query, 0, 1, fans_out=False)
         assert rows is None or rows_looked_at(query) == [rows]

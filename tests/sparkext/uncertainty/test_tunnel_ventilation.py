@@ -201,8 +201,8 @@ def expected(query: str, second: int) -> list[Row]:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"filterPlacement": "early", "lazyVariables__enabled": "false"},
-        {"filterPlacement": "late", "functionCache__acrossEvaluations": "true"},
+        {"predicatePlacement": "early", "lazyVariables__enabled": "false"},
+        {"predicatePlacement": "late", "functionCache__acrossEvaluations": "true"},
         {},
     ],
     ids=["early", "late", "default"],

@@ -1,4 +1,4 @@
-"""spark.cqels.duplicates=bag: a triple counts as often as it is sighted, held to plain loops over the sightings."""
+"""spark.cqels.duplicates=bag: a triple counts as often as it occurs, held to plain loops over the sightings."""
 
 from __future__ import annotations
 

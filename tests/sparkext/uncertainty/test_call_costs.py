@@ -1,4 +1,4 @@
-"""What calls cost by function and families, where plans start from these prices, and what the cache is asked."""
+"""What calls cost by function and families, where plans start from these costs, and what the cache is asked."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ def readings(start: int, literals: list[str], each: int = 1) -> list[StreamEleme
 ADDED = "rspu:lessThan(rspu:add(?d, ?x), 2) > 0.5"
 
 
-def test_prices_are_kept_by_function_and_families(spark: SparkSession) -> None:
+def test_costs_are_kept_by_function_and_families(spark: SparkSession) -> None:
     given = readings(0, ["N(0, 1)", "U(0, 1)", "G(2, 1)", "N(5, 1)"])
     with engine_with(spark, functionBurden=str(BURDEN_US * 1000)) as engine:
-        before = [engine.parts.call_prices.known(call) for call in calls_in(ADDED)]
+        before = [engine.parts.call_costs.known(call) for call in calls_in(ADDED)]
         told, made = run(engine, query(ADDED), {"readings": given})
         (site,) = made.calls.describe()
         shown = str(made.explain())
-        after = [engine.parts.call_prices.known(call) for call in calls_in(ADDED)]
-        other = engine.parts.call_prices.known(calls_in("rspu:mean(?d) > 1")[0])
+        after = [engine.parts.call_costs.known(call) for call in calls_in(ADDED)]
+        other = engine.parts.call_costs.known(calls_in("rspu:mean(?d) > 1")[0])
     assert told == {10: ["o0-0", "o1-0"]}
-    assert {price["call"] for price in site["prices"]} == {
+    assert {cost["call"] for cost in site["costs"]} == {
         *(f"add({family}, number)" for family in ("Normal", "Uniform", "Gamma")),
         *(f"lessThan({family}, number)" for family in ("Normal", "Uniform", "Gamma")),
     }
-    assert all(price["from"] == "measured" for price in site["prices"])
-    assert all(price["us"] >= BURDEN_US - 1 for price in site["prices"])
-    assert sum(price["samples"] for price in site["prices"]) == site["total"]["calls"] == 8
+    assert all(cost["from"] == "measured" for cost in site["costs"])
+    assert all(cost["us"] >= BURDEN_US - 1 for cost in site["costs"])
+    assert sum(cost["samples"] for cost in site["costs"]) == site["total"]["calls"] == 8
     assert site["total"]["seconds"] >= 8 * (BURDEN_US - 1) / 1e6
     assert 0 < site["total"]["row_seconds"] < site["total"]["seconds"]
     assert "add(Gamma, number): " in shown
@@ -78,33 +78,33 @@ def test_prices_are_kept_by_function_and_families(spark: SparkSession) -> None:
     assert other == (CALL_US + BURDEN_US, "assumed")
 
 
-def test_new_queries_start_from_the_measured_price(spark: SparkSession) -> None:
+def test_new_queries_start_from_the_measured_cost(spark: SparkSession) -> None:
     """What a user says of a function is right until its calls have been measured."""
 
     def slow(level: Any) -> Any:
         time.sleep(0.001)
         return level
 
-    dear, number = ":slow(?x) >= 0", 80
+    expensive, number = ":slow(?x) >= 0", 80
     with engine_with(spark) as engine:
         engine.register_function(E + "slow", slow, returns="double", cost_us=5.0)
-        (call,) = calls_in(dear)
-        assert engine.parts.call_prices.known(call) == (5.0, "declared")
-        first = engine.parts.uncertain.price(call)
+        (call,) = calls_in(expensive)
+        assert engine.parts.call_costs.known(call) == (5.0, "declared")
+        first = engine.parts.uncertain.call_cost(call)
         given = readings(0, ["N(0, 1)"] * number)
-        told, made = run(engine, query(dear), {"readings": given})
+        told, made = run(engine, query(expensive), {"readings": given})
         (site,) = made.calls.describe()
-        us, origin = engine.parts.call_prices.known(call)
-        price = engine.parts.uncertain.price(call)
-        same_families = engine.parts.call_prices.known(calls_in(":slow(1) >= 0")[0])
+        us, origin = engine.parts.call_costs.known(call)
+        cost = engine.parts.uncertain.call_cost(call)
+        same_families = engine.parts.call_costs.known(calls_in(":slow(1) >= 0")[0])
     assert len(told[10]) == site["total"]["calls"] == number
-    assert [p["call"] for p in site["prices"]] == [E + "slow(number)"]
+    assert [p["call"] for p in site["costs"]] == [E + "slow(number)"]
     assert origin == "measured"
     assert us > 1_000
     assert same_families == (us, origin)
     assert first is not None
-    assert price is not None
-    assert first.call_us < 100 < us < price.call_us
+    assert cost is not None
+    assert first.call_us < 100 < us < cost.call_us
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_dear_calls_are_made_once_and_all_are_counted(
     assert calls + hits == site["total"]["rows_in"] == rows
     if looked_up:
         assert calls == len(literals) * steps
-        (price,) = site["prices"]
-        assert price["cache"] == "looked up"
-        assert price["spared"] == pytest.approx(hits / rows, abs=0.01)
-        assert "looked up, 100% spared" in shown
+        (cost,) = site["costs"]
+        assert cost["cache"] == "looked up"
+        assert cost["hit_ratio"] == pytest.approx(hits / rows, abs=0.01)
+        assert "looked up, 100% hits" in shown
 
 
 def test_nothing_is_looked_up_without_a_cache(spark: SparkSession) -> None:
@@ -138,7 +138,7 @@ def test_nothing_is_looked_up_without_a_cache(spark: SparkSession) -> None:
         _, made = run(engine, query(ADDED), {"readings": readings(0, ["N(0, 1)"], 200)})
         (site,) = made.calls.describe()
     assert (made.progress.calls, made.progress.cache_hits) == (400, 0)
-    assert {price["cache"] for price in site["prices"]} == {"computed"}
+    assert {cost["cache"] for cost in site["costs"]} == {"computed"}
 
 
 def test_what_was_learned_stays_when_static_data_change(spark: SparkSession) -> None:
@@ -155,8 +155,8 @@ def test_what_was_learned_stays_when_static_data_change(spark: SparkSession) -> 
 
         def known() -> tuple[int, dict[str, float]]:
             (site,) = query.explain().data["calls"]
-            assert {price["from"] for price in site["prices"]} == {"measured"}
-            return site["total"]["rows_passed"], {p["call"]: p["us"] for p in site["prices"]}
+            assert {cost["from"] for cost in site["costs"]} == {"measured"}
+            return site["total"]["rows_passed"], {p["call"]: p["us"] for p in site["costs"]}
 
         for step in range(4):
             stream.push_elements(readings(step * 10, literals))

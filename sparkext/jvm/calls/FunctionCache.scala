@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.LongAdder
  *  was not goes. From then on an old result is young again when it is asked for, or makes room for a new one. Several
  *  threads may ask at once.
  */
-private[cqels] final class KeptResults(size: Int) {
-  @volatile private var young = new KeptResults.Results
-  @volatile private var old: KeptResults.Results = _ // null: none
+private[cqels] final class FunctionCache(size: Int) {
+  @volatile private var young = new FunctionCache.Results
+  @volatile private var old: FunctionCache.Results = _ // null: none
 
   /** A new evaluation begins: all results go, but if they are to `stay`. */
   def begin(stay: Boolean): Unit =
@@ -23,7 +23,7 @@ private[cqels] final class KeptResults(size: Int) {
         old = null
       } else if (weight >= size) {
         old = young
-        young = new KeptResults.Results
+        young = new FunctionCache.Results
       }
     }
 
@@ -57,7 +57,7 @@ private[cqels] final class KeptResults(size: Int) {
   private def weight: Long = { val before = old; young.weight + (if (before == null) 0 else before.weight) }
 }
 
-private object KeptResults {
+private object FunctionCache {
   /** Results and what they weigh together. */
   final class Results {
     private val known = new ConcurrentHashMap[AnyRef, AnyRef]()

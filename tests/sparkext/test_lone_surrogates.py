@@ -1,4 +1,4 @@
-"""Half of a surrogate pair, which no text in UTF-8 holds: set aside or refused with its place, at every door."""
+"""A lone surrogate, which no text in UTF-8 holds: set aside or refused with its place, at every door."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_query_is_refused_with_line_and_column(engine: Engine) -> None:
     }
     for text, place in texts.items():
         for door in (engine.select, engine.register_query):
-            with pytest.raises(QuerySyntaxError, match="half of a surrogate pair") as raised:
+            with pytest.raises(QuerySyntaxError, match="a lone surrogate") as raised:
                 door(text)
             assert (raised.value.line, raised.value.column) == place
     for escaped in (r"'\uD83D'", r"'\U0000DE00'", rf"<{E}\uD83D>"):
@@ -128,7 +128,7 @@ def test_names_are_refused(engine: Engine, tmp_path: Path) -> None:
         "time_column": lambda: engine.live_view("v", "a STRING", HALF, 5),
         "query": lambda: engine.prepare(f"SELECT '{HALF}'"),
     }.items():
-        with pytest.raises(ArgumentError, match=rf"^{name}.* half of a surrogate pair") as raised:
+        with pytest.raises(ArgumentError, match=rf"^{name}.* a lone surrogate") as raised:
             refused()
         assert raised.value.argument.startswith(name)
 
@@ -142,10 +142,10 @@ def test_static_triples_are_refused_with_their_place(engine: Engine) -> None:
     graph.add((rdflib.URIRef(f"{E}a"), rdflib.URIRef(f"{E}p"), rdflib.Literal(HALF)))
     for given in (broken, triples, graph):
         for change in (engine.insert, engine.remove, lambda t: engine.replace_graph(None, t)):
-            with pytest.raises(MalformedRdfError, match="half of a surrogate pair") as raised:
+            with pytest.raises(MalformedRdfError, match="a lone surrogate") as raised:
                 change(given)
             assert raised.value.line is not None and raised.value.column is not None
-    with pytest.raises(MalformedRdfError, match="half of a surrogate pair"):
+    with pytest.raises(MalformedRdfError, match="a lone surrogate"):
         engine.load_static(graph)
     with pytest.raises(MalformedRdfError):
         engine.insert(rf'<{E}a> <{E}p> "\ud83d" .')
@@ -164,7 +164,7 @@ def test_a_function_that_gives_one_fails_its_evaluation(engine: Engine) -> None:
         )
         time = 1 if name == "broken" else 10
         stream.push(triple("a", "p", "o"), time=time)
-        with pytest.raises(EvaluationError, match="half of a surrogate pair"):
+        with pytest.raises(EvaluationError, match="a lone surrogate"):
             stream.advance_to(time + 1)
         assert heard == []
         engine.queries[f"{E}q"].stop()

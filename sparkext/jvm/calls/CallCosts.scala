@@ -12,28 +12,28 @@ import org.apache.spark.sql.cqels.runs.SampledNanos
  *
  *  `fixed`, if not negative: how all calls are made, whatever they cost.
  */
-private[cqels] final class CallPrices(fixed: Int) {
+private[cqels] final class CallCosts(fixed: Int) {
   // What a look-up takes until it has been measured: one that finds, and one that does not and puts the value there.
   private[cqels] val hit = new SampledNanos(80.0, untilSettled = true)
   private[cqels] val miss = new SampledNanos(250.0, untilSettled = true)
 
   /** What a row costs beside the calls that are made for it: reading the values, asking the cache. */
   private[cqels] val row = new SampledNanos(100.0, untilSettled = true)
-  private val known = new ConcurrentHashMap[java.lang.Long, CallPrice]()
+  private val known = new ConcurrentHashMap[java.lang.Long, CallCost]()
 
-  /** The price of calls with this code; `said` nanoseconds as long as there were none, 0 if nothing is said. */
-  def of(code: Long, function: => String, said: Double): CallPrice =
-    known.computeIfAbsent(code, (_: java.lang.Long) => new CallPrice(function, CallCode.families(code), said, this, fixed))
+  /** The cost of calls with this code; `said` nanoseconds as long as there were none, 0 if nothing is said. */
+  def of(code: Long, function: => String, said: Double): CallCost =
+    known.computeIfAbsent(code, (_: java.lang.Long) => new CallCost(function, CallCode.families(code), said, this, fixed))
 
   /** A new evaluation begins. */
   def begin(): Unit = known.values.forEach(_.begin())
 
-  /** All prices as a JSON array. */
+  /** All costs as a JSON array. */
   def json: String = known.values.asScala.map(_.json).mkString("[", ",", "]")
 }
 
 /** What calls of one function cost whose arguments are of certain families, and how they are made. */
-private[cqels] final class CallPrice(function: String, families: Seq[String], said: Double, prices: CallPrices, fixed: Int) {
+private[cqels] final class CallCost(function: String, families: Seq[String], said: Double, costs: CallCosts, fixed: Int) {
   private val sampled = new SampledNanos(said, untilSettled = false)
   private var made = 0L
   private var madeBefore = 0L
@@ -42,7 +42,7 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
   private var found = 0.0
 
   /** How calls are made: `Computed`, `LookedUp`, or `Probed`: some of them looked up to see whether that would pay. */
-  @volatile var use: Int = if (fixed >= 0) fixed else CallPrice.LookedUp
+  @volatile var use: Int = if (fixed >= 0) fixed else CallCost.LookedUp
 
   def nanos: Double = sampled.nanos
   def interval: Int = sampled.interval
@@ -50,19 +50,19 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
   /** Whether a call has been timed. */
   def isKnown: Boolean = sampled.samples > 0
 
-  def add(nanos: Long): Unit = if (sampled.add(nanos)) decide(use == CallPrice.Probed)
+  def add(nanos: Long): Unit = if (sampled.add(nanos)) decide(use == CallCost.Probed)
 
   /** What an evaluation has counted: calls made, calls looked up, and of these calls that had been made before. */
-  def note(calls: Long, lookedUp: Long, spared: Long): Unit = synchronized {
+  def note(calls: Long, lookedUp: Long, hits: Long): Unit = synchronized {
     made += calls
     // Old evaluations count for less, by what was seen since: few calls say little.
-    val kept = CallPrice.Remembered / (CallPrice.Remembered + lookedUp)
+    val kept = CallCost.Remembered / (CallCost.Remembered + lookedUp)
     asked = asked * kept + lookedUp
-    found = found * kept + spared
+    found = found * kept + hits
   }
 
-  /** The share of calls that looking up spares; -1 if too few were looked up to tell. */
-  def spared: Double = synchronized(if (asked < CallPrice.Few) -1.0 else found / asked)
+  /** The share of look-ups that find what they look for; -1 if too few were made to tell. */
+  def hitRatio: Double = synchronized(if (asked < CallCost.Few) -1.0 else found / asked)
 
   private def calls: Long = synchronized(made)
 
@@ -77,41 +77,40 @@ private[cqels] final class CallPrice(function: String, families: Seq[String], sa
       if (made > madeBefore) evaluations += 1
       madeBefore = made
     }
-    decide((evaluations * 0x9E3779B9) >>> 29 == CallPrice.ProbedPart)
+    decide((evaluations * 0x9E3779B9) >>> 29 == CallCost.ProbedPart)
   }
 
   /** Decides how calls are made from now on: whichever costs less, all told.
    *
-   *  What is dear next to a look-up is always looked up: then a call with the same arguments is made once.
+   *  What is expensive beside a look-up is always looked up: then a call with the same arguments is made once.
    */
   def decide(probing: Boolean): Unit = use =
     if (fixed >= 0) fixed
-    else if (!sampled.settled) CallPrice.LookedUp
+    else if (!sampled.settled) CallCost.LookedUp
     else {
-      val (call, hit, miss) = (nanos, prices.hit.nanos, prices.miss.nanos)
-      val share = spared
-      if (miss <= CallPrice.Dear * call) CallPrice.LookedUp
-      else if (call <= hit) CallPrice.Computed
-      else if (share < 0 || share * (call - hit) > (1 - share) * miss) CallPrice.LookedUp
-      else if (probing && miss <= CallPrice.Light * call) CallPrice.LookedUp
-      else if (probing) CallPrice.Probed
-      else CallPrice.Computed
+      val (call, hit, miss) = (nanos, costs.hit.nanos, costs.miss.nanos)
+      val share = hitRatio
+      if (miss <= CallCost.Expensive * call) CallCost.LookedUp
+      else if (call <= hit) CallCost.Computed
+      else if (share < 0 || share * (call - hit) > (1 - share) * miss) CallCost.LookedUp
+      else if (probing && miss <= CallCost.Light * call) CallCost.LookedUp
+      else if (probing) CallCost.Probed
+      else CallCost.Computed
     }
 
-  /** [function, [families], nanoseconds, samples, calls made, use, share spared]. */
-  def json: String = s"[${Json.quote(function)},${families.map(Json.quote).mkString("[", ",", "]")},$nanos,${sampled.samples},$calls,$use,$spared]"
+  /** [function, [families], nanoseconds, samples, calls made, use, hit ratio]. */
+  def json: String = s"[${Json.quote(function)},${families.map(Json.quote).mkString("[", ",", "]")},$nanos,${sampled.samples},$calls,$use,$hitRatio]"
 }
 
-private[cqels] object CallPrice {
+private[cqels] object CallCost {
   final val Computed = 0
   final val Probed = 1
   final val LookedUp = 2
 
   private final val ProbedPart = 6 // of eight: not the first evaluations
 
-  // A look-up that spares nothing may make a dear call dearer by this share; by the other one now and then, to find out
-  // what it spares.
-  final val Dear = 0.05
+  // A look-up that misses may make a call longer by this share; by the other one now and then, to find out how many hit.
+  final val Expensive = 0.05
   final val Light = 0.2
   final val Few = 64.0
   final val Remembered = 4096.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Origin = Literal["measured", "declared", "assumed"]
 
 SETTLED: Final = 32
-"""From so many samples on a price is that of compiled code; the first ones can only make it less than was thought."""
+"""From so many samples on a cost is that of compiled code; the first ones can only make it less than was thought."""
 
 _USES: Final = ("computed", "probed", "looked up")
 _NUMBERS: Final = {XSD + name for name in ("integer", "decimal", "float", "double")}
@@ -29,8 +29,8 @@ class MeasuredCalls:
     """Calls of a function whose arguments are of certain families: `us` microseconds each, from so many `samples`.
 
     `calls` were made. `cache` tells how they are made now: "computed" each time, as that costs less than a look-up;
-    "looked up"; or "probed", a few looked up to see whether that would pay. `spared` is the share of the calls that
-    looking up has spared, None as long as few were looked up.
+    "looked up"; or "probed", a few looked up to see whether that would pay. `hit_ratio` is the share of the
+    look-ups that found a value, None as long as there were few.
     """
 
     function: str
@@ -39,15 +39,15 @@ class MeasuredCalls:
     samples: int
     calls: int
     cache: str
-    spared: float | None
+    hit_ratio: float | None
 
     @staticmethod
     def of(told: Sequence[Any]) -> MeasuredCalls:
-        """As the JVM tells it; see CallPrices.scala."""
-        function, families, nanos, samples, calls, use, spared = told
-        share = None if spared < 0 else spared
+        """As the JVM tells it; see CallCosts.scala."""
+        function, families, nanos, samples, calls, use, ratio = told
+        known = None if ratio < 0 else ratio
         return MeasuredCalls(
-            function, tuple(families), nanos / 1e3, samples, calls, _USES[use], share
+            function, tuple(families), nanos / 1e3, samples, calls, _USES[use], known
         )
 
     @property
@@ -65,8 +65,8 @@ class MeasuredCalls:
         )
 
 
-class CallPrices:
-    """The prices of one engine's calls; `said_us` are the declared ones of users' functions, in microseconds."""
+class CallCosts:
+    """The costs of one engine's calls; `said_us` are the declared ones of users' functions, in microseconds."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class CallPrices:
         return self._room.row_nanoseconds() / 1e3
 
     def known(self, call: FunctionCall) -> tuple[float, Origin]:
-        """The price of a call in microseconds, and where it comes from.
+        """The cost of a call in microseconds, and where it comes from.
 
         What families the arguments will have is not known, so it is the mean of the calls that were made.
         """
         declared = self._said_us(call)
         said = (CALL_US if declared is None else declared) + self._burden_us
-        made = [m for m in map(MeasuredCalls.of, self._room.call_prices()) if m.may_be(call)]
+        made = [m for m in map(MeasuredCalls.of, self._room.call_costs()) if m.may_be(call)]
         samples, calls = sum(m.samples for m in made), sum(m.calls for m in made)
         if samples and calls:
             measured = sum(m.us * m.calls for m in made) / calls
@@ -102,14 +102,14 @@ class CallPrices:
         return said, "assumed" if declared is None else "declared"
 
     def at(self, site: int, calls: Sequence[FunctionCall]) -> list[dict[str, Any]]:
-        """The prices of the calls at a site as plain data; of what was not called there yet, what is known of it."""
-        made = [MeasuredCalls.of(told) for told in self._room.call_prices(site)]
+        """The costs of the calls at a site as plain data; of what was not called there yet, what is known of it."""
+        made = [MeasuredCalls.of(told) for told in self._room.call_costs(site)]
         found = [self._described(m, calls) for m in made]
         for call in calls:
             if not any(m.may_be(call) for m in made):
                 us, origin = self.known(call)
                 name = call.function.removeprefix(RSPU)
-                unknown = {"samples": 0, "cache": None, "spared": None}
+                unknown = {"samples": 0, "cache": None, "hit_ratio": None}
                 found.append({"call": name, "us": us, "from": origin, **unknown})
         return found
 
@@ -124,7 +124,7 @@ class CallPrices:
             "from": origin,
             "samples": made.samples,
             "cache": made.cache,
-            "spared": made.spared,
+            "hit_ratio": made.hit_ratio,
         }
 
 

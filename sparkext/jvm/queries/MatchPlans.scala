@@ -1,0 +1,73 @@
+package org.apache.spark.sql.cqels
+package queries
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.cqels.events.EventMatch
+import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.streams.ArrivedElements
+
+/** The plans that find the events of one MATCH in the elements that arrived; what they find goes to `state`, whose content the
+ *  plans of the query read.
+ *
+ *  A plan's rows are the values of its event's variables, the element, and the triples of the element that it used, 0 for a
+ *  pattern that was not needed.
+ */
+final class MatchPlans(state: EventMatch) {
+  private final class Event(val number: Int, val arrived: ArrivedElements, val plan: ExecutablePlan, val stream: Int, val values: Int, val triples: Int)
+
+  private val events = mutable.ArrayBuffer[Event]()
+  private var stale = true // whether what the state holds is not of these plans, or not all there is
+
+  /** One of the match's events: `stream` tells streams of a query apart, `values` and `triples` are numbers of columns. */
+  def add(number: Int, arrived: ArrivedElements, plan: ExecutablePlan, stream: Int, values: Int, triples: Int): Unit =
+    events += new Event(number, arrived, plan, stream, values, triples)
+
+  def warm(): Unit = events.foreach(e => if (e.plan.driverRefusal == null) e.plan.warm())
+
+  /** Brings the match to where the windows stand. */
+  def advance(): Unit = {
+    if (events.count(_.arrived.missed()) > 0) stale = true
+    if (stale) {
+      state.reset()
+      events.foreach(_.arrived.restart())
+      stale = false
+    }
+    events.foreach { e => if (e.arrived.fill() > 0) take(e, if (e.plan.driverRefusal == null) e.plan.runOnDriver() else e.plan.runAsJob(1)) }
+    state.evaluate(events.map(_.arrived.leftBehind).toArray)
+  }
+
+  private def take(event: Event, rows: LongTable): Unit = {
+    val values = new Array[Long](event.values)
+    var r = 0
+    while (r < rows.rowCount) {
+      var c = 0
+      while (c < event.values) { values(c) = rows(r, c); c += 1 }
+      val element = ArrivedElements.number(rows(r, event.values)).toInt
+      val used = if (state.consumes) occurrences(event, rows, r) else null
+      state.insert(event.number, values, event.arrived.time(element), event.arrived.position(element), used)
+      r += 1
+    }
+  }
+
+  private def occurrences(event: Event, rows: LongTable, row: Int): Array[Long] = {
+    val used = new Array[Long](event.triples)
+    var n = 0
+    var c = event.values + 1
+    while (c <= event.values + event.triples) {
+      val cell = rows(row, c)
+      if (cell != 0L) { used(n) = (event.stream.toLong << MatchPlans.StreamShift) | ArrivedElements.number(cell); n += 1 }
+      c += 1
+    }
+    if (n == used.length) used else java.util.Arrays.copyOf(used, n)
+  }
+
+  /** As [[QueryPlans.operators]]. */
+  def operators(): String = QueryPlans.listing(events.map(_.plan).toSeq.filter(_.operators().nonEmpty))
+  def planTree(): String = QueryPlans.trees(events.map(_.plan).toSeq)
+}
+
+private object MatchPlans {
+  private final val StreamShift = 56
+}

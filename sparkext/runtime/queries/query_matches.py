@@ -1,0 +1,216 @@
+"""The MATCHes of one query: their state in the JVM, and the plans that find their events in what arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import Window
+from sparkext.language.event_patterns import (
+    Conjunction,
+    Disjunction,
+    Event,
+    EventPattern,
+    First,
+    Last,
+    Match,
+    Related,
+    Repetition,
+    Sequence,
+    Timed,
+    Within,
+)
+from sparkext.language.expressions import VariableReference
+from sparkext.language.nodes import Node, Variable, merge_variables
+from sparkext.r2r.leaves.element_patterns import ElementPattern
+from sparkext.r2r.leaves.leaf import MergedLeaf, WindowLeaf
+from sparkext.r2r.patterns.inner_patterns import transform_everywhere
+from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.query_plans import EventFrame, compile_event
+from sparkext.r2r.relations.frames import WindowContents
+from sparkext.rewriting.bound_variables import certain_variables
+from static_data.terms import Iri
+
+if TYPE_CHECKING:
+    from sparkext.bridge.engine_room import EngineRoom
+    from sparkext.r2r.compiler import PatternCompiler
+    from sparkext.runtime.queries.window_registry import QueryWindow, WindowPatterns
+
+MakeCompiler = Callable[[WindowContents], "PatternCompiler"]
+"""Makes a compiler whose window patterns find these contents."""
+
+
+class QueryMatches:
+    """Takes the MATCHes out of a query's pattern; `pattern` has their rows in their place."""
+
+    def __init__(
+        self,
+        room: EngineRoom,
+        pattern: Node,
+        windows: Mapping[str, QueryWindow],
+        patterns: WindowPatterns,
+        bag: bool,
+    ) -> None:
+        self._room = room
+        self._windows = windows
+        self._patterns = patterns
+        self._streams = sorted({window.stream for window in windows.values()})
+        self._matches: list[Match] = []
+        self.pattern = transform_everywhere(pattern, self._taken_out)
+        self._states = [
+            MatchState(room, f"MATCH {number}", match, bag)
+            for number, match in enumerate(self._matches, 1)
+        ]
+
+    def _taken_out(self, node: Node) -> Node:
+        if not isinstance(node, Match):
+            return node
+        self._matches.append(node)
+        names = shown_variables(node)
+        sure = certain_variables(node) & set(names)
+        return MatchRows(len(self._matches) - 1, names, sure, position=node.position)
+
+    @property
+    def consume(self) -> bool:
+        """Whether an evaluation takes elements' triples away from those after it."""
+        return any(match.consumes for match in self._matches)
+
+    def content(self, number: int) -> Any:
+        """The JVM's solution mappings of a MATCH."""
+        return self._states[number].content
+
+    def present(self, rows: MatchRows) -> int:
+        """How many solution mappings a MATCH has now."""
+        return int(self.content(rows.number).rowCount())
+
+    def compile(self, make_compiler: MakeCompiler, base_iri: str | None, label: str) -> list[Any]:
+        """Plans of the events for the static data of now, one of the JVM's a MATCH."""
+        return [
+            self._compile(number, state, make_compiler, base_iri, label)
+            for number, state in enumerate(self._states)
+        ]
+
+    def _compile(
+        self,
+        number: int,
+        state: MatchState,
+        make_compiler: MakeCompiler,
+        base_iri: str | None,
+        label: str,
+    ) -> Any:
+        made = self._room.match_plans(state.jvm)
+        match = self._matches[number]
+        for place, (name, event) in enumerate(zip(match.names, match.events, strict=True)):
+            assert isinstance(event.name, Iri)
+            window = self._windows[event.name.value]
+            arrived = self._room.arrived_elements(window.stream, window.window)
+            compiler = make_compiler(self._contents(arrived))
+            frame = compile_event(compiler, event, (number, place), base_iri)
+            state.declare(place, frame)
+            plan = self._room.prepare(frame.frame, f"{label}, event {name}")
+            stream = self._streams.index(window.stream)
+            made.add(place, arrived, plan, stream, len(frame.variables), frame.triples)
+        state.build()
+        made.warm()
+        return made
+
+    def _contents(self, arrived: Any) -> WindowContents:
+        def content(leaf: WindowLeaf | MergedLeaf) -> Any:
+            assert isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, ElementPattern)
+            plain = WindowLeaf(leaf.window, leaf.pattern.plain, None, leaf.graph, leaf.strict)
+            return arrived.pattern(self._patterns.spec(plain), f"new {leaf.window.value}")
+
+        return content
+
+
+def shown_variables(match: Match) -> tuple[Variable, ...]:
+    """The variables of a MATCH that can be read outside."""
+    return tuple(v for v in match.variables if not v.hidden)
+
+
+class MatchState:
+    """What the JVM keeps of one MATCH: event mappings that can still take part, and what they gave."""
+
+    def __init__(self, room: EngineRoom, name: str, match: Match, bag: bool) -> None:
+        self._match = match
+        self._room = room
+        self._numbers = {v: n for n, v in enumerate(_all_variables(match))}
+        # Rows need a column; what stands for none of the variables is never bound.
+        width = len(self._numbers) + 1
+        shown = [self._numbers[v] for v in shown_variables(match)] or [width - 1]
+        self.jvm = room.event_match(name, width, shown, len(match.names), bag)
+        self.content = self.jvm.content()
+        self._built = False
+
+    def declare(self, event: int, frame: EventFrame) -> None:
+        """Tell what columns an event's mappings have."""
+        if not self._built:
+            columns = [self._numbers[v] for v in frame.variables]
+            certain = [self._numbers[v] for v in frame.variables if v in frame.certain]
+            self.jvm.declare(event, self._room.ints(columns), self._room.ints(certain))
+
+    def build(self) -> None:
+        """Tell what is looked for, once the events are declared."""
+        if not self._built:
+            match = self._match
+            self.jvm.root(
+                self._node(match.pattern), match.selection or "unrestricted", match.consumes
+            )
+            self._built = True
+
+    def _node(self, pattern: EventPattern) -> int:
+        jvm, node, number = self.jvm, self._node, self._number
+        match pattern:
+            case Event(name):
+                return int(jvm.event(self._match.names.index(name)))
+            case First(inner):
+                return int(jvm.first(node(inner)))
+            case Last(inner):
+                return int(jvm.last(node(inner)))
+            case Sequence(left, right, absent):
+                without = -1 if absent is None else node(absent)
+                return int(jvm.sequence(node(left), node(right), without))
+            case Conjunction(left, right):
+                return int(jvm.conjunction(node(left), node(right)))
+            case Disjunction(left, right):
+                return int(jvm.disjunction(node(left), node(right)))
+            case Related(relation, left, right):
+                return int(jvm.related(relation, node(left), node(right)))
+            case Within(inner, duration_ms):
+                return int(jvm.within(node(inner), duration_ms))
+            case Timed(inner, start, end):
+                return int(jvm.timed(node(inner), number(start), number(end)))
+            case Repetition():
+                return self._repetition(pattern)
+
+    def _repetition(self, pattern: Repetition) -> int:
+        keys = self._room.ints([self._number(key) for key in pattern.keys])
+        made = int(self.jvm.repetition(self._node(pattern.input), keys))
+        for name, aggregate in pattern.aggregates:
+            argument = aggregate.argument
+            if argument is not None and not isinstance(argument, VariableReference):
+                raise UnsupportedFeatureError(
+                    "an aggregate of an expression in a repetition is not supported: BIND it in the event",
+                    *(aggregate.position or (1, 1)),
+                )
+            read = -1 if argument is None else self._number(argument.variable)
+            self.jvm.aggregate(
+                made,
+                self._number(name),
+                aggregate.name,
+                read,
+                aggregate.distinct,
+                " " if aggregate.separator is None else aggregate.separator,
+            )
+        return made
+
+    def _number(self, variable: Variable | None) -> int:
+        return -1 if variable is None else self._numbers[variable]
+
+
+def _all_variables(match: Match) -> tuple[Variable, ...]:
+    """Those of events, also where a repetition hides them, and those of the pattern."""
+    events: tuple[Window, ...] = match.events
+    inside = (tuple(v for v in event.variables if not v.hidden) for event in events)
+    return merge_variables(*inside, shown_variables(match))
