@@ -30,6 +30,10 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
     }
   }
   def forgetNews(): Unit = if (news != null) news = new LongTable(visible.length + 1)
+
+  /** Matches, as often as they are derived. */
+  def size: Long = if (bag) mappings.sightingCount else table.sightingCount
+
   def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
 
   private def isFirst(row: Array[Long]): Boolean = { read(row); !bag || { val before = mappings.rowCount; mappings.insert(mapping); mappings.rowCount > before } }
