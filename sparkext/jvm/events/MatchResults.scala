@@ -32,7 +32,7 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   def forgetNews(): Unit = if (news != null) news = new LongTable(visible.length + 1)
 
   /** Matches, as often as they are derived. */
-  def size: Long = if (bag) mappings.sightingCount else table.sightingCount
+  def size: Long = if (bag) mappings.occurrenceCount else table.occurrenceCount
 
   def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
 
