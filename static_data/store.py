@@ -32,7 +32,14 @@ from static_data.progress import progress_bar
 from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
 from static_data.storage.folders import Folder
-from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
+from static_data.storage.row_edits import (
+    NO_EDITS,
+    Pair,
+    RowEdits,
+    TableKey,
+    ids_to_bytes,
+    quads_frame,
+)
 from static_data.storage.saved_store import SavedTable, read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.table_files import TableFiles
@@ -366,7 +373,7 @@ class StaticStore:
         if key in tables.edits or isinstance(table, MemoryTable):
             return tables.frame(self._spark, [key]).select("s", "o")
         if table is None:
-            return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
+            return quads_frame(self._spark, {}).select("s", "o")
         return read_files(self._spark, [table])
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
@@ -396,11 +403,12 @@ class StaticStore:
             return self._catalogue.current(self._tables.of_graph(), self._counts)
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
-        tables = [self._tables.whole[key] for key in keys if key not in self._tables.edits]
-        here = [table.content for table in tables if isinstance(table, MemoryTable)]
-        if len(here) == len(keys):
-            return counts_of_tables(self._spark, here)
-        rows = sum(self._tables.rows(key) for key in keys)
+        tables = self._tables
+        if not any(isinstance(tables.whole.get(key), SavedTable) for key in keys):
+            return counts_of_tables(
+                self._spark, [tables.in_memory(self._spark, key) for key in keys]
+            )
+        rows = sum(tables.rows(key) for key in keys)
         return counts_of_quads(self._spark, self._tables.frame(self._spark, keys), rows)
 
     # -- keeping ----------------------------------------------------------------------------------

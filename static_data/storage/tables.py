@@ -10,7 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from static_data.jvm import extension
-from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, with_edits
+from static_data.storage.row_edits import (
+    NO_EDITS,
+    Pair,
+    RowEdits,
+    TableKey,
+    ids_to_bytes,
+    with_edits,
+)
 from static_data.storage.saved_store import SavedTable
 
 _LISTED_SUBJECTS = 500
@@ -58,6 +65,18 @@ class Tables:
         """After edits that add rows that are not there and remove some that are."""
         now = {key: self.edits.get(key, NO_EDITS).then(edit) for key, edit in edits.items()}
         return Tables(self.whole, {k: e for k, e in {**self.edits, **now}.items() if e})
+
+    def in_memory(self, spark: SparkSession, key: TableKey) -> Any:
+        """The JVM's table of now, edits included; not for one that is in files."""
+        table, edits = self.whole.get(key), self.edits.get(key)
+        known = table.content if isinstance(table, MemoryTable) else None
+        if edits is None:
+            return known
+        added, removed = (
+            ids_to_bytes(i for pair in pairs for i in pair)
+            for pairs in (edits.added, edits.removed)
+        )
+        return extension(spark).loading.MemoryTables.edited(known, *key, added, removed)
 
     # -- reading ----------------------------------------------------------------------------------
 
