@@ -33,7 +33,7 @@ from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
 from static_data.storage.folders import Folder
 from static_data.storage.row_edits import Pair, RowEdits, TableKey
-from static_data.storage.saved_store import read_saved, write_saved
+from static_data.storage.saved_store import SavedTable, read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.stored_tables import StoredTables
 from static_data.storage.tables import Table
@@ -329,9 +329,9 @@ class StaticStore:
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
         tables = self._tables.now
-        here = tables.in_memory(keys)
-        if len(here) == len(keys):
-            return counts_of_tables(self._spark, [table.content for table in here])
+        if not any(isinstance(tables.whole.get(key), SavedTable) for key in keys):
+            here = [tables.as_edited(self._spark, key) for key in keys]
+            return counts_of_tables(self._spark, here)
         rows = sum(tables.rows(key) for key in keys)
         return counts_of_quads(self._spark, tables.frame(self._spark, keys), rows)
 

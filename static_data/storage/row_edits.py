@@ -7,9 +7,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from static_data.jvm import extension
 
 TableKey = tuple[int, int]
 """Graph id and predicate id."""
@@ -85,12 +86,11 @@ class CellEdits:
 
 
 def quads_frame(spark: SparkSession, rows: Mapping[TableKey, Iterable[Pair]]) -> DataFrame:
-    """Rows in memory as a DataFrame (s, p, o, g BIGINT)."""
-    columns = list(zip(*_quads(rows), strict=True)) or [()] * 4
-    table = pa.table(
-        {name: pa.array(c, pa.int64()) for name, c in zip("spog", columns, strict=True)}
+    """Rows in memory as a DataFrame (s, p, o, g BIGINT), which is read without a Spark job."""
+    cells = ids_to_bytes(cell for quad in _quads(rows) for cell in quad)
+    return DataFrame(
+        extension(spark).loading.MemoryTables.frame(spark._jsparkSession, cells), spark
     )
-    return spark.createDataFrame(table)
 
 
 def _quads(rows: Mapping[TableKey, Iterable[Pair]]) -> Iterator[tuple[int, int, int, int]]:

@@ -10,7 +10,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from static_data.jvm import extension
-from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, with_edits
+from static_data.storage.row_edits import (
+    NO_EDITS,
+    Pair,
+    RowEdits,
+    TableKey,
+    ids_to_bytes,
+    quads_frame,
+    with_edits,
+)
 from static_data.storage.saved_store import SavedTable
 
 _LISTED_SUBJECTS = 500
@@ -68,6 +76,18 @@ class Tables:
         now = {key: self.edits.get(key, NO_EDITS).then(edit) for key, edit in edits.items()}
         return Tables(self.whole, {k: e for k, e in {**self.edits, **now}.items() if e})
 
+    def as_edited(self, spark: SparkSession, key: TableKey) -> Any:
+        """The JVM's table of now, edits included; not for one that is in files."""
+        table, edits = self.whole.get(key), self.edits.get(key)
+        known = table.content if isinstance(table, MemoryTable) else None
+        if edits is None:
+            return known
+        added, removed = (
+            ids_to_bytes(i for pair in pairs for i in pair)
+            for pairs in (edits.added, edits.removed)
+        )
+        return extension(spark).loading.MemoryTables.edited(known, *key, added, removed)
+
     # -- reading ----------------------------------------------------------------------------------
 
     def table(self, spark: SparkSession, key: TableKey) -> DataFrame:
@@ -76,7 +96,7 @@ class Tables:
         if key in self.edits or isinstance(table, MemoryTable):
             return self.frame(spark, [key]).select("s", "o")
         if table is None:
-            return spark.createDataFrame([], "s BIGINT, o BIGINT")
+            return quads_frame(spark, {}).select("s", "o")
         return read_files(spark, [table])
 
     def frame(self, spark: SparkSession, keys: Collection[TableKey]) -> DataFrame:

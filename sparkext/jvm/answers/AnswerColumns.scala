@@ -6,7 +6,7 @@ import java.nio.channels.FileChannel
 import java.nio.file.{Files, Paths, StandardOpenOption}
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.memory.{ByteSink, LongTable}
+import org.apache.spark.sql.cqels.memory.{ByteSink, KeyHash, LongTable}
 import org.apache.spark.sql.cqels.terms.TermCodec
 
 /** Answers as columns of N-Triples texts, null where unbound: the one place where ids become terms.
@@ -209,5 +209,5 @@ private[cqels] object StaticTexts {
   val Slots: Int = 1 << 15
   val LongestKept = 256
 
-  @inline private def slot(id: Long): Int = (LongTable.mix(0L, id) >>> 32).toInt & (Slots - 1)
+  @inline private def slot(id: Long): Int = (KeyHash.mix(0L, id) >>> 32).toInt & (Slots - 1)
 }

@@ -3,6 +3,7 @@ package calls
 
 import org.apache.spark.sql.cqels.distributions.Distribution
 import org.apache.spark.sql.cqels.functions.Numbers
+import org.apache.spark.sql.cqels.memory.KeyHash
 import org.apache.spark.sql.cqels.runs.SampledNanos
 import org.apache.spark.sql.cqels.terms.{TermCodec, TermId}
 
@@ -133,7 +134,7 @@ private object SiteCaller {
   private final val ProbedOneIn = 16
 
   /** Whether a key is one of the few that are looked up for trial: all calls with the same arguments are, or none. */
-  def probed(key: AnyRef): Boolean = ((key.hashCode * 0x9E3779B1) >>> 16) % ProbedOneIn == 0
+  def probed(key: AnyRef): Boolean = KeyHash.slot(KeyHash.spread(key.hashCode), ProbedOneIn - 1) == 0
 }
 
 /** What one thread has counted of the calls of one function whose arguments are of certain families. */
@@ -161,7 +162,7 @@ private final class ReadTerms {
       epoch = now
       java.util.Arrays.fill(values.asInstanceOf[Array[AnyRef]], null)
     }
-    val place = (id * 0x9E3779B97F4A7C15L >>> ReadTerms.Shift).toInt
+    val place = (KeyHash.spread(id) >>> ReadTerms.Shift).toInt
     if (ids(place) == id && values(place) != null) values(place)
     else {
       val value = read

@@ -4,7 +4,7 @@ package dictionary
 import java.io.{Externalizable, ObjectInput, ObjectOutput}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import org.apache.spark.sql.cqels.memory.{ByteBlob, ByteSink, LongRuns}
+import org.apache.spark.sql.cqels.memory.{ByteBlob, ByteSink, KeyHash, LongRuns}
 import org.apache.spark.sql.cqels.rdf.{IdCollision, MalformedTerm, UnknownTermException}
 import org.apache.spark.sql.cqels.terms.{CanonicalText, TermCodec, TermHasher, TermId}
 
@@ -160,7 +160,7 @@ object CompactDictionary {
 
   /** The first slot to look at: the upper half of a multiplicative hash, scaled to the capacity. */
   private def home(id: Long, capacity: Int): Int =
-    (((id * 0x9e3779b97f4a7c15L) >>> 32) * capacity >>> 32).toInt
+    ((KeyHash.spread(id) >>> 32) * capacity >>> 32).toInt
 
   private def capacityFor(entries: Long): Int =
     math.min(entries + entries / 4 + 2, MaxCapacity.toLong).toInt

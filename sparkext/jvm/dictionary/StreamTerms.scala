@@ -3,6 +3,8 @@ package dictionary
 
 import java.util.Arrays
 
+import org.apache.spark.sql.cqels.memory.KeyHash
+
 /** The terms known only from streams, with reference counts; guarded by the [[Dictionary]]'s lock.
   *
   * Open addressing with linear probing. Removal moves later entries of the run back, so there are
@@ -137,7 +139,7 @@ private[cqels] object StreamTerms {
   /** Eighths of the slots in use at which there are made to be twice as many. */
   private final val FullAt = 5
 
-  private def home(id: Long, mask: Int): Int = ((id * 0x9e3779b97f4a7c15L) >>> 32).toInt & mask
+  private def home(id: Long, mask: Int): Int = KeyHash.slot(KeyHash.spread(id), mask)
 
   /** Bytes of heap that a body takes: array header of 16, contents, rounded up to 8. */
   private def heapBytes(body: AnyRef): Long = body match {

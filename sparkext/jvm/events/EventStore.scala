@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** The mappings of one event that its window shows, for look-ups by some of their values and by time.
  *
@@ -152,7 +152,7 @@ private[events] final class EventIndex(rows: PagedRows, val mask: Long, cells: A
   def find(mapping: Array[Long]): Int = {
     var h = 0L
     var c = 0
-    while (c < variables.length) { h = LongTable.mix(h, mapping(variables(c))); c += 1 }
+    while (c < variables.length) { h = KeyHash.mix(h, mapping(variables(c))); c += 1 }
     var list = heads(slot(h))
     while (list >= 0 && !hasValues(list, mapping)) list = next(list)
     list
@@ -207,7 +207,7 @@ private[events] final class EventIndex(rows: PagedRows, val mask: Long, cells: A
   private def hashOf(row: Int): Long = {
     var h = 0L
     var c = 0
-    while (c < cells.length) { h = LongTable.mix(h, rows(row, cells(c))); c += 1 }
+    while (c < cells.length) { h = KeyHash.mix(h, rows(row, cells(c))); c += 1 }
     h
   }
 

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** Event mappings that an evaluation has found: all variables of the match, t1 and t2 a row, and what justifies it.
  *
@@ -77,7 +77,7 @@ private[events] final class FoundMappings(variables: Int) {
     while (r < count) {
       var h = 0L
       var c = 0
-      while (c < columns.length) { h = LongTable.mix(h, cells(at(r) + columns(c))); c += 1 }
+      while (c < columns.length) { h = KeyHash.mix(h, cells(at(r) + columns(c))); c += 1 }
       var s = (h >>> 32).toInt & (slots.length - 1)
       while (slots(s) != 0 && !same(slots(s) - 1, r, columns)) s = (s + 1) & (slots.length - 1)
       if (slots(s) == 0) { slots(s) = r + 1; numbers(r) = known; known += 1 }

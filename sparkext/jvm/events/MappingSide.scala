@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** How far the windows of events have moved, and before what time nothing arrives any more. */
 private[events] final class MatchClock(events: Int) {
@@ -121,7 +121,7 @@ private[events] final class MappingSide(shape: MappingShape, clock: MatchClock, 
     else {
       var h = 0L
       var k = 0
-      while (k < key.length) { h = LongTable.mix(h, cells(at + keyAt(k))); k += 1 }
+      while (k < key.length) { h = KeyHash.mix(h, cells(at + keyAt(k))); k += 1 }
       tails(slot(h)) = before
     }
     if (before >= 0) setAfter(before, after)
@@ -151,7 +151,7 @@ private[events] final class MappingSide(shape: MappingShape, clock: MatchClock, 
   private def hashOf(mapping: Array[Long]): Long = {
     var h = 0L
     var k = 0
-    while (k < key.length) { h = LongTable.mix(h, mapping(key(k))); k += 1 }
+    while (k < key.length) { h = KeyHash.mix(h, mapping(key(k))); k += 1 }
     h
   }
 
@@ -174,7 +174,7 @@ private[events] final class MappingSide(shape: MappingShape, clock: MatchClock, 
         val after = cells(at).toInt
         var h = 0L
         var k = 0
-        while (k < key.length) { h = LongTable.mix(h, cells(at + keyAt(k))); k += 1 }
+        while (k < key.length) { h = KeyHash.mix(h, cells(at + keyAt(k))); k += 1 }
         val place = if (copy) rows.take() else row
         if (copy) System.arraycopy(cells, at, rows.page(place), rows.offset(place), rows.width)
         link(place, slot(h))

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** The values of some variables by which a match falls apart, numbered; each with the matches found for it, and whether
  *  something has changed for it. The values of an empty key are one.
@@ -122,14 +122,14 @@ private[events] final class MatchKeys(variables: Array[Int]) {
   private def hashOf(value: Int => Long): Long = {
     var h = 0L
     var c = 0
-    while (c < width) { h = LongTable.mix(h, value(variables(c))); c += 1 }
+    while (c < width) { h = KeyHash.mix(h, value(variables(c))); c += 1 }
     h
   }
 
   private def hashOfKey(key: Int): Long = {
     var h = 0L
     var c = 0
-    while (c < width) { h = LongTable.mix(h, cells(key * width + c)); c += 1 }
+    while (c < width) { h = KeyHash.mix(h, cells(key * width + c)); c += 1 }
     h
   }
 

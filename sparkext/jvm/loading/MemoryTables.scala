@@ -6,6 +6,7 @@ import java.util.{List => JList}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.cqels.dictionary.ChangeTerms
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.Row
@@ -43,20 +44,43 @@ object MemoryTables {
     }
   }
 
+  /** A table after an edit; `known` may be null: all rows are in `added` then. Ids are as `ChangeTerms` has them. */
+  def edited(known: MemoryTable, graph: Long, predicate: Long, added: Array[Byte], removed: Array[Byte]): MemoryTable = {
+    val gone = pairs(removed).toSet
+    val left = new QuadBlock
+    if (known != null) for (i <- 0 until known.pairs.rowCount; pair = (known.pairs(i, 0), known.pairs(i, 1)) if !gone(pair))
+      left.add(pair._1, predicate, pair._2, graph)
+    for ((s, o) <- pairs(added)) left.add(s, predicate, o, graph)
+    of(Seq(left), Nil).headOption.getOrElse(new MemoryTable(graph, predicate, new LongTable(2)))
+  }
+
+  private def pairs(cells: Array[Byte]): Iterator[(Long, Long)] = {
+    val ids = ChangeTerms.numbers(cells)
+    Iterator.range(0, ids.length, 2).map(i => (ids(i), ids(i + 1)))
+  }
+
   /** All rows (s, p, o, g) of some tables as a DataFrame that is computed without a Spark job. */
-  def frame(session: SparkSession, tables: JList[MemoryTable]): Dataset[Row] = {
-    val rows = new mutable.ArrayBuffer[InternalRow]
-    for (table <- tables.asScala; i <- 0 until table.pairs.rowCount) {
-      val row = new UnsafeRow(4)
-      row.pointTo(new Array[Byte](40), 40)
-      row.setLong(0, table.pairs(i, 0))
-      row.setLong(1, table.predicate)
-      row.setLong(2, table.pairs(i, 1))
-      row.setLong(3, table.graph)
-      rows += row
-    }
+  def frame(session: SparkSession, tables: JList[MemoryTable]): Dataset[Row] =
+    frame(session, for (t <- tables.asScala.iterator; i <- (0 until t.pairs.rowCount).iterator)
+      yield row(t.pairs(i, 0), t.predicate, t.pairs(i, 1), t.graph))
+
+  /** The same of rows whose ids are side by side in `cells`. */
+  def frame(session: SparkSession, cells: Array[Byte]): Dataset[Row] = {
+    val ids = ChangeTerms.numbers(cells)
+    frame(session, Iterator.range(0, ids.length, 4).map(i => row(ids(i), ids(i + 1), ids(i + 2), ids(i + 3))))
+  }
+
+  private def frame(session: SparkSession, rows: Iterator[InternalRow]): Dataset[Row] = {
     val output = Seq("s", "p", "o", "g").map(AttributeReference(_, LongType, nullable = false)())
     Frames.of(session, LocalRelation(output, rows.toSeq))
+  }
+
+  private def row(ids: Long*): InternalRow = {
+    val row = new UnsafeRow(4)
+    row.pointTo(new Array[Byte](40), 40)
+    var c = 0
+    while (c < 4) { row.setLong(c, ids(c)); c += 1 }
+    row
   }
 
   /** The catalogue's counts of some tables, see CatalogueCounts.count: a line of numbers for each of its rows. */

@@ -5,6 +5,7 @@ import scala.collection.mutable
 
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.cqels.memory.KeyHash
 import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.{DataFrame, SaveMode}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -99,7 +100,7 @@ object QuadTables {
     }
 
   private[cqels] def mix(value: Long): Int = {
-    val h = value * 0x9e3779b97f4a7c15L
+    val h = KeyHash.spread(value)
     (h ^ (h >>> 32)).toInt
   }
 

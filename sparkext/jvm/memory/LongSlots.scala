@@ -65,5 +65,5 @@ object LongSlots {
   }
 
   /** Spreads keys over the slots of a table, whose mask is still to be put on. */
-  @inline def spread(key: Long): Int = (LongTable.mix(0L, key) >>> 32).toInt
+  @inline def spread(key: Long): Int = (KeyHash.mix(0L, key) >>> 32).toInt
 }

@@ -60,11 +60,4 @@ object LongTable {
     if (arity > 0) table.appendAll(cells, 0, cells.length / arity)
     table
   }
-
-  /** Mixes a row's key cells to a well-spread hash (ids carry tags in their high bits). */
-  @inline def mix(seed: Long, value: Long): Long = {
-    var h = (seed ^ value) * 0x9E3779B97F4A7C15L
-    h ^= h >>> 29
-    h * 0xBF58476D1CE4E5B9L
-  }
 }

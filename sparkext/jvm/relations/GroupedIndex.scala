@@ -4,7 +4,7 @@ package relations
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** An immutable index: rows grouped by key in one array, found through an open-addressing table of group starts.
  *
@@ -27,9 +27,9 @@ final class GroupedIndex(
 
   override def get(key: Long): Iterator[InternalRow] = {
     val mask = starts.length - 1
-    val hash = LongTable.mix(0L, key)
+    val hash = KeyHash.mix(0L, key)
     val tag = GroupedIndex.tag(hash, mask)
-    var slot = (hash >>> 32).toInt & mask
+    var slot = KeyHash.slot(hash, mask)
     val column = keyAt(0)
     while (true) {
       val entry = starts(slot)
@@ -53,9 +53,9 @@ final class GroupedIndex(
     if (width == 2) {
       val first = key.getLong(0)
       val second = key.getLong(1)
-      val hash = LongTable.mix(LongTable.mix(0L, first), second)
+      val hash = KeyHash.mix(KeyHash.mix(0L, first), second)
       val tag = GroupedIndex.tag(hash, mask)
-      var slot = (hash >>> 32).toInt & mask
+      var slot = KeyHash.slot(hash, mask)
       while (true) {
         val entry = starts(slot)
         if (entry < 0) return null
@@ -71,9 +71,9 @@ final class GroupedIndex(
       val first = key.getLong(0)
       val second = key.getLong(1)
       val third = key.getLong(2)
-      val hash = LongTable.mix(LongTable.mix(LongTable.mix(0L, first), second), third)
+      val hash = KeyHash.mix(KeyHash.mix(KeyHash.mix(0L, first), second), third)
       val tag = GroupedIndex.tag(hash, mask)
-      var slot = (hash >>> 32).toInt & mask
+      var slot = KeyHash.slot(hash, mask)
       while (true) {
         val entry = starts(slot)
         if (entry < 0) return null
@@ -89,9 +89,9 @@ final class GroupedIndex(
     } else {
       var hash = 0L
       var i = 0
-      while (i < width) { hash = LongTable.mix(hash, key.getLong(i)); i += 1 }
+      while (i < width) { hash = KeyHash.mix(hash, key.getLong(i)); i += 1 }
       val tag = GroupedIndex.tag(hash, mask)
-      var slot = (hash >>> 32).toInt & mask
+      var slot = KeyHash.slot(hash, mask)
       while (true) {
         val entry = starts(slot)
         if (entry < 0) return null
@@ -112,10 +112,8 @@ final class GroupedIndex(
 
   override def matchCount(key: Array[Long], most: Int): Long = {
     val mask = starts.length - 1
-    var hash = 0L
-    var i = 0
-    while (i < key.length) { hash = LongTable.mix(hash, key(i)); i += 1 }
-    var slot = (hash >>> 32).toInt & mask
+    val hash = KeyHash.of(key, 0, key.length)
+    var slot = KeyHash.slot(hash, mask)
     val tag = GroupedIndex.tag(hash, mask)
     while (starts(slot) >= 0) {
       val entry = starts(slot)

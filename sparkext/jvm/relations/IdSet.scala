@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package relations
 
+import org.apache.spark.sql.cqels.memory.KeyHash
+
 /** The ids of one list as a set, with how often each counts where that is not once. Immutable: any thread may read it.
  *
  *  Before the hash table stands a bit for each of some sixteen hashes an id (a Bloom filter with one hash function): most of what is
@@ -9,7 +11,7 @@ package relations
 final class IdSet private (bits: Array[Long], cells: Array[Long], counts: Array[Int], bitShift: Int, shift: Int) {
   /** How often an id counts; 0 where it is not in the list. */
   def times(id: Long): Int = {
-    val hash = id * IdSet.Spread
+    val hash = KeyHash.spread(id)
     if ((bits((hash >>> bitShift >>> 6).toInt) & 1L << (hash >>> bitShift)) == 0L) 0 else probe(id, hash)
   }
 
@@ -33,7 +35,7 @@ final class IdSet private (bits: Array[Long], cells: Array[Long], counts: Array[
     var i = from
     while (i < until) {
       val id = ids(i)
-      val hash = id * IdSet.Spread
+      val hash = KeyHash.spread(id)
       val bit = hash >>> right
       if ((words((bit >>> 6).toInt) & 1L << bit) != 0L && probe(id, hash) > 0) { found(kept) = id; kept += 1 }
       i += 1
@@ -45,8 +47,6 @@ final class IdSet private (bits: Array[Long], cells: Array[Long], counts: Array[
 }
 
 object IdSet {
-  // The golden ratio: the upper bits of a product spread ids whose lower or upper bits differ little (Knuth, volume 3, 6.4).
-  private final val Spread = 0x9E3779B97F4A7C15L
   private final val BitsAnId = 16
 
   /** The set of `length` ids from place `from` on, none of them 0; `counts` of the same places may be null. */
@@ -59,7 +59,7 @@ object IdSet {
     val times = if (counts == null) null else new Array[Int](capacity)
     var i = from
     while (i < from + length) {
-      val hash = ids(i) * Spread
+      val hash = KeyHash.spread(ids(i))
       val bit = hash >>> bitShift
       bits((bit >>> 6).toInt) |= 1L << bit
       var at = (hash >>> shift).toInt

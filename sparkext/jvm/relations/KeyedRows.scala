@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package relations
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** The rows of a relation by the values of some of its columns, as the join reads them: no iterator, no row object.
  *
@@ -47,7 +47,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
     else {
       var hash = 0L
       var c = 0
-      while (c < keyWidth) { hash = LongTable.mix(hash, columns(c)(i)); c += 1 }
+      while (c < keyWidth) { hash = KeyHash.mix(hash, columns(c)(i)); c += 1 }
       var at = KeyedRows.slot(hash, slots) * stride
       while (true) {
         if (table(at) == 0L) return -1
@@ -145,7 +145,7 @@ object KeyedRows {
   /** As many questions about a long list as pay for a set of it. */
   final val AsksASet = 12
 
-  @inline def hash(key: Long): Long = LongTable.mix(0L, key)
+  @inline def hash(key: Long): Long = KeyHash.mix(0L, key)
   @inline def slot(hash: Long, slots: Int): Int = (((hash >>> 32) * slots) >>> 32).toInt
 
   /** Slots for so many keys: three fifths of them are used. */
@@ -204,12 +204,7 @@ object KeyedRows {
 
     private def filled(size: Int): Array[Int] = { val t = new Array[Int](size); java.util.Arrays.fill(t, -1); t }
 
-    private def hashOf(row: Int): Long = {
-      var hash = 0L
-      var c = 0
-      while (c < keys.length) { hash = LongTable.mix(hash, data(row * arity + keys(c))); c += 1 }
-      hash
-    }
+    private def hashOf(row: Int): Long = KeyHash.of(data, row * arity, keys)
 
     private def same(row: Int, other: Int): Boolean = {
       var c = 0

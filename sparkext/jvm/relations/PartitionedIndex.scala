@@ -4,7 +4,7 @@ package relations
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.memory.{GrowingInts, LongTable}
+import org.apache.spark.sql.cqels.memory.{GrowingInts, KeyHash, LongTable}
 
 /** An immutable index by two columns, with a small table of its own for each value of one of them.
  *
@@ -59,11 +59,11 @@ final class PartitionedIndex(
 
   /** Where the rows begin that have both; -1 when there are none. */
   private def find(value: Long, other: Long, table: Int, slots: Int): Int = {
-    val hash = LongTable.mix(0L, other)
+    val hash = KeyHash.mix(0L, other)
     val tag = GroupedIndex.tag(hash, mask)
     val byCell = keyAt(by)
     val otherCell = keyAt(1 - by)
-    var slot = (hash >>> 32).toInt & slots
+    var slot = KeyHash.slot(hash, slots)
     while (true) {
       val entry = starts(table + slot)
       if (entry < 0) return -1
@@ -120,7 +120,7 @@ private[relations] object PartitionedIndex {
   /** Where a value is or may be put, 0 (no term) being free: the table is never full. */
   private[relations] def place(values: Array[Long], value: Long): Int = {
     val slots = values.length - 1
-    var at = (LongTable.mix(0L, value) >>> 32).toInt & slots
+    var at = KeyHash.slot(KeyHash.mix(0L, value), slots)
     while (values(at) != 0L && values(at) != value) at = (at + 1) & slots
     at
   }
@@ -222,7 +222,7 @@ private[relations] object PartitionedIndex {
       var i = from
       while (i < until) {
         val other = cell(rows(i), otherCell)
-        var slot = (LongTable.mix(0L, other) >>> 32).toInt & slots
+        var slot = KeyHash.slot(KeyHash.mix(0L, other), slots)
         while (starts(offset + slot) >= 0 && cell(firsts(starts(offset + slot)), otherCell) != other) slot = (slot + 1) & slots
         if (starts(offset + slot) < 0) {
           starts(offset + slot) = firsts.size
@@ -240,7 +240,7 @@ private[relations] object PartitionedIndex {
       var slot = 0
       while (slot <= slots) {
         val found = starts(offset + slot)
-        if (found >= 0) starts(offset + slot) = next(found) | GroupedIndex.tag(LongTable.mix(0L, cell(firsts(found), otherCell)), mask)
+        if (found >= 0) starts(offset + slot) = next(found) | GroupedIndex.tag(KeyHash.mix(0L, cell(firsts(found), otherCell)), mask)
         slot += 1
       }
       i = from

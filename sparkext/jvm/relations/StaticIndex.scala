@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 package relations
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.memory.{GrowingInts, LongTable}
+import org.apache.spark.sql.cqels.memory.{GrowingInts, KeyHash, LongTable}
 import org.apache.spark.sql.execution.joins.IdRelation
 
 /** An immutable index over static rows. `rowCount` counts stored rows, which may stand for several solution mappings. */
@@ -56,7 +56,7 @@ object StaticIndex {
     var row = 0
     while (row < n) {
       val base = row * width
-      var slot = (hashOf(table, keyCells, row) >>> 32).toInt & mask
+      var slot = KeyHash.slot(hashOf(table, keyCells, row), mask)
       var found = -1
       while (found < 0) {
         val g = slots(slot)
@@ -102,13 +102,8 @@ object StaticIndex {
     new GroupedIndex(arity, keys, cells, counts, slots, groups)
   }
 
-  @inline private def hashOf(table: LongTable, keyCells: Array[Int], row: Int): Long = {
-    val base = row * table.arity
-    var hash = 0L
-    var i = 0
-    while (i < keyCells.length) { hash = LongTable.mix(hash, table.data(base + keyCells(i))); i += 1 }
-    hash
-  }
+  @inline private def hashOf(table: LongTable, keyCells: Array[Int], row: Int): Long =
+    KeyHash.of(table.data, row * table.arity, keyCells)
 
   def empty(arity: Int, keys: Array[Int]): GroupedIndex = grouped(new LongTable(arity), null, Array.range(0, arity), keys)
 }

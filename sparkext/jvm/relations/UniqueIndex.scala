@@ -4,7 +4,7 @@ package relations
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.memory.{IdRow, LongArrayIO, LongTable}
+import org.apache.spark.sql.cqels.memory.{IdRow, KeyHash, LongArrayIO, LongTable}
 
 /** An immutable index by one column that holds each key once: the rows lie in the hash table itself.
  *
@@ -89,7 +89,7 @@ private[relations] object UniqueIndex {
   private final val MostColumns = 4
 
   @inline private[relations] def slot(key: Long, slots: Int): Int =
-    (((LongTable.mix(0L, key) >>> 32) * slots.toLong) >>> 32).toInt
+    (((KeyHash.mix(0L, key) >>> 32) * slots.toLong) >>> 32).toInt
 
   /** The index, or null where rows are too wide or too many, a key comes twice, or one is no term. */
   def build(table: LongTable, columns: Array[Int], key: Int): UniqueIndex = {

@@ -4,7 +4,7 @@ package relations
 import java.io.{ObjectInput, ObjectOutput}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.cqels.memory.{IdRow, LongTable}
+import org.apache.spark.sql.cqels.memory.{IdRow, KeyHash}
 import org.apache.spark.sql.execution.joins.IdRelation
 
 /** Chains of row numbers per key hash over a window's table, linked and unlinked as rows come and go.
@@ -141,7 +141,7 @@ final class WindowChains(val table: WindowTable, val columns: Array[Int], val ke
   private def hashOf(row: Int): Long = {
     var hash = 0L
     var i = 0
-    while (i < keyCells.length) { hash = LongTable.mix(hash, table.cell(row, keyCells(i))); i += 1 }
+    while (i < keyCells.length) { hash = KeyHash.mix(hash, table.cell(row, keyCells(i))); i += 1 }
     hash
   }
 }
@@ -156,7 +156,7 @@ private[relations] object WindowChains {
   final val UpkeepARow = 3L
 
   // The upper half of the hash chooses the slot, the lower half goes into the link.
-  @inline def slot(hash: Long, capacity: Int): Int = (hash >>> 32).toInt & (capacity - 1)
+  @inline def slot(hash: Long, capacity: Int): Int = KeyHash.slot(hash, capacity - 1)
   @inline def linkTo(hash: Long, row: Int): Long = (hash << 32) | row
   @inline def rowOf(link: Long): Int = link.toInt
   @inline def mayMatch(link: Long, hash: Long): Boolean = (link >>> 32).toInt == hash.toInt
@@ -191,7 +191,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
 
   override def get(key: Long): Iterator[InternalRow] = {
     wanted(0) = key
-    iterator.from(LongTable.mix(0L, key))
+    iterator.from(KeyHash.mix(0L, key))
   }
 
   override protected def matches(key: InternalRow): Iterator[InternalRow] = {
@@ -200,7 +200,7 @@ final class WindowIndex(chains: WindowChains) extends IdRelation {
     while (i < wanted.length) {
       val v = key.getLong(i)
       wanted(i) = v
-      hash = LongTable.mix(hash, v)
+      hash = KeyHash.mix(hash, v)
       i += 1
     }
     iterator.from(hash)

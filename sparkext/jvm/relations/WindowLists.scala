@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package relations
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{KeyHash, LongTable}
 
 /** A table of longs whose rows come and go under their numbers, as lists of its rows read it. */
 private[cqels] trait ListedRows {
@@ -171,7 +171,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   private def hashOf(row: Int): Long = {
     var hash = 0L
     var c = 0
-    while (c < keys.length) { hash = LongTable.mix(hash, table.cell(row, keys(c))); c += 1 }
+    while (c < keys.length) { hash = KeyHash.mix(hash, table.cell(row, keys(c))); c += 1 }
     hash
   }
 
@@ -288,10 +288,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
     at = 0
     while (at < before.length) {
       if (before(at) != 0L && before(at + keys.length).toInt > 0) {
-        var hash = 0L
-        var c = 0
-        while (c < keys.length) { hash = LongTable.mix(hash, before(at + c)); c += 1 }
-        var to = KeyedRows.slot(hash, rows.slots) * stride
+        var to = KeyedRows.slot(KeyHash.of(before, at, keys.length), rows.slots) * stride
         while (rows.table(to) != 0L) { to += stride; if (to == rows.table.length) to = 0 }
         System.arraycopy(before, at, rows.table, to, stride)
         sizes(to / stride) = sizesBefore(at / stride)

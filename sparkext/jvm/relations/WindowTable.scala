@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package relations
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{KeyHash, LongTable}
 
 /** What one pattern finds in one window now: distinct rows, each with the number of window elements that bring it.
  *
@@ -248,14 +248,9 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
       used - 1
     }
 
-  private def hashOf(values: Array[Long]): Long = {
-    var h = 0L
-    var c = 0
-    while (c < arity) { h = LongTable.mix(h, values(c)); c += 1 }
-    h
-  }
+  private def hashOf(values: Array[Long]): Long = KeyHash.of(values, 0, arity)
 
-  private def slot(hash: Long): Int = (hash >>> 32).toInt & (heads.length - 1)
+  private def slot(hash: Long): Int = KeyHash.slot(hash, heads.length - 1)
 
   private def same(row: Int, values: Array[Long]): Boolean = {
     var c = 0

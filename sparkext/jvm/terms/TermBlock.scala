@@ -5,7 +5,7 @@ import java.io.{Externalizable, ObjectInput, ObjectOutput}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
-import org.apache.spark.sql.cqels.memory.LongRuns
+import org.apache.spark.sql.cqels.memory.{KeyHash, LongRuns}
 
 /** Dictionary entries on their way from the tasks that met them to the driver: ids and canonical texts. */
 final class TermBlock extends Externalizable {
@@ -105,7 +105,7 @@ final class TermEncoder(hasher: TermHasher) {
 }
 
 private[cqels] object TermEncoder {
-  def slotOf(id: Long, mask: Int): Int = ((id * 0x9e3779b97f4a7c15L) >>> 32).toInt & mask
+  def slotOf(id: Long, mask: Int): Int = KeyHash.slot(KeyHash.spread(id), mask)
 
   def insert(slots: Array[Int], id: Long, entry: Int): Unit = {
     val mask = slots.length - 1
