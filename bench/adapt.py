@@ -67,8 +67,10 @@ class Scope:
     effort: Effort
 
 
-FULL = Scope(0.3, 2, None, 10.0, Effort(20, 2, 25.0, 5, 3, 10.0))
+FULL = Scope(0.3, 2, None, 10.0, Effort(12, 2, 12.0, 5, 2, 10.0))
 QUICK = Scope(0.02, 1, 4, 2.0, Effort(1, 1, 20.0, 2, 1, 1.0))
+# One of each query.
+QUICK_STREAMS = ("figure 3", "oscillate", "three windows", "mixed", "filters")
 
 SETTINGS = {
     "spark.master": "local[2]",
@@ -86,7 +88,10 @@ SETTINGS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
-        "--stream", action="append", choices=NAMES, help="only this stream; repeatable"
+        "--stream",
+        action="append",
+        choices=NAMES,
+        help=f"only this stream; repeatable (default all; quick {', '.join(QUICK_STREAMS)})",
     )
     parser.add_argument("--paced", action="store_true", help="a batch a second, not at once")
     parser.add_argument("--cycles", type=int, help=f"rounds of the phases (default {FULL.cycles})")
@@ -158,10 +163,11 @@ def run(args: argparse.Namespace) -> Report:
         cycles=args.cycles or scope.cycles,
         effort=replace(scope.effort, orders=args.orders or scope.effort.orders),
     )
+    names = args.stream or (QUICK_STREAMS if args.quick else NAMES)
     streams = [
         stream
         for stream in batch_streams(scope.size, scope.cycles, scope.batches)
-        if not args.stream or stream.name in args.stream
+        if stream.name in names
     ]
     builder = sparkext.configure(SparkSession.builder)
     for key, value in SETTINGS.items():

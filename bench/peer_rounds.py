@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,32 @@ class Rounds:
     versions: dict[str, str] = field(default_factory=dict)
     load_s: dict[str, float] = field(default_factory=dict)
 
+    def load(
+        self, peers: list[PeerProcess], folder: Path, scale: float, at_once: int
+    ) -> dict[str, PeerProcess]:
+        """The peers that took in the static data, so many at a time; the others get a note, as if not installed."""
+        loaded = {}
+        with ThreadPoolExecutor(at_once) as loading:
+            answers = list(loading.map(lambda peer: load(peer, folder, scale), peers))
+        for peer, answer in zip(peers, answers, strict=True):
+            if isinstance(answer, PeerError):
+                if peer.name == OURS and answer.kind != "NotImplementedError":
+                    raise answer
+                self.notes[peer.name] = str(answer)
+                peer.close()
+            else:
+                self.versions[peer.name], self.load_s[peer.name] = (
+                    answer["version"],
+                    answer["load_s"],
+                )
+                loaded[peer.name] = peer
+        return loaded
+
     def evaluate(self, peers: dict[str, PeerProcess], queries: list[str]) -> None:
         """All queries, rates and contents, each content by the running peers in turn."""
-        for rate, paths in self.contents.items():
-            for query in queries:
+        # A query's rates follow each other: what a peer has made for the query alone serves them all.
+        for query in queries:
+            for rate, paths in self.contents.items():
                 progress(f"  {query} at {rate:,} sightings a second: {', '.join(peers)}")
                 for index, path in enumerate(paths):
                     for name in list(peers):
@@ -144,18 +167,11 @@ class Rounds:
         }
 
 
-def start(name: str, folder: Path, scale: float, rounds: Rounds) -> PeerProcess | None:
-    """A started and loaded peer, or None with a note when it cannot be: null, as not installed."""
-    progress(f"loading {name}")
-    peer = PeerProcess(name, PEERS[name].module)
-    load = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
+def load(peer: PeerProcess, folder: Path, scale: float) -> dict[str, Any] | PeerError:
+    """Have a peer take in the static data: its answer, or why it cannot."""
+    progress(f"loading {peer.name}")
+    request = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
     try:
-        answer = peer.ask({"load": load}, LOAD_TIMEOUT)
+        return peer.ask({"load": request}, LOAD_TIMEOUT)
     except PeerError as error:
-        peer.close()
-        if name == OURS and error.kind != "NotImplementedError":
-            raise
-        rounds.notes[name] = str(error)
-        return None
-    rounds.versions[name], rounds.load_s[name] = answer["version"], answer["load_s"]
-    return peer
+        return error

@@ -1,13 +1,14 @@
 """Where a filter with an uncertainty function goes: early, late, or by cost, by fan-out and selectivity of a join.
 
 The follow-up experiment of the uncertainty paper (Figure 3): two streams of events, each of the first leading to
-0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share of 0, 0.1 ... 1
+0.01, 0.1, 1, 10 or 100 of the second, and a filter of the first's uncertain values that lets a share from 0 to 1
 pass; with the native functions and with functions made dear (100 microseconds a call). Each placement has an engine
-of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 20 ms and more,
-and must give equal answers. A turn is one evaluation, of native functions the median of three in a row: the first one
-finds in the processor's caches what another engine left there. ratio is the median under cost over that of the faster
-one; noise is the median of early in a second pass over that in the first. A placement five times as slow as the other
-is run a few times only; if that is early, the cell has no noise.
+of its own; they evaluate in turn, over windows as large as the faster of early and late needs to take 10 ms and more,
+but of no more than 524,288 events (32,768 with dear functions), and must give equal answers. A turn is one evaluation,
+of native functions the median of three in a row: the first one finds in the processor's caches what another engine
+left there. ratio is the median under cost over that of the faster one; noise is the median of early in a second pass
+over that in the first. A placement five times as slow as the other is run a few times only; if that is early, the cell
+has no noise. For a denser grid see --selectivity.
 
 Then a stream whose selectivity and fan-out drift: drift_ratio is the time of all batches under cost over that of the
 better of early and late in each batch. It is the time from the end of a batch to its answers: every batch fills the
@@ -44,22 +45,20 @@ COLUMNS = (
 SHOWN = ("worst_ratio", "noise", "least_ms", "crossover", "drift_ratio", "drift_evaluation_ratio")
 
 CARDINALITIES = (100.0, 10.0, 1.0, 0.1, 0.01)
-SELECTIVITIES = tuple(step / 10 for step in range(10, -1, -1))
+SELECTIVITIES = (1.0, 0.75, 0.5, 0.25, 0.0)
 QUICK_CARDINALITIES = (10.0, 0.1)
 QUICK_SELECTIVITIES = (0.8, 0.1)
-# Evaluations get a little faster still after the warm-up. Those of native functions are wanted twice as long as they
-# must be, and evaluated three times a turn: where early and cost make the same calls, medians of 20 single evaluations
-# below 40 ms are 4 % apart (root mean square), of 40 to 60 ms 2 %.
-LEAST_MS = 20.0
+# Evaluations get a little faster still after the warm-up, and are wanted longer than they must be. To fill three
+# engines' windows takes 10 s for each 100,000 events, which is what bounds them.
 FULL = {
-    "native": CellEffort(10, 20, 3, LEAST_MS, 2048, 1 << 22, sized_ms=40.0, repeats=3),
-    "dear": CellEffort(4, 20, 3, LEAST_MS, 256, 1 << 17, sized_ms=24.0),
+    "native": CellEffort(4, 7, 2, 10.0, 2048, 1 << 19, sized_ms=20.0, repeats=3),
+    "dear": CellEffort(4, 7, 2, 10.0, 256, 1 << 15, sized_ms=20.0),
 }
 QUICK = {
     "native": CellEffort(2, 3, 2, 0.0, 1000, 1000),
     "dear": CellEffort(2, 3, 2, 0.0, 100, 100),
 }
-DRIFT = DriftEffort(24, 3, 5, {"native": 60_000, "dear": 400})
+DRIFT = DriftEffort(12, 1, 3, {"native": 20_000, "dear": 400})
 QUICK_DRIFT = DriftEffort(6, 1, 1, {"native": 1000, "dear": 100})
 
 

@@ -5,7 +5,7 @@ Parquet.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +32,16 @@ from static_data.progress import progress_bar
 from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
 from static_data.storage.folders import Folder
-from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
-from static_data.storage.saved_store import SavedTable, read_saved, write_saved
+from static_data.storage.row_edits import Pair, RowEdits, TableKey
+from static_data.storage.saved_store import read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
-from static_data.storage.table_files import TableFiles
-from static_data.storage.tables import MemoryTable, Table, Tables, read_files
+from static_data.storage.stored_tables import StoredTables
+from static_data.storage.tables import Table
 
 logger = logging.getLogger(__name__)
 
-_MOST_EDITS = 50_000
-"""A table with more edited rows than this is written anew."""
-
 DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
-
-_ROWS_IN_MEMORY = 65_536
 
 
 class StaticStore:
@@ -73,11 +68,10 @@ class StaticStore:
         self.dictionary: Any = (
             self._extension.dictionary.Dictionary() if dictionary is None else dictionary
         )
-        self._files = TableFiles(spark, work_dir)
+        self._tables = StoredTables(spark, self.dictionary, work_dir)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
         self._rdf = version
-        self._tables = Tables()
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
         self._scopes = 0
@@ -131,15 +125,15 @@ class StaticStore:
             # The dictionary has the terms by now, whatever becomes of the tables.
             self._scopes += len(sources)
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
-            replaced = [key for key in self._tables.of_graph(graph_id) if replace]
+            replaced = [key for key in self._tables.now.of_graph(graph_id) if replace]
             try:
                 left_out = skipped_of(encoded, sources)
                 # What cannot be told must not be left out.
                 said_in = write_skipped(left_out, skipped_file) if left_out else None
-                written = self._keep(encoded, replaced)
+                written = self._tables.keep(encoded, replaced)
             finally:
                 encoded.close()
-            kept = {key: 0 if key in replaced else self._tables.rows(key) for key in written}
+            kept = {key: 0 if key in replaced else self._tables.now.rows(key) for key in written}
             added = sum(t.rows - kept[key] for key, t in written.items())
             statements = encoded.statements()
             if graph_text is not None:
@@ -178,35 +172,11 @@ class StaticStore:
                 return encoded
         return encode_files(*inputs)
 
-    def _keep(self, encoded: Any, replaced: Collection[TableKey]) -> Mapping[TableKey, Table]:
-        """Store the load's tables, merged with those that are there and stay; returns only these."""
-        numbers = [int(number) for number in encoded.pairs().split(",") if number]
-        pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
-        if not pairs:
-            return {}
-        beside = [pair for pair in pairs if self._tables.rows(pair) and pair not in replaced]
-        there = [self._tables.whole[pair] for pair in beside if pair in self._tables.whole]
-        known = [table for table in there if isinstance(table, MemoryTable)]
-        here = sum(table.rows for table in known) + encoded.statements()
-        whole = len(known) == len(beside) and not any(pair in self._tables.edits for pair in beside)
-        if encoded.isHere() and whole and here <= _ROWS_IN_MEMORY:
-            tables = encoded.tables([table.content for table in known])
-            made = (MemoryTable(t.graph(), t.predicate(), t.rows(), t) for t in tables)
-            return {(table.graph, table.predicate): table for table in made}
-        return self._write(encoded, beside)
-
-    def _write(self, encoded: Any, there: Sequence[TableKey]) -> dict[TableKey, Table]:
-        self._settle(there)
-        existing = self._tables.frame(self._spark, there)._jdf if there else None
-        return dict(self._files.write(lambda folder: encoded.write(folder, existing)))
-
     def _adopt(
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()
     ) -> StoreChange | None:
         """Take over whole tables, in place of `replaced` ones too; returns what is to be told."""
-        changed = {key for key, table in written.items() if table.rows != self._tables.rows(key)}
-        changed.update(replaced)
-        self._tables = self._tables.replaced(replaced, written)
+        changed = self._tables.adopt(written, replaced)
         for graph_id, _ in written:
             if graph_id not in self._graphs:
                 self._graphs[graph_id] = self.dictionary.text(graph_id)
@@ -229,15 +199,17 @@ class StaticStore:
 
     def rows_there(self, wanted: Mapping[TableKey, Collection[Pair]]) -> dict[TableKey, set[Pair]]:
         """Those of the rows that the tables hold."""
-        return self._tables.rows_there(self._spark, wanted)
+        return self._tables.now.rows_there(self._spark, wanted)
 
     def rows_of_graph(self, graph_id: int) -> dict[TableKey, set[Pair]]:
         """All rows of a graph by table, read to the driver."""
-        return self._tables.rows_of(self._spark, self._tables.of_graph(graph_id))
+        tables = self._tables.now
+        return tables.rows_of(self._spark, tables.of_graph(graph_id))
 
     def rows_beside_files(self, graph_id: int) -> dict[TableKey, frozenset[Pair]]:
         """The rows of a graph that no file holds: their terms must be held."""
-        return {key: edits.added for key, edits in self._tables.edits.items() if key[0] == graph_id}
+        edits = self._tables.now.edits
+        return {key: edit.added for key, edit in edits.items() if key[0] == graph_id}
 
     def take_blank_scope(self) -> str:
         """A prefix for the labels of blank nodes that no load or change has used."""
@@ -258,14 +230,7 @@ class StaticStore:
         tables of which that is not known.
         """
         with self.lock:
-            before = self._tables.of_graph(graph_id)
-            if whole is None:
-                changed = {key for key, edit in edits.items() if edit}
-                self._tables = self._tables.edited(edits)
-            else:
-                changed = {key for key in {*before, *whole} if edits.get(key) != NO_EDITS}
-                now = {key: RowEdits(frozenset(pairs)) for key, pairs in whole.items()}
-                self._tables = self._tables.replaced(before, {}).edited(now)
+            changed = self._tables.edit(graph_id, edits, whole)
             if graph_id in self._announced:
                 self._graphs.setdefault(graph_id, self.dictionary.text(graph_id))
             if not changed:
@@ -274,44 +239,15 @@ class StaticStore:
             # Noted first: what can be seen must be told, whatever fails below.
             self.lock.note(StoreChange(self._version, frozenset(changed), dict(edits)))
             self._count_edits(graph_id, changed, edits)
-            large = [key for key in changed if self._edits_of(key).size > _MOST_EDITS]
-            try:
-                self._write_edits(large)
-            except Exception:  # The rows are read from memory as well; the next edit tries again.
-                logger.exception("tables with many edits could not be written anew")
+            self._tables.write_large_edits(changed)
 
     def _count_edits(
         self, graph_id: int, changed: Collection[TableKey], edits: Mapping[TableKey, RowEdits]
     ) -> None:
-        whole = {key: self._edits_of(key).added for key in changed if key not in self._tables.whole}
+        tables = self._tables.now
+        whole = {key: tables.edits_of(key).added for key in changed if key not in tables.whole}
         small = {key: edits[key] for key in changed if key not in whole}
         self._catalogue.edited(graph_id, self.row_count(graph_id), small, whole)
-
-    def _write_edits(self, keys: Collection[TableKey]) -> None:
-        """Write tables with many edits anew, so that files hold them whole."""
-        if not keys:
-            return
-        self._settle(keys)
-        self._write_out(keys)
-
-    def _write_out(self, keys: Collection[TableKey]) -> None:
-        rows = self._tables.frame(self._spark, keys)._jdf
-        write = self._extension.loading.QuadTables.writeFrame
-        session = self._spark._jsparkSession
-        written = self._files.write(lambda folder: write(session, rows, folder))
-        self._tables = self._tables.replaced(keys, written)
-
-    def _edits_of(self, key: TableKey) -> RowEdits:
-        return self._tables.edits.get(key, NO_EDITS)
-
-    def _settle(self, keys: Iterable[TableKey]) -> None:
-        """Give the terms of added rows a static layer: files are about to hold them."""
-        ids: list[int] = []
-        for key in keys:
-            for pair in self._edits_of(key).added:
-                ids.extend((*pair, key[1]))
-        if ids:
-            self._extension.dictionary.ChangeTerms(self.dictionary).settle(ids_to_bytes(ids))
 
     def _held_id(self, text: str) -> int:
         """The id of a term that must stay although perhaps no quad holds it."""
@@ -348,30 +284,26 @@ class StaticStore:
 
     def predicates(self, graph_id: int) -> list[int]:
         """Ids of the predicates of a graph."""
-        return sorted(p for g, p in self._tables.of_graph(graph_id) if self._tables.rows((g, p)))
+        tables = self._tables.now
+        return sorted(p for g, p in tables.of_graph(graph_id) if tables.rows((g, p)))
 
     def row_count(self, graph_id: int, predicate_id: int | None = None) -> int:
         """Number of triples with a predicate (None: any) in a graph."""
+        tables = self._tables.now
         if predicate_id is not None:
-            return self._tables.rows((graph_id, predicate_id))
-        return sum(self._tables.rows(key) for key in self._tables.of_graph(graph_id))
+            return tables.rows((graph_id, predicate_id))
+        return sum(tables.rows(key) for key in tables.of_graph(graph_id))
 
     def table(self, graph_id: int, predicate_id: int) -> DataFrame:
         """The pairs (s BIGINT, o BIGINT) of a predicate in a graph, distinct, read from Parquet
         when asked for.
         """
-        key = (graph_id, predicate_id)
-        tables = self._tables
-        table = tables.whole.get(key)
-        if key in tables.edits or isinstance(table, MemoryTable):
-            return tables.frame(self._spark, [key]).select("s", "o")
-        if table is None:
-            return self._spark.createDataFrame([], "s BIGINT, o BIGINT")
-        return read_files(self._spark, [table])
+        return self._tables.now.table(self._spark, (graph_id, predicate_id))
 
     def quads(self, graph_id: int | None = None) -> DataFrame:
         """All quads (s, p, o, g BIGINT) of a graph (None: of all graphs)."""
-        return self._tables.frame(self._spark, self._tables.of_graph(graph_id))
+        tables = self._tables.now
+        return tables.frame(self._spark, tables.of_graph(graph_id))
 
     def encode(self, text: str) -> int:
         """The id of a term by its canonical text; a term that is new gets one, see
@@ -393,15 +325,15 @@ class StaticStore:
     def catalogue(self) -> Catalogue:
         """Statistics of all tables, computed when asked for and kept until the data change."""
         with self.lock:
-            return self._catalogue.current(self._tables.of_graph(), self._counts)
+            return self._catalogue.current(self._tables.now.of_graph(), self._counts)
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
-        tables = [self._tables.whole[key] for key in keys if key not in self._tables.edits]
-        here = [table.content for table in tables if isinstance(table, MemoryTable)]
+        tables = self._tables.now
+        here = tables.in_memory(keys)
         if len(here) == len(keys):
-            return counts_of_tables(self._spark, here)
-        rows = sum(self._tables.rows(key) for key in keys)
-        return counts_of_quads(self._spark, self._tables.frame(self._spark, keys), rows)
+            return counts_of_tables(self._spark, [table.content for table in here])
+        rows = sum(tables.rows(key) for key in keys)
+        return counts_of_quads(self._spark, tables.frame(self._spark, keys), rows)
 
     # -- keeping ----------------------------------------------------------------------------------
 
@@ -419,19 +351,11 @@ class StaticStore:
                 Folder(self._spark, path),
                 overwrite,
                 self.dictionary,
-                self._saved_tables(),
+                self._tables.in_files(),
                 [text for text in self._graphs.values() if text is not None],
                 self._scopes,
                 self.catalogue(),
             )
-
-    def _saved_tables(self) -> list[SavedTable]:
-        """All tables in files; those in memory are written to some, as are edited ones."""
-        self._write_edits(list(self._tables.edits))
-        here = [key for key, t in self._tables.whole.items() if isinstance(t, MemoryTable)]
-        if here:
-            self._write_out(here)
-        return [table for table in self._tables.whole.values() if isinstance(table, SavedTable)]
 
     def open(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over a saved store; this one must be empty. The folder must stay where it is.
@@ -442,7 +366,7 @@ class StaticStore:
         check.path("path", path)
         check.flag("progress", progress, or_none=True)
         with self.lock, progress_bar(self._spark, "open", progress):
-            if self._tables.of_graph():
+            if self._tables.now.of_graph():
                 raise StoreConflictError(
                     f"{path}: a saved store is opened before anything is loaded"
                 )
@@ -458,7 +382,7 @@ class StaticStore:
     def close(self) -> None:
         """Delete the files of the tables; the store is of no use afterwards."""
         with self.lock:
-            self._files.close()
+            self._tables.close()
 
 
 def _checked(function: Callable[[Any], Any], argument: str | int) -> Any:

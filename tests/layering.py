@@ -77,9 +77,7 @@ class Exceptions:
     files: frozenset[str] = frozenset()
 
 
-KNOWN = Exceptions(
-    lines=frozenset({"static_data/store.py"}),
-)
+KNOWN = Exceptions()
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,10 @@ class EngineRoom:
         """The state of a MATCH whose pattern is to be told; see EventMatch.scala."""
         return self.jvm.eventMatch(name, variables, self.ints(visible), events, bag)
 
+    def arrived_matches(self, state: Any) -> Any:
+        """What a MATCH found last, each with the instant until which it holds."""
+        return self.jvm.arrivedMatches(state)
+
     def ints(self, values: Sequence[int]) -> Any:
         """Numbers as an array of the JVM's."""
         gateway: Any = self.spark.sparkContext._gateway

@@ -157,6 +157,22 @@ def walk(pattern: EventPattern) -> Iterator[EventPattern]:
         yield from walk(part)
 
 
+def made_variables(pattern: EventPattern) -> tuple[Variable, ...]:
+    """The variables that a pattern makes itself, times and aggregates, also where a repetition hides them.
+
+    >>> inner = Timed(Event("A"), Variable("t"), None)
+    >>> [str(variable) for variable in made_variables(Repetition(inner))]
+    ['?t']
+    """
+    made: list[Variable] = []
+    for part in walk(pattern):
+        if isinstance(part, Timed):
+            made += (name for name in (part.start, part.end) if name is not None)
+        elif isinstance(part, Repetition):
+            made += (name for name, _ in part.aggregates)
+    return merge_variables(made)
+
+
 def is_repeated(pattern: EventPattern) -> bool:
     """Whether a pattern is a repetition, perhaps with a limit or times around it.
 

@@ -43,7 +43,14 @@ from sparkext.r2r.functions.function_table import is_volatile, makes_terms, read
 from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
 from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.flattening import Cluster, flatten, flatten_group
-from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.leaf import (
+    DerivedLeaf,
+    Leaf,
+    MergedLeaf,
+    StaticLeaf,
+    WindowLeaf,
+    has_arrived,
+)
 from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
 from sparkext.r2r.operators.existence import Existence
 from sparkext.r2r.operators.grouping import grouped
@@ -345,7 +352,7 @@ class PatternCompiler(ClusterCompiling):
 
 def _arrived_first(cluster: Cluster) -> Cluster:
     """What has just arrived comes first where no costs choose: all else is looked up from there."""
-    arrived = [leaf for leaf in cluster.leaves if isinstance(leaf, WindowLeaf) and leaf.arrived]
+    arrived = [leaf for leaf in cluster.leaves if has_arrived(leaf)]
     if not arrived:
         return cluster
     rest = (leaf for leaf in cluster.leaves if leaf not in arrived)

@@ -13,12 +13,12 @@ from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.solution_functions import complete_calls
 from sparkext.r2r.leaves.delta_patterns import (
-    TimedPattern,
+    Timed,
     alternatives,
     not_monotone,
     through,
     timed,
-    timed_patterns,
+    timed_parts,
 )
 from sparkext.r2r.leaves.element_patterns import ELEMENT, element_patterns, on_elements
 from sparkext.r2r.leaves.scoped_exists import scope_exists
@@ -149,20 +149,19 @@ class DeltaPattern:
     variables: tuple[Variable, ...]
 
     @property
-    def timed(self) -> list[TimedPattern]:
-        """The window patterns."""
-        return timed_patterns(self.pattern)
+    def timed(self) -> list[Timed]:
+        """The window patterns and MATCHes."""
+        return timed_parts(self.pattern)
 
     @property
-    def parts(self) -> list[tuple[Node, TimedPattern]]:
-        """Each window pattern in each alternative of the pattern: there is one plan for each."""
-        return [(way, part) for way in alternatives(self.pattern) for part in timed_patterns(way)]
+    def parts(self) -> list[tuple[Node, Timed]]:
+        """Each window pattern and MATCH in each alternative of the pattern: there is one plan for each."""
+        return [(way, part) for way in alternatives(self.pattern) for part in timed_parts(way)]
 
-    def compile(self, compiler: PatternCompiler, way: Node, part: TimedPattern) -> DataFrame:
-        """The derivations that use an arrived row of one window pattern: the answered variables, then the times of all
-        window patterns."""
+    def compile(self, compiler: PatternCompiler, way: Node, part: Timed) -> DataFrame:
+        """The derivations that use an arrived row of one part: the answered variables, then the times of all parts."""
         shown = (*self.variables, *(pattern.time for pattern in self.timed))
-        found = compiler.compile(through(way, part.number), self.scope, frozenset(shown))
+        found = compiler.compile(through(way, part.place), self.scope, frozenset(shown))
         return found.select(shown).frame
 
 

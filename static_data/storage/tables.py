@@ -48,6 +48,15 @@ class Tables:
         table, edits = self.whole.get(key), self.edits.get(key, NO_EDITS)
         return (0 if table is None else table.rows) + len(edits.added) - len(edits.removed)
 
+    def edits_of(self, key: TableKey) -> RowEdits:
+        """What was edited beside a table."""
+        return self.edits.get(key, NO_EDITS)
+
+    def in_memory(self, keys: Iterable[TableKey]) -> list[MemoryTable]:
+        """Those of the tables that are whole in the driver's memory, with nothing edited."""
+        tables = [self.whole[key] for key in keys if key in self.whole and key not in self.edits]
+        return [table for table in tables if isinstance(table, MemoryTable)]
+
     def replaced(self, gone: Collection[TableKey], whole: Mapping[TableKey, Table]) -> Tables:
         """Without some tables, with whole ones in the place of any before."""
         without = {*gone, *whole}
@@ -60,6 +69,15 @@ class Tables:
         return Tables(self.whole, {k: e for k, e in {**self.edits, **now}.items() if e})
 
     # -- reading ----------------------------------------------------------------------------------
+
+    def table(self, spark: SparkSession, key: TableKey) -> DataFrame:
+        """The rows (s BIGINT, o BIGINT) of one table, read when asked for."""
+        table = self.whole.get(key)
+        if key in self.edits or isinstance(table, MemoryTable):
+            return self.frame(spark, [key]).select("s", "o")
+        if table is None:
+            return spark.createDataFrame([], "s BIGINT, o BIGINT")
+        return read_files(spark, [table])
 
     def frame(self, spark: SparkSession, keys: Collection[TableKey]) -> DataFrame:
         """The quads (s, p, o, g BIGINT) of tables, read when asked for."""

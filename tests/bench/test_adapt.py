@@ -162,6 +162,12 @@ def test_other_answers_are_an_error() -> None:
         race._check("DuckDB", 1, "2-ab")
 
 
+def test_quick_streams_have_every_query() -> None:
+    assert {STREAMS[name].query.split("WHERE")[1] for name in adapt.QUICK_STREAMS} == {
+        stream.query.split("WHERE")[1] for stream in STREAMS.values()
+    }
+
+
 def test_the_table_has_what_rows_have(tmp_path: Path) -> None:
     row = adapt.row("mixed", seen(1.0), Raced({"a": [1.0]}, [1.0], [1.0]))
     assert set(adapt.COLUMNS) <= set(row) and set(adapt.SHOWN) <= set(adapt.summarise([row]))

@@ -258,6 +258,25 @@ def test_the_others_go_on_without_a_peer_that_failed(monkeypatch: pytest.MonkeyP
     assert report.summary["notes"]["oxigraph"] == "ended: oxigraph: out of memory"
 
 
+@pytest.mark.parametrize("quick", [[], ["--quick"]])
+def test_the_others_go_on_without_a_peer_that_cannot_load(
+    quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = PeerProcess.ask
+
+    def fails(self: PeerProcess, request: dict[str, object], timeout: float) -> object:
+        if self.name == "oxigraph" and "load" in request:
+            raise PeerError(self.name, "out of memory", "MemoryError")
+        return honest(self, request, timeout)
+
+    monkeypatch.setattr(PeerProcess, "ask", fails)
+    report = cqels.run(arguments("--peers", "duckdb,oxigraph", "--query", "q2", *quick))
+    assert [row["oxigraph_p50_ms"] for row in report.rows] == [None]
+    assert all(row["duckdb_p50_ms"] > 0 for row in report.rows)
+    assert report.summary["notes"] == {"oxigraph": "oxigraph: out of memory"}
+    assert set(report.summary["load_s"]) == {"duckdb"}
+
+
 def test_unknown_peers_are_refused() -> None:
     with pytest.raises(SystemExit, match="unknown peer nobody"):
         cqels.run(arguments("--peers", "nobody"))

@@ -229,6 +229,19 @@ def test_a_turn_counts_with_the_median_of_its_evaluations() -> None:
     assert (runner.median(0), runner.median(1)) == (32.5, 90.0)
 
 
+def test_sizes_go_on_from_cell_to_cell_and_from_what_the_cardinality_before_began_with() -> None:
+    asked: list[tuple[float, float, int]] = []
+
+    def measure(fan_out: float, selectivity: float, events: int) -> dict[str, Any]:
+        asked.append((fan_out, selectivity, events))
+        return {"events": 2 * events}
+
+    race: Any = SimpleNamespace(measure=measure)
+    rows = list(placement.cells(race, [10.0, 1.0], [1.0, 0.5], 5))
+    assert [row["events"] for row in rows] == [10, 20, 20, 40]
+    assert asked == [(10.0, 1.0, 5), (10.0, 0.5, 10), (1.0, 1.0, 10), (1.0, 0.5, 20)]
+
+
 def test_summary_of_placement() -> None:
     def row(selectivity: float, early: float, late: float, cost: float) -> dict[str, Any]:
         times = {"early_ms": early, "late_ms": late, "cost_ms": cost}

@@ -63,8 +63,8 @@ def test_the_same_data_either_way(spark: SparkSession, files: list[Path]) -> Non
     assert content(here) == content(there)
     assert summary(here) == summary(there)
     assert [(g.text) for g in here.graphs()] == [(g.text) for g in there.graphs()]
-    assert all(isinstance(table, MemoryTable) for table in here._tables.whole.values())
-    assert not any(isinstance(table, MemoryTable) for table in there._tables.whole.values())
+    assert all(isinstance(table, MemoryTable) for table in here._tables.now.whole.values())
+    assert not any(isinstance(table, MemoryTable) for table in there._tables.now.whole.values())
 
 
 def test_small_data_meet_large_data(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:

@@ -313,13 +313,13 @@ def _fail(*_: object) -> None:
 def test_a_table_that_cannot_be_written_anew_keeps_no_listener_from_hearing(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("static_data.store._MOST_EDITS", 0)
+    monkeypatch.setattr("static_data.storage.stored_tables._MOST_EDITS", 0)
     store = StaticStore(spark)
     heard: list[StoreChange] = []
     store.listen(heard.append)
     editor = GraphEditor(store, spark)
     with monkeypatch.context() as broken:
-        broken.setattr(store, "_write_out", _fail)
+        broken.setattr(store._tables, "_write_out", _fail)
         editor.apply(read_change(spark, ChangeKind.INSERT, None, f"<{EX}a> <{EX}p> <{EX}b> ."))
     assert "no space left" in caplog.text
     assert [change.version for change in heard] == [store.version]
@@ -337,7 +337,7 @@ def test_terms_of_a_load_that_failed_are_saved(
     line = f"<{EX}a> <{EX}p> <{EX}b> .\n"
     store = StaticStore(spark)
     with monkeypatch.context() as broken:
-        broken.setattr(store, "_keep", _fail)
+        broken.setattr(store._tables, "keep", _fail)
         with pytest.raises(OSError, match="no space left"):
             store.load(write_as(tmp_path, "a.nt", line.encode()))
     assert store.version == store.row_count(0) == 0

@@ -4,7 +4,7 @@ package calls
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
-import org.apache.spark.sql.cqels.distributions.{Distribution, DistributionSum, Probabilities}
+import org.apache.spark.sql.cqels.distributions.{Distribution, Probabilities, SumForms}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -33,8 +33,8 @@ object SqlUncertainty {
   def point(value: Double): Distribution = UncertaintyFunctions.point(value)
   def literal(d: Distribution): UTF8String = UTF8String.fromString(d.literal)
 
-  def add(x: Distribution, y: Distribution): Distribution = DistributionSum.add(x, y)
-  def subtract(x: Distribution, y: Distribution): Distribution = DistributionSum.subtract(x, y)
+  def add(x: Distribution, y: Distribution): Distribution = SumForms.add(x, y)
+  def subtract(x: Distribution, y: Distribution): Distribution = SumForms.subtract(x, y)
   def greaterThan(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.greater(x, y))
   def greaterThanOrEqual(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.greaterOrEqual(x, y))
   def lessThan(x: Distribution, y: Distribution): java.lang.Double = finite(Probabilities.less(x, y))

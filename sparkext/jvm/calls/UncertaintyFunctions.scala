@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 package calls
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.cqels.distributions.{Distribution, DistributionSum, PointDistribution, Probabilities}
+import org.apache.spark.sql.cqels.distributions.{Distribution, PointDistribution, Probabilities, SumForms}
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.terms.TermText
 import org.apache.spark.sql.types.{ArrayType, DataType, DoubleType, IntegerType, LongType, ObjectType}
@@ -54,9 +54,9 @@ object UncertaintyFunctions {
 
   // -- the functions --------------------------------------------------------------------------------------------
 
-  def add(site: SiteCaller, x: Distribution, y: Distribution): Distribution = site(Add, x, y, null)(DistributionSum.add(x, y))
+  def add(site: SiteCaller, x: Distribution, y: Distribution): Distribution = site(Add, x, y, null)(SumForms.add(x, y))
   def subtract(site: SiteCaller, x: Distribution, y: Distribution): Distribution =
-    site(Subtract, x, y, null)(DistributionSum.subtract(x, y))
+    site(Subtract, x, y, null)(SumForms.subtract(x, y))
 
   def greaterThan(site: SiteCaller, x: Distribution, y: Distribution): java.lang.Double =
     site(Greater, x, y, null)(finite(Probabilities.greater(x, y)))

@@ -8,9 +8,7 @@ private[events] final class ArrivedMappings {
   private var starts = new Array[Int](64)
   private var occurrences: Array[Array[Long]] = null // made when someone has any to keep
   private var count = 0
-  private var ascending = true
   private var newest = Long.MinValue
-  private var oldest = Long.MaxValue
 
   def size: Int = count
   /** The latest time of a mapping here. */
@@ -35,25 +33,11 @@ private[events] final class ArrivedMappings {
       occurrences(count) = from
     }
     count += 1
-    if (time < newest) ascending = false
     newest = math.max(newest, time)
-    oldest = math.min(oldest, time)
   }
 
   /** The numbers of all mappings, ascending in time. */
-  def inOrder(): Array[Int] = {
-    if (ascending) Array.range(0, count)
-    else if (newest - oldest >= 0 && newest - oldest < Int.MaxValue) {
-      val keys = new Array[Long](count)
-      var i = 0
-      while (i < count) { keys(i) = ((time(i) - oldest) << 32) | i; i += 1 }
-      java.util.Arrays.sort(keys)
-      val order = new Array[Int](count)
-      i = 0
-      while (i < count) { order(i) = keys(i).toInt; i += 1 }
-      order
-    } else Array.range(0, count).sortBy(time) // stable
-  }
+  def inOrder(): Array[Int] = TimeOrder.of(count, time)
 
   def event(n: Int): Int = cells(starts(n)).toInt
   def time(n: Int): Long = cells(starts(n) + 1)
@@ -69,8 +53,6 @@ private[events] final class ArrivedMappings {
     occurrences = null
     used = 0
     count = 0
-    ascending = true
     newest = Long.MinValue
-    oldest = Long.MaxValue
   }
 }

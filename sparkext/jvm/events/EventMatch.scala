@@ -8,7 +8,9 @@ import java.time.{Instant, ZoneOffset}
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.functions.TermConstructors
+import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.WindowContent
+import org.apache.spark.sql.cqels.streams.{Stay, TimedContent}
 import org.apache.spark.sql.cqels.terms.TermCodec
 
 /** The state of one MATCH of one query: event mappings in, the solutions that it finds out, in `content`.
@@ -85,6 +87,19 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
       else new EvaluatedMatch(shape, clock, found, times, () => room, pattern, Selection.of(selection), consumes)
   }
 
+  /** Has each match be known with the instant until which it holds: `stays` says of each event how long its window shows an element,
+   *  as [[Stay]] reads it, one a line. From the next `reset` on, for patterns that are joined as mappings arrive.
+   */
+  def keepTimes(stays: String): Unit = {
+    engine.asInstanceOf[JoinedMatch].keepTimes(stays.split('\n').map(Stay.parse))
+    if (found.news == null) found.news = new LongTable(visible.length + 1)
+    found.table.keepTimes()
+  }
+  /** The matches, each with the instant until which it holds, after `keepTimes`. */
+  def timed(): TimedContent = new TimedContent(content)
+  /** The matches that the last evaluation found, as those of `timed`. */
+  private[cqels] def news: LongTable = found.news
+
   /** Whether a match uses up what it is made of. */
   def consumes: Boolean = engine.consumes
 
@@ -130,6 +145,7 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
    */
   def evaluate(opens: Array[Long]): Unit = {
     var e = 0
+    found.forgetNews()
     while (e < events) { clock.opens(e) = math.max(clock.opens(e), opens(e)); e += 1 }
     val order = arrived.inOrder()
     newest = math.max(newest, arrived.latest)
@@ -214,6 +230,7 @@ private final class JoinedMatch(shape: MappingShape, clock: MatchClock, found: M
   private val results = new MatchResults(shape, clock, found, pattern.events)
   private val tree = new JoinTree(shape, clock, times, pattern, results)
 
+  def keepTimes(stays: Array[Stay]): Unit = results.stays = stays
   override def consumes: Boolean = false
   override def insert(event: Int, mapping: Array[Long], occurrences: Array[Long]): Unit = tree.insert(event, mapping)
   override def evaluate(least: Array[Long]): Unit = {

@@ -13,6 +13,11 @@ private[events] sealed abstract class EventPattern {
   lazy val events: Array[Int] = parts.flatMap(_.events).distinct.sorted.toArray
   /** Whether each mapping begins and ends at once. */
   def isPoint: Boolean = false
+  /** Whether its mappings under given values are its mappings that are compatible with them. */
+  lazy val isPlain: Boolean = parts.forall(_.isPlain)
+  def hasSequence: Boolean = parts.exists(_.hasSequence)
+  /** Whether it is a repetition, maybe with WITHIN or its times as variables. */
+  def isRun: Boolean = false
 }
 
 private[events] final case class SingleEvent(number: Int, variables: Array[Int], certain: Array[Int]) extends EventPattern {
@@ -29,9 +34,9 @@ private[events] sealed abstract class Chosen extends EventPattern {
   override def parts: Seq[EventPattern] = Seq(input)
   override def isPoint: Boolean = input.isPoint
 }
-private[events] final case class First(input: EventPattern) extends Chosen
-private[events] final case class Last(input: EventPattern) extends Chosen
-private[events] final case class Within(input: EventPattern, millis: Long) extends Chosen
+private[events] final case class First(input: EventPattern) extends Chosen { override lazy val isPlain: Boolean = false }
+private[events] final case class Last(input: EventPattern) extends Chosen { override lazy val isPlain: Boolean = false }
+private[events] final case class Within(input: EventPattern, millis: Long) extends Chosen { override def isRun: Boolean = input.isRun }
 
 /** Two patterns whose mappings are put together. */
 private[events] sealed abstract class Pair extends EventPattern {
@@ -45,6 +50,14 @@ private[events] sealed abstract class Pair extends EventPattern {
 /** SEQ, and with `absent` SEQ NOT absent SEQ. */
 private[events] final case class Sequence(left: EventPattern, right: EventPattern, absent: Option[EventPattern]) extends Pair {
   override def parts: Seq[EventPattern] = Seq(left, right) ++ absent
+  /** If it is unrestricted. */
+  override lazy val isPlain: Boolean = absent.isEmpty && left.isPlain && right.isPlain
+  override def hasSequence: Boolean = true
+  lazy val (firstLeft, lastLeft) = (First(left), Last(left))
+  lazy val (firstRight, lastRight) = (First(right), Last(right))
+  /** Whether it is a sequence of two events, with nothing absent, of which both always bind what they share. */
+  lazy val areEvents: Boolean = left.isInstanceOf[SingleEvent] && right.isInstanceOf[SingleEvent] && absent.isEmpty &&
+    shared.forall(v => left.certain.contains(v) && right.certain.contains(v))
 }
 private[events] final case class Conjunction(left: EventPattern, right: EventPattern) extends Pair
 private[events] final case class Related(relation: Int, left: EventPattern, right: EventPattern) extends Pair
@@ -59,6 +72,7 @@ private[events] final case class Timed(input: EventPattern, start: Int, end: Int
   override lazy val variables: Array[Int] = Variables.union(input.variables, added)
   override lazy val certain: Array[Int] = Variables.union(input.certain, added)
   override def isPoint: Boolean = input.isPoint
+  override def isRun: Boolean = input.isRun
 }
 
 /** All mappings with equal keys as one. */
@@ -67,6 +81,8 @@ private[events] final case class Repetition(input: EventPattern, keys: Array[Int
   override def parts: Seq[EventPattern] = Seq(input)
   override def variables: Array[Int] = Variables.union(keys, aggregates.map(_.variable).toArray)
   override def certain: Array[Int] = Variables.common(keys, input.certain)
+  override lazy val isPlain: Boolean = false
+  override def isRun: Boolean = true
 }
 
 private[events] object Variables {

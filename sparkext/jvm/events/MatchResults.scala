@@ -1,7 +1,9 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.relations.WindowTable
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.relations.{TimeCells, WindowTable}
+import org.apache.spark.sql.cqels.streams.Stay
 
 /** The table of matches: solutions restricted to the visible variables, as sets or with `bag` one for each event mapping. */
 private[events] final class MatchTable(shape: MappingShape, visible: Array[Int], bag: Boolean) {
@@ -14,7 +16,24 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   /** The cells of a mapping that `add` and `remove` read, by their places in it. */
   val cells: Array[Int] = if (bag) Array.range(0, shape.positions) else visible
 
-  def add(row: Array[Long]): Unit = if (isFirst(row)) table.insert(solution)
+  /** What was found since `forgetNews`, with the instant until which it holds as a last column; null: nobody asks. */
+  var news: LongTable = _
+
+  /** Takes in a mapping that holds until an instant, as far as is known. */
+  def add(row: Array[Long], until: Long): Unit = if (isFirst(row)) {
+    table.insert(solution, until)
+    if (news != null) {
+      val at = news.appendRow()
+      var c = 0
+      while (c < solution.length) { news.set(at + c, solution(c)); c += 1 }
+      news.set(at + solution.length, TimeCells.write(until))
+    }
+  }
+  def forgetNews(): Unit = if (news != null) news = new LongTable(visible.length + 1)
+
+  /** Matches, as often as they are derived. */
+  def size: Long = if (bag) mappings.occurrenceCount else table.occurrenceCount
+
   def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
 
   private def isFirst(row: Array[Long]): Boolean = { read(row); !bag || { val before = mappings.rowCount; mappings.insert(mapping); mappings.rowCount > before } }
@@ -43,11 +62,14 @@ private[events] final class MatchResults(shape: MappingShape, clock: MatchClock,
   private val leaving = new Array[PositionHeap](events.length)
   private val row = shape.empty()
 
+  /** How long windows show an element, by event; null: unknown. */
+  var stays: Array[Stay] = _
+
   def size: Int = rows.size
   def memoryBytes: Long = found.memoryBytes + rows.memoryBytes + leaving.iterator.filter(_ != null).map(_.memoryBytes).sum
 
   override def accept(mapping: Array[Long]): Unit = {
-    found.add(mapping)
+    found.add(mapping, until(mapping))
     val at = rows.take()
     rows(at, 0) = 0L
     var c = 0
@@ -60,6 +82,20 @@ private[events] final class MatchResults(shape: MappingShape, clock: MatchClock,
       c += 1
     }
   }
+
+  /** The first instant at which one of a mapping's events is in its window no more, where it is known how long they stay. */
+  private def until(mapping: Array[Long]): Long =
+    if (stays == null) Long.MinValue
+    else {
+      var first = MatchResults.ForEver
+      var c = 0
+      while (c < events.length) {
+        val position = mapping(shape.positions + events(c))
+        if (position != Long.MaxValue) first = math.min(first, stays(events(c)).until(position))
+        c += 1
+      }
+      first
+    }
 
   /** Takes the matches away whose events have left their windows; `least` are the least positions that events ever had. */
   def expire(least: Array[Long]): Unit = {
@@ -103,4 +139,8 @@ private[events] final class MatchResults(shape: MappingShape, clock: MatchClock,
     rows.clear()
     java.util.Arrays.fill(leaving.asInstanceOf[Array[AnyRef]], null)
   }
+}
+
+private object MatchResults {
+  final val ForEver = 1L << 60
 }

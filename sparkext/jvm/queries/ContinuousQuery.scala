@@ -16,7 +16,7 @@ import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
 import org.apache.spark.sql.cqels.runs.RunLimit
 import org.apache.spark.sql.cqels.spark.Jobs
-import org.apache.spark.sql.cqels.streams.{IdBuffer, StreamWindow}
+import org.apache.spark.sql.cqels.streams.{IdBuffer, Stay, StreamWindow}
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(

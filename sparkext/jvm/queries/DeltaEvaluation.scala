@@ -5,18 +5,17 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
-import org.apache.spark.sql.cqels.functions.Numbers
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.TimeCells
-import org.apache.spark.sql.cqels.streams.{ArrivedRows, IdBuffer}
+import org.apache.spark.sql.cqels.streams.{Arrivals, IdBuffer, Stay}
 
-/** The plans of a monotone query's delta evaluation: one for each of its window patterns, which finds every derivation
- *  that uses a row of that pattern which has just arrived.
+/** The plans of a monotone query's delta evaluation: one for each of its window patterns and MATCHes, which finds
+ *  every derivation that uses a row of it which has just arrived.
  */
 final class DeltaPlans {
-  private val parts = mutable.ArrayBuffer[(ArrivedRows, ExecutablePlan)]()
+  private val parts = mutable.ArrayBuffer[(Arrivals, ExecutablePlan)]()
 
-  def add(arrived: ArrivedRows, plan: ExecutablePlan): Unit = parts += ((arrived, plan))
+  def add(arrived: Arrivals, plan: ExecutablePlan): Unit = parts += ((arrived, plan))
   def warm(): Unit = parts.foreach(_._2.warm())
   def driverRefusal: String = parts.map(_._2.driverRefusal).find(_ != null).orNull
 
@@ -31,23 +30,6 @@ final class DeltaPlans {
   def planTree(): String = QueryPlans.trees(parts.map(_._2).toSeq)
 
   private def executed = parts.map(_._2).toSeq.filter(_.operators().nonEmpty)
-}
-
-/** For how long a window shows an element: `width` after its time or, with a slide, until the last window that holds it
- *  has closed (RSP-QL, Definition 12).
- */
-private[cqels] final class Stay(width: Long, slide: Long, start: Long) {
-  /** The first instant at which an element of that time is no longer shown. */
-  def until(time: Long): Long =
-    if (slide == 0) time + width
-    else start + (-Math.floorDiv(start - time, slide) - 1) * slide + width + 1
-}
-
-private[cqels] object Stay {
-  def parse(text: String): Stay = {
-    val numbers = Numbers.list(text)
-    new Stay(numbers(0), numbers(1), numbers(2))
-  }
 }
 
 /** The answers of a monotone query that are new at an instant (ISTREAM by membership; RSP-QL, Definition 21), found from

@@ -89,6 +89,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     made
   }
 
+  /** What a MATCH found last, each with the instant until which it holds. */
+  def arrivedMatches(state: EventMatch): ArrivedMatches = new ArrivedMatches(state)
+
   def matchPlans(state: EventMatch): MatchPlans = new MatchPlans(state)
 
   def dropWindowPattern(window: StreamWindow, spec: String): Unit = window.dropPattern(QuadPattern.parse(spec))

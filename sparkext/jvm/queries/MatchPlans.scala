@@ -6,7 +6,8 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.streams.ArrivedElements
+import org.apache.spark.sql.cqels.relations.StageContent
+import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
 
 /** The plans that find the events of one MATCH in the elements that arrived; what they find goes to `state`, whose content the
  *  plans of the query read.
@@ -66,6 +67,19 @@ final class MatchPlans(state: EventMatch) {
   /** As [[QueryPlans.operators]]. */
   def operators(): String = QueryPlans.listing(events.map(_.plan).toSeq.filter(_.operators().nonEmpty))
   def planTree(): String = QueryPlans.trees(events.map(_.plan).toSeq)
+}
+
+/** What a MATCH found last, for delta evaluation. Matches that late elements bring are found when these come. */
+final class ArrivedMatches(state: EventMatch) extends Arrivals {
+  override val content = new StageContent(s"new ${state.name}", state.content.arity + 1)
+
+  override private[cqels] def missed(): Boolean = false
+
+  override private[cqels] def fill(time: Long): Int = {
+    val rows = if (time == Long.MinValue) state.timed().snapshot().table else state.news
+    content.replace(rows)
+    rows.rowCount
+  }
 }
 
 private object MatchPlans {

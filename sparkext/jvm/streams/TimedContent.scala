@@ -51,25 +51,34 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
   }
 }
 
+/** Rows that have just arrived, each with the time until which it holds by way of its window, as a relation that is filled
+ *  before it is read.
+ */
+trait Arrivals {
+  def content: StageContent
+  /** Whether something came too late to be among `fill`'s rows since this was last asked. */
+  private[cqels] def missed(): Boolean
+  /** Fills the relation with what is there of after `time`, or with all there is; how many rows these are. */
+  private[cqels] def fill(time: Long): Int
+}
+
 /** The rows that one pattern finds in what entered one window last, each with its time, as a relation: filled before it
  *  is read. A row may be there several times.
  */
-final class ArrivedRows private[cqels] (stream: StreamLog, window: StreamWindow, spec: QuadPattern, name: String) {
+final class ArrivedRows private[cqels] (stream: StreamLog, window: StreamWindow, spec: QuadPattern, name: String) extends Arrivals {
   private val matcher = new QuadMatcher(spec, stream.dictionary)
   private val width = spec.columns.length
   private var lateSeen = 0L
 
-  val content = new StageContent(name, width + 1)
+  override val content = new StageContent(name, width + 1)
 
-  /** Whether an element came too late to be among `after`'s rows since this was last asked. */
-  private[cqels] def missed(): Boolean = {
+  override private[cqels] def missed(): Boolean = {
     val before = lateSeen
     lateSeen = window.lateArrivals
     lateSeen != before
   }
 
-  /** Fills the relation with what the window shows of after `time`; how many rows these are. */
-  private[cqels] def fill(time: Long): Int = {
+  override private[cqels] def fill(time: Long): Int = {
     val rows = new LongTable(width + 1)
     stream.eachAfter(window, time) { (t, pane) =>
       PatternFeed.each(pane, 0, pane.rowCount) { (data, from) =>

@@ -11,10 +11,17 @@ from sparkext.language.expressions import Comparison, Expression
 from sparkext.language.nodes import Variable
 from sparkext.r2r.clusters.cluster_binds import read_variables
 from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
-from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.delta_patterns import TimedMatch, TimedPattern
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.flattening import Bind
-from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.leaf import (
+    DerivedLeaf,
+    Leaf,
+    MergedLeaf,
+    StaticLeaf,
+    WindowLeaf,
+    has_arrived,
+)
 from sparkext.r2r.patterns.inner_patterns import has_exists
 from sparkext.r2r.patterns.stage_rows import MatchRows
 
@@ -136,7 +143,9 @@ class ClusterGraph:
         match leaf:
             case WindowLeaf(pattern=TimedPattern()):
                 # A delta is looked up in windows, whose indexes are kept up, never the other way round.
-                return Relation(name, variables, RelationKind.DERIVED, indexable=not leaf.arrived)
+                return Relation(
+                    name, variables, RelationKind.DERIVED, indexable=not has_arrived(leaf)
+                )
             case WindowLeaf(pattern=ElementPattern()):
                 return Relation(name, variables, RelationKind.DERIVED, indexable=False)
             case WindowLeaf():
@@ -146,6 +155,8 @@ class ClusterGraph:
                 return Relation(name, variables, RelationKind.DERIVED, indexable=True)
             case StaticLeaf():
                 return Relation(name, variables, RelationKind.STATIC)
+            case DerivedLeaf(node=TimedMatch(arrived=arrived)):
+                return Relation(name, variables, RelationKind.DERIVED, indexable=not arrived)
             case DerivedLeaf(node=MatchRows()):
                 return Relation(name, variables, RelationKind.WINDOW)
             case DerivedLeaf() if self.compiler.keeps(leaf):

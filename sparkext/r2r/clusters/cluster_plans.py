@@ -28,9 +28,9 @@ from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
 from sparkext.r2r.clusters.cluster_graph import ClusterGraph
 from sparkext.r2r.clusters.cluster_join import OperatorBuilder, OrderRules, fits
 from sparkext.r2r.clusters.written_order import as_written
-from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.delta_patterns import TimedMatch, TimedPattern
 from sparkext.r2r.leaves.flattening import Cluster
-from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, WindowLeaf
+from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, WindowLeaf, has_arrived
 from sparkext.r2r.leaves.leaf_names import bind_name, condition_name, leaf_name
 from sparkext.r2r.operators.path_searches import PathSearches
 from sparkext.r2r.relations.part_keys import join_key
@@ -186,7 +186,8 @@ class ClusterPlanner:
         if compiler.uncertain.filters == "late" and (self._loose or self._late):
             return False
         return compiler.early_filters and not any(
-            isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern)
+            (isinstance(leaf, WindowLeaf) and isinstance(leaf.pattern, TimedPattern))
+            or (isinstance(leaf, DerivedLeaf) and isinstance(leaf.node, TimedMatch))
             for leaf in self._leaves.values()
         )
 
@@ -227,7 +228,7 @@ class ClusterPlanner:
         builder = OperatorBuilder(
             compiler.room, rules, self._read, self._apply, self._apply, self._binds, expensive
         )
-        arrived = [name for name, leaf in self._leaves.items() if _has_arrived(leaf)]
+        arrived = [name for name, leaf in self._leaves.items() if has_arrived(leaf)]
         made = builder.build(plan, choice.search.graph.output, arrived)
         compiler.choices[-1] = replace(choice, order=made.order, joined=made.joined)
         return made.solutions
@@ -308,10 +309,6 @@ class ClusterPlanner:
         return compiler.frames.kept(
             key, plan.name, columns, lambda: make.join(cluster).select(columns).frame
         )
-
-
-def _has_arrived(leaf: Leaf) -> bool:
-    return isinstance(leaf, WindowLeaf) and leaf.arrived
 
 
 def _unique(names: Iterable[str]) -> list[str]:

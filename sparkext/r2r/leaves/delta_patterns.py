@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, product
+from typing import TypeAlias
 
 from sparkext.language.algebra import (
     Bgp,
@@ -32,6 +33,7 @@ from sparkext.language.support import expressions_of
 from sparkext.r2r.functions.function_table import is_volatile
 from sparkext.r2r.leaves.scopes import DefaultGraph, InWindow, Scope, inner_scope, reads_no_window
 from sparkext.r2r.patterns.inner_patterns import exists_of
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from static_data.terms import Iri
 
 _REFUSED: tuple[tuple[type[Node], str], ...] = (
@@ -46,17 +48,17 @@ _REFUSED: tuple[tuple[type[Node], str], ...] = (
 class TimedPattern(TriplePattern):
     """A triple pattern over a window with one more variable, the time at which its triple was sighted last.
 
-    `number` tells it from all others of its query. With `arrived`, only rows that have just arrived are found.
+    `place` tells it from all others of its query. With `arrived`, only rows that have just arrived are found.
     """
 
     window: Iri | None = None
-    number: int = 0
+    place: int = 0
     arrived: bool = False
 
     @property
     def time(self) -> Variable:
         """The variable of the time, as the JVM writes it into a column of ids."""
-        return Variable(f"_:sighted {self.number}")
+        return Variable(f"_:sighted {self.place}")
 
     @cached_property
     def plain(self) -> TriplePattern:
@@ -67,6 +69,28 @@ class TimedPattern(TriplePattern):
     def variables(self) -> tuple[Variable, ...]:
         """The variables, in order of appearance, then the time."""
         return (*self.plain.variables, self.time)
+
+
+@dataclass(frozen=True)
+class TimedMatch(MatchRows):
+    """The solution mappings of a MATCH with one more variable, the instant until which each holds; as there."""
+
+    place: int = 0
+    arrived: bool = False
+
+    @property
+    def time(self) -> Variable:
+        """The variable of the instant."""
+        return Variable(f"_:sighted {self.place}")
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the match, then the instant."""
+        return (*self.names, self.time)
+
+
+Timed: TypeAlias = TimedPattern | TimedMatch
+"""What a delta may begin with."""
 
 
 def not_monotone(pattern: Node, scope: Scope) -> str | None:
@@ -98,6 +122,10 @@ def _reasons(node: Node, scope: Scope) -> Iterator[str]:
         for kind, reason in _REFUSED:
             if isinstance(node, kind):
                 yield reason
+        if isinstance(node, MatchRows) and not node.monotone:
+            yield "a MATCH that selects events"
+        if isinstance(node, MatchRows) and node.sure != set(node.names):
+            yield "a MATCH that leaves variables unbound"
         if isinstance(node, Bgp) and isinstance(scope, DefaultGraph):
             yield "windows that are merged with the default graph"
         if isinstance(node, LeftJoin | Minus) and not reads_no_window(node.right, scope):
@@ -133,6 +161,8 @@ def timed(node: Node, scope: Scope) -> Node:
 def _timed(node: Node, scope: Scope, numbers: Iterator[int]) -> Node:
     if reads_no_window(node, scope):
         return node
+    if isinstance(node, MatchRows):
+        return TimedMatch(node.number, node.names, node.sure, node.monotone, next(numbers))
     if isinstance(node, Bgp):
         assert isinstance(scope, InWindow)
         patterns = (
@@ -146,7 +176,7 @@ def _timed(node: Node, scope: Scope, numbers: Iterator[int]) -> Node:
         case Distinct() | Reduced() | OrderBy():
             return children[0]
         case Project():
-            times = (pattern.time for pattern in timed_patterns(children[0]))
+            times = (pattern.time for pattern in timed_parts(children[0]))
             return Project(children[0], (*node.names, *times))
         case Join() | Union() | LeftJoin() | Minus() | Filter() | Extend() | ToMultiset():
             return node.replace_children(children)
@@ -156,16 +186,15 @@ def _timed(node: Node, scope: Scope, numbers: Iterator[int]) -> Node:
             raise AssertionError(f"{type(node).__name__} over a window is not monotone")
 
 
-def timed_patterns(node: Node) -> list[TimedPattern]:
-    """The window patterns of what `timed` made, by their number."""
-    found = [
-        pattern
-        for part in node.walk()
-        if isinstance(part, Bgp)
-        for pattern in part.patterns
-        if isinstance(pattern, TimedPattern)
-    ]
-    return sorted(found, key=lambda pattern: pattern.number)
+def timed_parts(node: Node) -> list[Timed]:
+    """The window patterns and MATCHes of what `timed` made, by their place."""
+    found: list[Timed] = []
+    for part in node.walk():
+        if isinstance(part, TimedMatch):
+            found.append(part)
+        elif isinstance(part, Bgp):
+            found.extend(p for p in part.patterns if isinstance(p, TimedPattern))
+    return sorted(found, key=lambda part: part.place)
 
 
 def alternatives(node: Node) -> list[Node]:
@@ -174,7 +203,7 @@ def alternatives(node: Node) -> list[Node]:
     Joins and what else a timed pattern has distribute over a union: before, ``Join(Bgp(t0), Union(Bgp(t1), Bgp(t2)))``;
     after, ``Join(Bgp(t0), Bgp(t1))`` and ``Join(Bgp(t0), Bgp(t2))``, in which t1 and t2 can be looked up.
     """
-    if not timed_patterns(node) or isinstance(node, Bgp):
+    if not timed_parts(node) or isinstance(node, Bgp | TimedMatch):
         return [node]
     parts = [alternatives(child) for child in node.children]
     if isinstance(node, Union):
@@ -182,17 +211,19 @@ def alternatives(node: Node) -> list[Node]:
     return [node.replace_children(children) for children in product(*parts)]
 
 
-def through(node: Node, number: int) -> Node:
-    """The solutions of a timed pattern without UNION that use a row of this window pattern which has just arrived.
+def through(node: Node, place: int) -> Node:
+    """The solutions of a timed pattern without UNION that use a row of this part of it which has just arrived.
 
     Before: ``Join(Bgp(t0, t1), P)``; after, for 1, ``Join(Bgp(t0, arrived t1), P)``.
     """
 
     def mark(inner: Node) -> Node:
+        if isinstance(inner, TimedMatch) and inner.place == place:
+            return replace(inner, arrived=True)
         if not isinstance(inner, Bgp):
             return inner
         patterns = (
-            replace(t, arrived=True) if isinstance(t, TimedPattern) and t.number == number else t
+            replace(t, arrived=True) if isinstance(t, TimedPattern) and t.place == place else t
             for t in inner.patterns
         )
         return replace(inner, patterns=tuple(patterns))

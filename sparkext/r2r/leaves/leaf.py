@@ -45,11 +45,6 @@ class WindowLeaf:
         """All of them."""
         return frozenset(self.variables)
 
-    @property
-    def arrived(self) -> bool:
-        """Whether only rows that have just arrived are found."""
-        return getattr(self.pattern, "arrived", False)
-
     static = False
 
 
@@ -136,3 +131,9 @@ class DerivedLeaf:
 
 
 Leaf: TypeAlias = WindowLeaf | StaticLeaf | MergedLeaf | DerivedLeaf
+
+
+def has_arrived(leaf: Leaf) -> bool:
+    """Whether only rows that have just arrived are found."""
+    part = leaf.node if isinstance(leaf, DerivedLeaf) else getattr(leaf, "pattern", None)
+    return bool(getattr(part, "arrived", False))

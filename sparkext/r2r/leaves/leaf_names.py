@@ -22,7 +22,14 @@ from sparkext.language.expressions import (
 from sparkext.language.nodes import PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.paths import PathExpression
 from sparkext.r2r.leaves.flattening import Bind
-from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.leaf import (
+    DerivedLeaf,
+    Leaf,
+    MergedLeaf,
+    StaticLeaf,
+    WindowLeaf,
+    has_arrived,
+)
 from sparkext.r2r.leaves.scopes import DefaultGraph, NamedGraph
 from sparkext.r2r.patterns.stage_rows import MatchRows
 from static_data.terms import Iri
@@ -43,7 +50,7 @@ def leaf_name(leaf: Leaf) -> str:
         case WindowLeaf():
             kept = "" if leaf.kept is None else f" distinct {' '.join(map(str, leaf.kept))}"
             text = _pattern(leaf.pattern)
-            if leaf.arrived:
+            if has_arrived(leaf):
                 text = f"new {text}"
             if leaf.graph is not None:
                 text = f"{_short(leaf.graph)}{{{text}}}"
@@ -63,8 +70,9 @@ def leaf_name(leaf: Leaf) -> str:
             )
             text = f"{_short(path.subject)} {path_name(path.path)} {_short(path.object)}"
             return f"{around}{{{text}}}" if around else text
-        case DerivedLeaf(node=MatchRows()):
-            return f"MATCH({' '.join(map(str, leaf.variables))})"
+        case DerivedLeaf(node=MatchRows(names=names)):
+            shown = f"MATCH({' '.join(map(str, names))})"
+            return f"new {shown}" if has_arrived(leaf) else shown
         case DerivedLeaf():
             kind = type(leaf.node).__name__.lower()
             return f"{kind}({' '.join(map(str, leaf.variables))})"

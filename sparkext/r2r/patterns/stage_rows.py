@@ -44,11 +44,15 @@ class Found(Expression):
 
 @dataclass(frozen=True)
 class MatchRows(Node):
-    """The solution mappings of the query's MATCH of that number, kept up as elements come; `sure` are never unbound."""
+    """The solution mappings of the query's MATCH of that number, kept up as elements come; `sure` are never unbound.
+
+    Those of a `monotone` one are only gained by what arrives, and lost by what leaves windows.
+    """
 
     number: int
     names: tuple[Variable, ...]
     sure: frozenset[Variable]
+    monotone: bool = False
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from sparkext.language.nodes import Variable
 from sparkext.r2r.functions.variable_columns import column_name
-from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.delta_patterns import TimedMatch, TimedPattern
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.patterns.stage_rows import MatchRows
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
 """Gives the JVM's content of a window's pattern, or of one over windows and static data."""
 
-MatchContents = Callable[[int], Any]
-"""Gives the JVM's content of a query's MATCH by its number."""
+MatchContents = Callable[[MatchRows], Any]
+"""Gives the JVM's content of a query's MATCH."""
 
 
 class Frames(Protocol):
@@ -100,7 +100,10 @@ class PreparedFrames:
         return self._solutions(content, leaf.variables, column_names(leaf), rows)
 
     def matched(self, match: MatchRows, rows: float) -> Solutions:
-        content, names = self._matches(match.number), _names(match.names)
+        content, names = self._matches(match), _names(match.names)
+        if isinstance(match, TimedMatch):  # all are bound; its last column is the instant
+            names += _names((match.time,))
+            return self._solutions(content, match.variables, names, rows)
         made = self._solutions(content, match.names, names, rows)
         if match.sure == set(match.names):
             return made
@@ -173,7 +176,7 @@ class StockFrames:
     def matched(self, match: MatchRows, rows: float) -> Solutions:
         assert self._matches is not None, "static parts read no MATCH"
         names = _names(match.names)
-        frame = self._room.stock_frame(self._matches(match.number), names)
+        frame = self._room.stock_frame(self._matches(match), names)
         columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
         return Solutions(frame.select(*columns), match.names, match.sure, rows)
 

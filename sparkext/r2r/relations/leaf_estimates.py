@@ -14,12 +14,20 @@ from sparkext.language.algebra import Path, Union, Values
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.paths import OneOrMore, ZeroOrMore, ZeroOrOne
 from sparkext.r2r.leaves.flattening import Cluster, flatten_group
-from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.leaf import (
+    DerivedLeaf,
+    Leaf,
+    MergedLeaf,
+    StaticLeaf,
+    WindowLeaf,
+    has_arrived,
+)
 from sparkext.r2r.leaves.scopes import Scope
 from sparkext.r2r.patterns.expand_paths import numbered, path_pattern
 from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.relations.datasets import Dataset
 from sparkext.r2r.relations.leaf_statistics import (
+    ARRIVED_ROWS,
     NOW_ROWS,
     arrived_statistics,
     guessed_window_rows,
@@ -76,7 +84,9 @@ class LeafEstimates:
         return self.statistics(leaf, (leaf,), None).rows
 
     def matched(self, match: MatchRows) -> float:
-        """Rows of a MATCH: what it has found now, or a guess before that."""
+        """Rows of a MATCH: what it has found now, or a guess before that; a few of those that are new."""
+        if getattr(match, "arrived", False):
+            return ARRIVED_ROWS
         return float(self._present_matches(match)) or NOW_ROWS
 
     def statistics(
@@ -87,7 +97,7 @@ class LeafEstimates:
         match leaf:
             case StaticLeaf():
                 return self._table(leaf)
-            case WindowLeaf() if leaf.arrived:
+            case WindowLeaf() if has_arrived(leaf):
                 return arrived_statistics(leaf, self._domains(others))
             case WindowLeaf():
                 return window_statistics(

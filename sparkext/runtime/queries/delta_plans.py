@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sparkext.language.query import Query
 from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 from sparkext.r2r.compiler import PatternCompiler
-from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch, TimedPattern
 from sparkext.r2r.query_plans import DeltaPattern
-from sparkext.runtime.queries.window_registry import QueryWindow, WindowPatterns
+from sparkext.runtime.queries.window_registry import QueryWindow
 from sparkext.s2r.windows import (
     LandmarkWindow,
     NowWindow,
@@ -79,20 +79,22 @@ def stay_of(spec: WindowSpec) -> str | None:
 def compile_delta(
     pattern: DeltaPattern,
     make_compiler: Callable[[], PatternCompiler],
-    patterns: WindowPatterns,
+    arrived: Callable[[Timed], Any],
     windows: Sequence[QueryWindow],
     room: EngineRoom,
     name: str,
 ) -> DeltaPlans | str:
-    """The plans of a monotone query, or why they cannot run where deltas are evaluated: on the driver."""
+    """The plans of a monotone query, or why they cannot run where deltas are evaluated: on the driver.
+
+    `arrived` gives the JVM's rows of a part in what arrived last, once plans over them are compiled.
+    """
     specs = {window.name: window.spec for window in windows}
     plans = room.delta_plans()
     choices: list[ClusterChoice] = []
-    patterns.forget_arrived()
     for number, (way, part) in enumerate(pattern.parts, 1):
         compiler = make_compiler()
         frame = pattern.compile(compiler, way, part)
-        plans.add(patterns.arrived(part), room.prepare(frame, f"{name}, delta {number}"))
+        plans.add(arrived(part), room.prepare(frame, f"{name}, delta {number}"))
         choices.extend(compiler.choices)
     if (refusal := plans.driverRefusal()) is not None:
         return f"its plans cannot run on the driver: {refusal}"
@@ -101,8 +103,10 @@ def compile_delta(
     return DeltaPlans(plans, stays, tuple(choices))
 
 
-def _stay(part: TimedPattern, specs: dict[str, WindowSpec]) -> str:
-    assert part.window is not None
+def _stay(part: Timed, specs: dict[str, WindowSpec]) -> str:
+    if isinstance(part, TimedMatch):
+        return "0,0,0"  # it comes with the instant until which it holds
+    assert isinstance(part, TimedPattern) and part.window is not None
     stay = stay_of(specs[part.window.value])
     assert stay is not None
     return stay

@@ -11,6 +11,7 @@ from sparkext.r2r.clusters.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.functions.expressions import ExpressionCompiler
 from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch
 from sparkext.r2r.leaves.scopes import DefaultGraph
 from sparkext.r2r.patterns.window_graphs import spell_out_windows
 from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
@@ -113,14 +114,21 @@ class QueryCompiler:
         )
         if isinstance(pattern, str):
             return pattern
+        self._patterns.forget_arrived()
+        self.matches.keep_times(pattern.timed)
         return compile_delta(
             pattern,
             lambda: self._compiler(()),
-            self._patterns,
+            self._arrived,
             windows,
             self._parts.room,
             self._name,
         )
+
+    def _arrived(self, part: Timed) -> Any:
+        if isinstance(part, TimedMatch):
+            return self.matches.arrived(part.number)
+        return self._patterns.arrived(part)
 
     def _little(self, choices: Sequence[ClusterChoice]) -> bool:
         """Whether generated code would cost more than it saves: an ordinary query over few rows."""

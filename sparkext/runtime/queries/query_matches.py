@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparkext.errors import UnsupportedFeatureError
@@ -20,9 +20,13 @@ from sparkext.language.event_patterns import (
     Sequence,
     Timed,
     Within,
+    made_variables,
+    walk,
 )
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, Variable, merge_variables
+from sparkext.r2r.leaves.delta_patterns import Timed as TimedPart
+from sparkext.r2r.leaves.delta_patterns import TimedMatch
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, WindowLeaf
 from sparkext.r2r.patterns.inner_patterns import transform_everywhere
@@ -30,6 +34,7 @@ from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.query_plans import EventFrame, compile_event
 from sparkext.r2r.relations.frames import WindowContents
 from sparkext.rewriting.bound_variables import certain_variables
+from sparkext.runtime.queries.delta_plans import stay_of
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -69,20 +74,40 @@ class QueryMatches:
         self._matches.append(node)
         names = shown_variables(node)
         sure = certain_variables(node) & set(names)
-        return MatchRows(len(self._matches) - 1, names, sure, position=node.position)
+        number, monotone = len(self._matches) - 1, is_monotone(node)
+        return MatchRows(number, names, sure, monotone, position=node.position)
 
     @property
     def consume(self) -> bool:
         """Whether an evaluation takes elements' triples away from those after it."""
         return any(match.consumes for match in self._matches)
 
-    def content(self, number: int) -> Any:
-        """The JVM's solution mappings of a MATCH."""
-        return self._states[number].content
+    def content(self, rows: MatchRows) -> Any:
+        """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
+        state = self._states[rows.number]
+        if not isinstance(rows, TimedMatch):
+            return state.content
+        return state.arrived.content() if rows.arrived else state.jvm.timed()
 
     def present(self, rows: MatchRows) -> int:
         """How many solution mappings a MATCH has now."""
-        return int(self.content(rows.number).rowCount())
+        return int(self._states[rows.number].content.rowCount())
+
+    def arrived(self, number: int) -> Any:
+        """The JVM's solution mappings that a MATCH found last."""
+        return self._states[number].arrived
+
+    def keep_times(self, parts: Iterable[TimedPart]) -> None:
+        """Have these MATCHes know until when each of their solution mappings holds."""
+        for part in parts:
+            if isinstance(part, TimedMatch):
+                events = self._matches[part.number].events
+                stays = [stay_of(self._window(event).spec) for event in events]
+                self._states[part.number].jvm.keepTimes("\n".join(map(str, stays)))
+
+    def _window(self, event: Window) -> QueryWindow:
+        assert isinstance(event.name, Iri)
+        return self._windows[event.name.value]
 
     def compile(self, make_compiler: MakeCompiler, base_iri: str | None, label: str) -> list[Any]:
         """Plans of the events for the static data of now, one of the JVM's a MATCH."""
@@ -102,8 +127,7 @@ class QueryMatches:
         made = self._room.match_plans(state.jvm)
         match = self._matches[number]
         for place, (name, event) in enumerate(zip(match.names, match.events, strict=True)):
-            assert isinstance(event.name, Iri)
-            window = self._windows[event.name.value]
+            window = self._window(event)
             arrived = self._room.arrived_elements(window.stream, window.window)
             compiler = make_compiler(self._contents(arrived))
             frame = compile_event(compiler, event, (number, place), base_iri)
@@ -129,6 +153,15 @@ def shown_variables(match: Match) -> tuple[Variable, ...]:
     return tuple(v for v in match.variables if not v.hidden)
 
 
+def is_monotone(match: Match) -> bool:
+    """Whether what arrives only adds solution mappings to those of a MATCH, as long as no element leaves its window."""
+    return match.selection in (None, "unrestricted") and not any(
+        isinstance(part, First | Last | Repetition)
+        or (isinstance(part, Sequence) and part.absent is not None)
+        for part in walk(match.pattern)
+    )
+
+
 class MatchState:
     """What the JVM keeps of one MATCH: event mappings that can still take part, and what they gave."""
 
@@ -141,6 +174,7 @@ class MatchState:
         shown = [self._numbers[v] for v in shown_variables(match)] or [width - 1]
         self.jvm = room.event_match(name, width, shown, len(match.names), bag)
         self.content = self.jvm.content()
+        self.arrived = room.arrived_matches(self.jvm)
         self._built = False
 
     def declare(self, event: int, frame: EventFrame) -> None:
@@ -213,4 +247,4 @@ def _all_variables(match: Match) -> tuple[Variable, ...]:
     """Those of events, also where a repetition hides them, and those of the pattern."""
     events: tuple[Window, ...] = match.events
     inside = (tuple(v for v in event.variables if not v.hidden) for event in events)
-    return merge_variables(*inside, shown_variables(match))
+    return merge_variables(*inside, made_variables(match.pattern))

@@ -187,7 +187,7 @@ class WindowPatterns:
 
     def arrived(self, pattern: TimedPattern) -> Any:
         """The JVM's rows of a pattern in what arrived last, of which `content` gave the relation."""
-        return self._arrived[pattern.number]
+        return self._arrived[pattern.place]
 
     def forget_arrived(self) -> None:
         """Have the rows of what arrived last be others for patterns that are asked for from now on."""
@@ -197,11 +197,11 @@ class WindowPatterns:
         plain = replace(leaf, pattern=pattern.plain)
         window = self._windows[leaf.window.value]
         if pattern.arrived:
-            if pattern.number not in self._arrived:
+            if pattern.place not in self._arrived:
                 name = f"new in {window.name} {pattern.predicate.n3()}"
                 arrived = self._room.arrived_pattern(window.window, name, self.spec(plain))
-                self._arrived[pattern.number] = arrived
-            return self._arrived[pattern.number].content()
+                self._arrived[pattern.place] = arrived
+            return self._arrived[pattern.place].content()
         if leaf not in self._contents:
             untimed = self._content(plain)  # counted as in use
             self._contents[leaf] = self._room.timed_pattern(

@@ -16,6 +16,7 @@ from sparkext.r2r.patterns.graph_variables import GraphUse, bind_graph_variables
 from sparkext.r2r.patterns.inner_patterns import exists_of, map_expressions
 from sparkext.r2r.patterns.local_names import number_hidden
 from sparkext.r2r.patterns.occurrences import number_occurrences
+from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.patterns.substitution import closed, free_variables
 from sparkext.r2r.patterns.window_graphs import bind_window_graphs, spell_out_windows
 from static_data.terms import Iri, Literal
@@ -102,6 +103,8 @@ def test_match_is_no_pattern_for_delta_evaluation() -> None:
     found = pattern("EVENT ON :w { ?x :p ?y } AS A", "MATCH { A }")
     assert not reads_no_window(found, DEFAULT_GRAPH)
     assert not_monotone(found, DEFAULT_GRAPH) == "MATCH"
+    rows = MatchRows(0, found.variables, frozenset(found.variables))
+    assert not_monotone(rows, DEFAULT_GRAPH) == "MATCH"
 
 
 def test_match_takes_from_outside_what_it_shows_only() -> None:

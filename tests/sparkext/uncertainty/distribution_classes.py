@@ -16,7 +16,7 @@ class Jvm:
         package = spark._jvm.org.apache.spark.sql.cqels
         self.parse = package.distributions.Distribution.parse
         self.probabilities = package.distributions.Probabilities
-        self.sums = package.distributions.DistributionSum
+        self.sums = package.distributions.SumForms
         self._threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
 
     def cpu_seconds(self, call: Callable[[], object]) -> float:

@@ -1,0 +1,130 @@
+package org.apache.spark.sql.cqels
+package events
+
+import org.apache.spark.sql.cqels.memory.LongSlots
+
+/** Which mappings of events use an occurrence of a triple in a stream. */
+private[events] final class OccurrenceUses {
+  private var occurrences = new Array[Long](64)
+  private var mappings = new Array[Int](64)
+  private var next = new Array[Int](64)
+  private var heads = OccurrenceUses.none(64)
+  private var used = 0
+  private var held = 0
+  private var free = -1
+
+  def memoryBytes: Long = 16L * occurrences.length + 4L * heads.length
+
+  def add(occurrence: Long, mapping: Int): Unit = {
+    val entry =
+      if (free >= 0) { val e = free; free = next(e); e }
+      else {
+        if (used == occurrences.length) {
+          occurrences = java.util.Arrays.copyOf(occurrences, used * 2)
+          mappings = java.util.Arrays.copyOf(mappings, used * 2)
+          next = java.util.Arrays.copyOf(next, used * 2)
+        }
+        used += 1
+        used - 1
+      }
+    occurrences(entry) = occurrence
+    mappings(entry) = mapping
+    held += 1
+    if (held > heads.length) rehash()
+    link(entry)
+  }
+
+  def remove(occurrence: Long, mapping: Int): Unit = {
+    val s = slot(occurrence)
+    var before = -1
+    var entry = heads(s)
+    while (entry >= 0 && (occurrences(entry) != occurrence || mappings(entry) != mapping)) { before = entry; entry = next(entry) }
+    if (entry >= 0) {
+      if (before < 0) heads(s) = next(entry) else next(before) = next(entry)
+      next(entry) = free
+      mappings(entry) = -1
+      free = entry
+      held -= 1
+    }
+  }
+
+  /** A mapping that uses an occurrence, or -1. */
+  def any(occurrence: Long): Int = {
+    var entry = heads(slot(occurrence))
+    while (entry >= 0 && occurrences(entry) != occurrence) entry = next(entry)
+    if (entry < 0) -1 else mappings(entry)
+  }
+
+  def clear(): Unit = {
+    occurrences = new Array[Long](64)
+    mappings = new Array[Int](64)
+    next = new Array[Int](64)
+    heads = OccurrenceUses.none(64)
+    used = 0
+    held = 0
+    free = -1
+  }
+
+  private def slot(occurrence: Long): Int = LongSlots.spread(occurrence) & (heads.length - 1)
+  private def link(entry: Int): Unit = {
+    val s = slot(occurrences(entry))
+    next(entry) = heads(s)
+    heads(s) = entry
+  }
+
+  // The entry that is just added is not linked yet: `add` does it.
+  private def rehash(): Unit = {
+    val old = heads
+    heads = OccurrenceUses.none(old.length * 2)
+    var s = 0
+    while (s < old.length) {
+      var entry = old(s)
+      while (entry >= 0) { val following = next(entry); link(entry); entry = following }
+      s += 1
+    }
+  }
+}
+
+private object OccurrenceUses {
+  def none(capacity: Int): Array[Int] = {
+    val h = new Array[Int](capacity)
+    java.util.Arrays.fill(h, -1)
+    h
+  }
+}
+
+/** Occurrences that are consumed. */
+private[events] final class ConsumedOccurrences {
+  private var known = new LongSlots
+  private var numbers = new Array[Long](64)
+  private var count = 0
+
+  def size: Int = count
+  def memoryBytes: Long = known.memoryBytes + 8L * numbers.length
+  def holds(occurrence: Long): Boolean = known.get(occurrence) != LongSlots.Absent
+
+  /** Whether it was not known. */
+  def add(occurrence: Long): Boolean = !holds(occurrence) && {
+    if (count == numbers.length) numbers = java.util.Arrays.copyOf(numbers, count * 2)
+    numbers(count) = occurrence
+    count += 1
+    known.put(occurrence, 0L)
+    true
+  }
+
+  /** Those added when there were `from` already. */
+  def eachFrom(from: Int)(occurrence: Long => Unit): Unit = {
+    var i = from
+    while (i < count) { occurrence(numbers(i)); i += 1 }
+  }
+
+  def forget(below: Long): Unit = {
+    val kept = numbers.take(count).filter(_ >= below)
+    if (kept.length < count) {
+      known = new LongSlots
+      numbers = java.util.Arrays.copyOf(kept, math.max(64, kept.length))
+      count = kept.length
+      kept.foreach(known.put(_, 0L))
+    }
+  }
+}
