@@ -60,8 +60,8 @@ class Case:
 
     `windows` declares windows by name, on the stream :S where no other is named; `events` are events by name, each with
     its window and its pattern. With `at` the query is evaluated at these instants, at which there must be elements of
-    :S; without, where its windows report. `static` has the triples of the default graph, `named` those of others, a
-    line each.
+    :S; without, as `every` says (COMPUTED EVERY) or where its windows report. `static` has the triples of the default
+    graph, `named` those of others, a line each. `pattern` is the query's WHERE, MATCH in it that of the case.
     """
 
     match: str
@@ -72,6 +72,7 @@ class Case:
     select: str = "*"
     windows: Mapping[str, str] = field(default_factory=lambda: {"w": "[LANDMARK 0]"})
     operator: str | None = "RSTREAM"
+    every: str = ""
     profile: str = "rspql"
     bags: bool = False
     static: str = ""
@@ -80,13 +81,13 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The query; `pattern` is its WHERE, in which MATCH stands for that of the case."""
+        """The query."""
         clauses = [_declared(name, window) for name, window in self.windows.items()]
         clauses += [
             f"FROM NAMED WINDOW :at{t} ON :S [INTERVAL {t} {t}] REPORT ON WC" for t in self.at
         ]
         clauses += [f"EVENT ON :{w} {{ {p} }} AS {name}" for name, (w, p) in self.events.items()]
-        register = "" if self.operator is None else f"REGISTER {self.operator} :q AS "
+        register = "" if self.operator is None else f"REGISTER {self.operator} :q {self.every} AS "
         where = self.pattern.replace("MATCH", f"MATCH {self.match}")
         return (
             f"PREFIX : <{E}> {register}SELECT {self.select} {' '.join(clauses)} WHERE {{ {where} }}"
@@ -162,9 +163,11 @@ def told(rows: Iterable[Sequence[str | None]]) -> list[str]:
 def _told(text: str | None) -> str:
     if text is None:
         return "-"
+    if text.startswith("_:"):
+        return "_:"
     term = parse_term(text)
     if not isinstance(term, Literal):
-        return "_:" if text.startswith("_:") else text.removeprefix(f"<{E}").rstrip(">")
+        return text.removeprefix(f"<{E}").rstrip(">")
     if not term.datatype.value.endswith("#dateTime"):
         return term.lexical
     time = datetime.fromisoformat(term.lexical.replace("Z", "+00:00"))

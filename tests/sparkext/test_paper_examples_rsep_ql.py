@@ -157,6 +157,17 @@ CASES: dict[str, Case] = {
         {2: ["a1 p b1"], 6: ["b1 q c1"], 7: ["a1 p b1"], 10: ["b1 q c1"]},
         {6: ["a1 b1 c1 2 6"], 10: ["a1 b1 c1 7 10"]},
     ),
+    # Evaluated again over the same contents, nothing is left; what is used up goes out with its window.
+    "S-004-7 nothing new": replace(
+        sequence(
+            "RECENT",
+            {2: [], 3: [], 4: ["a1 b1 c1 2 4"], 5: [], 6: [], 7: []},
+            windows={"w1": "[RANGE 4]", "w2": "[RANGE 4]"},
+            stream={2: ["a1 p b1"], 4: ["b1 q c1"]},
+        ),
+        at=(),
+        every="COMPUTED EVERY 1",
+    ),
     # What was used through one window is gone from the other one, on the same stream.
     "S-004-8": Case(
         "CHRONOLOGICAL { A SEQ B }",
