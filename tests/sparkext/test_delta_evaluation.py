@@ -17,7 +17,7 @@ from tests.sparkext.random_continuous import Dialect
 from tests.sparkext.random_monotone import monotone_query
 from tests.sparkext.random_worlds import random_stream
 from tests.sparkext.test_profiles import engine_with
-from tests.sparkext.test_random_continuous import Case, Worlds, answered, in_columns_of
+from tests.sparkext.random_answers import Case, Worlds, answered, in_columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
