@@ -126,7 +126,8 @@ def compile_event(
     one element.
     """
     whole = _rewritten(compiler, event, DEFAULT_GRAPH, base_iri)
-    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number)
+    graphs = compiler.estimates.dataset.named_graphs
+    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number, graphs)
     triples = tuple(part.triple for part in element_patterns(pattern))
     if not triples:
         raise UnsupportedFeatureError(
