@@ -304,7 +304,10 @@ class PreparedQuery:
         with self._parts.lock:
             self.refresh(NEVER)
             made: CompiledPlans | DeltaPlans = self.delta or self._plans
-            operators = operators_of(made.jvm) if self._running.executed else []
+            operators = []
+            if self._running.executed:
+                plans = (made.jvm, *self._plans.matches)
+                operators = [operator for plan in plans for operator in operators_of(plan)]
             tree = made.jvm.planTree()
             return explain_query(self, made.choices, operators, tree, self.statistics())
 

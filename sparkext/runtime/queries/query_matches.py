@@ -31,6 +31,7 @@ from sparkext.r2r.leaves.delta_patterns import TimedMatch
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, WindowLeaf
 from sparkext.r2r.patterns.inner_patterns import transform_everywhere
+from sparkext.r2r.patterns.restricted_events import restrictions
 from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.query_plans import EventFrame, compile_event
 from sparkext.r2r.relations.frames import WindowContents
@@ -56,7 +57,10 @@ MakeCompiler = Callable[[WindowContents], "PatternCompiler"]
 
 
 class QueryMatches:
-    """Takes the MATCHes out of a query's pattern; `pattern` has their rows in their place."""
+    """Takes the MATCHes out of a query's pattern; `pattern` has their rows in their place.
+
+    With `restricts`, what static patterns around a MATCH say is asked of each of its events.
+    """
 
     def __init__(
         self,
@@ -65,12 +69,16 @@ class QueryMatches:
         windows: Mapping[str, QueryWindow],
         patterns: WindowPatterns,
         bag: bool,
+        restricts: bool,
     ) -> None:
         self._room = room
         self._windows = windows
         self._patterns = patterns
         self._streams = sorted({window.stream for window in windows.values()})
+        self._whole = pattern
+        self._restricts = restricts
         self._matches: list[Match] = []
+        self._restrictions: list[list[list[Node]]] = []
         self.pattern = transform_everywhere(pattern, self._taken_out)
         self._states = [
             MatchState(room, f"MATCH {number}", match, bag)
@@ -81,10 +89,18 @@ class QueryMatches:
         if not isinstance(node, Match):
             return node
         self._matches.append(node)
+        self._restrictions.append(self._static_parts(node))
         names = shown_variables(node)
         sure = certain_variables(node) & set(names)
         number, monotone = len(self._matches) - 1, is_monotone(node)
         return MatchRows(number, names, sure, monotone, position=node.position)
+
+    def _static_parts(self, match: Match) -> list[list[Node]]:
+        """The static patterns with which each event of a MATCH is joined."""
+        named = all(window.named for window in self._windows.values())
+        if self._restricts and named and is_monotone(match):
+            return restrictions(self._whole, match)
+        return [[] for _ in match.events]
 
     @property
     def makes_terms(self) -> bool:
@@ -168,7 +184,8 @@ class QueryMatches:
             window = self._window(event)
             arrived = self._room.arrived_elements(window.stream, window.window)
             compiler = make_compiler(self._contents(arrived))
-            frame = compile_event(compiler, event, (number, place), base_iri)
+            static = self._restrictions[number][place]
+            frame = compile_event(compiler, event, (number, place), base_iri, static)
             state.declare(place, frame)
             makes_terms |= frame.makes_terms
             state.makes_terms |= frame.makes_terms
