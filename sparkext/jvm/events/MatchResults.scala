@@ -15,7 +15,7 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   val cells: Array[Int] = if (bag) Array.range(0, shape.positions) else visible
 
   /** Matches, as often as they are derived. */
-  def size: Long = if (bag) mappings.sightingCount else table.sightingCount
+  def size: Long = if (bag) mappings.occurrenceCount else table.occurrenceCount
 
   def add(row: Array[Long]): Unit = if (isFirst(row)) table.insert(solution)
   def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
