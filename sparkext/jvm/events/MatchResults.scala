@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
+import org.apache.spark.sql.cqels.memory.PagedRows
 import org.apache.spark.sql.cqels.relations.WindowTable
 
 /** The table of matches: solutions restricted to the visible variables, as sets or with `bag` one for each event mapping. */

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -12,9 +15,11 @@ from sparkext.language.expressions import Aggregate, VariableReference
 from sparkext.language.nodes import Variable
 from tests.sparkext.engine_room.live_room import LiveRoom
 from tests.sparkext.engine_room.matched_events import (
+    Arrival,
     EventShape,
     MatchedEvents,
     hold_to_definitions,
+    integer,
 )
 
 A, B, C = ep.Event("A"), ep.Event("B"), ep.Event("C")
@@ -175,3 +180,58 @@ def test_many_matches_are_those_of_the_definitions(
     live: LiveRoom, kind: str, selection: ep.Selection
 ) -> None:
     assert sum(one_case(live, kind, selection, seed) for seed in range(30, 1030)) > 0
+
+
+LARGE: dict[str, Callable[[list[int], list[int]], int]] = {
+    "unrestricted": lambda lefts, rights: sum(bisect_left(lefts, right) for right in rights),
+    "chronological": lambda lefts, rights: any(right > lefts[0] for right in rights),
+    "recent": lambda lefts, rights: rights[-1] > lefts[0],
+    "absent": lambda lefts, rights: sum(
+        bisect_left(lefts, right) > 0
+        and (at == 0 or rights[at - 1] <= lefts[bisect_left(lefts, right) - 1])
+        for at, right in enumerate(rights)
+    ),
+}
+"""How many matches A SEQ B has for a key with these different times; with `absent`, A SEQ NOT (A or B) SEQ B."""
+
+
+@pytest.mark.parametrize("lateness", [None, 0, 301_000])
+@pytest.mark.parametrize("kind", LARGE)
+def test_many_mappings_come_and_leave(live: LiveRoom, kind: str, lateness: int | None) -> None:
+    """Windows that grow and shrink, over many keys of few mappings and few of many."""
+    rng = random.Random(f"{kind} {lateness}")
+    nothing = ep.Disjunction(A, B)
+    pattern = ep.Sequence(A, B, absent=nothing) if kind == "absent" else seq(A, B)
+    selection = "unrestricted" if kind == "absent" else kind
+    shapes = {"A": EventShape(("x",)), "B": EventShape(("x",))}
+    matched = MatchedEvents(live, pattern, shapes, selection, bag=True, lateness=lateness)  # type: ignore[arg-type]
+    keys = [frozenset({(X, integer(n))}) for n in range(400)]
+    held: list[Arrival] = []
+    position = 0
+    sizes = [(2500, 2500), (2500, 2500), (1500, 150), (50, 40), (10, 2), (2000, 4500), (1, 0)]
+    for many, (count, window) in itertools.product((400, 20), sizes):
+        arrivals = []
+        for _ in range(count):
+            position += 1
+            late = (
+                rng.randint(0, 300 if lateness is None else lateness // 1001)
+                if rng.random() < 0.2
+                else 0
+            )
+            time = 1000 * (position - late) + position % 997  # no two are equal
+            arrivals.append(
+                Arrival(rng.choice("AB"), keys[rng.randrange(many)], time, position, ())
+            )
+        matched.insert(arrivals)
+        held = [a for a in held + arrivals if a.position > position - window]
+        matched.opens = [position - window] * 2
+        expected: Counter[str] = Counter()
+        by_key: dict[object, tuple[list[int], list[int]]] = {}
+        for a in held:
+            by_key.setdefault(a.mu, ([], []))["AB".index(a.event)].append(a.time)
+        for mu, (lefts, rights) in by_key.items():
+            if lefts and rights:
+                expected[mu] = LARGE[kind](sorted(lefts), sorted(rights))
+        found = matched.found()
+        assert found == Counter({tuple(v for _, v in mu): n for mu, n in expected.items() if n})
+    assert matched.jvm.openCount() < 1000, "what has left is forgotten"
