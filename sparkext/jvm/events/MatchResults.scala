@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 package events
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{LongTable, PagedRows}
 import org.apache.spark.sql.cqels.relations.{TimeCells, WindowTable}
 import org.apache.spark.sql.cqels.streams.Stay
 
