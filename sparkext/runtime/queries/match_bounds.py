@@ -54,10 +54,12 @@ def _let_go(pattern: EventPattern, within: bool, sequences: bool) -> Iterator[st
         if within:
             yield pattern.name
         return
-    for place, part in enumerate(parts_of(pattern)):
-        ends = sequences and isinstance(pattern, Sequence) and place == 1
-        ends = ends and pattern.absent is None
-        yield from _let_go(part, within or ends or isinstance(pattern, Within), sequences)
+    if isinstance(pattern, Sequence) and pattern.absent is None:
+        yield from _let_go(pattern.left, within, sequences)
+        yield from _let_go(pattern.right, within or sequences, sequences)
+        return
+    for part in parts_of(pattern):
+        yield from _let_go(part, within or isinstance(pattern, Within), sequences)
 
 
 def _lets_none_go(spec: WindowSpec) -> bool:
