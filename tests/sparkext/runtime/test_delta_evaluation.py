@@ -13,7 +13,7 @@ import pytest
 from sparkext.errors import CheckError
 from sparkext.oracle import Answer, ContinuousEvaluation, StaticGraphs
 from sparkext.oracle.verdict import compare_instants
-from tests.sparkext.queries.test_random_continuous import Case, Worlds, answered, in_columns_of
+from tests.sparkext.random_answers import Case, Worlds, answered, in_columns_of
 from tests.sparkext.random_continuous import Dialect
 from tests.sparkext.random_monotone import monotone_query
 from tests.sparkext.random_worlds import random_stream
