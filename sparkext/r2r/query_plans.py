@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice, Window
+from sparkext.language.algebra import (
+    Distinct,
+    Join,
+    OrderBy,
+    OrderKey,
+    Project,
+    Reduced,
+    Slice,
+    Window,
+)
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.solution_functions import complete_calls
@@ -118,14 +129,19 @@ class EventFrame:
 
 
 def compile_event(
-    compiler: PatternCompiler, event: Window, number: tuple[int, int], base_iri: str | None = None
+    compiler: PatternCompiler,
+    event: Window,
+    number: tuple[int, int],
+    base_iri: str | None = None,
+    static: Sequence[Node] = (),
 ) -> EventFrame:
     """Compile EVENT ON :w { P } as solutions of P on each element that arrived (RSEP-QL, equation 4).
 
-    `number` tells the event from all others of its query. Raises UnsupportedFeatureError for what cannot be matched on
-    one element.
+    `number` tells the event from all others of its query; with `static` patterns, only solutions that are compatible
+    with theirs are found. Raises UnsupportedFeatureError for what cannot be matched on one element.
     """
-    whole = _rewritten(compiler, event, DEFAULT_GRAPH, base_iri)
+    restricted = reduce(Join, static, cast(Node, event))
+    whole = _rewritten(compiler, restricted, DEFAULT_GRAPH, base_iri)
     pattern = on_elements(whole, DEFAULT_GRAPH, number)
     triples = tuple(part.triple for part in element_patterns(pattern))
     if not triples:

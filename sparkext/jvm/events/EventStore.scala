@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.KeyHash
+import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows}
 
 /** The mappings of one event that its window shows, for look-ups by some of their values and by time.
  *

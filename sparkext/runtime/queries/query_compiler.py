@@ -62,7 +62,12 @@ class QueryCompiler:
         strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
         pattern = spell_out_windows(query.pattern, named, strict)
         self.matches = QueryMatches(
-            parts.room, pattern, windows, patterns, parts.settings.duplicates == "bag"
+            parts.room,
+            pattern,
+            windows,
+            patterns,
+            bag=parts.settings.duplicates == "bag",
+            restricts=parts.settings.adaptive_enabled,
         )
         self._pattern = self.matches.pattern
         self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))

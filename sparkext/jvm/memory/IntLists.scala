@@ -1,8 +1,8 @@
 package org.apache.spark.sql.cqels
-package events
+package memory
 
 /** Many lists of ints in one array, each of a power of two of places; what one leaves is given to others. */
-private[events] final class IntLists {
+private[cqels] final class IntLists {
   private var pool = new Array[Int](256)
   private var used = 0
   private val freePlaces = Array.fill(31)(-1) // by size; chained through their first cell
@@ -84,7 +84,7 @@ private[events] final class IntLists {
     if (free >= 0) { freePlaces(size) = pool(free); free }
     else {
       val needed = used.toLong + (1L << size)
-      if (needed > Int.MaxValue - 8) throw new IllegalStateException("too many event mappings in one index")
+      if (needed > Int.MaxValue - 8) throw new IllegalStateException("too many numbers in lists")
       if (needed > pool.length) pool = java.util.Arrays.copyOf(pool, math.min(Int.MaxValue - 8L, math.max(needed, 2L * pool.length)).toInt)
       used = needed.toInt
       used - (1 << size)

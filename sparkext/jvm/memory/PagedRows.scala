@@ -1,8 +1,8 @@
 package org.apache.spark.sql.cqels
-package events
+package memory
 
 /** Rows of so many longs in pages, so that growing copies nothing; rows that are given back are used again. */
-private[events] final class PagedRows(val width: Int) {
+private[cqels] final class PagedRows(val width: Int) {
   import PagedRows._
 
   private var pages = new Array[Array[Long]](4)
@@ -33,7 +33,7 @@ private[events] final class PagedRows(val width: Int) {
       free = apply(row, 0).toInt
       row
     } else {
-      if (used == Int.MaxValue) throw new IllegalStateException("too many event mappings")
+      if (used == Int.MaxValue) throw new IllegalStateException("too many rows in one table")
       val at = used >>> PageBits
       if (at == pages.length) pages = java.util.Arrays.copyOf(pages, at * 2)
       if (pages(at) == null) pages(at) = new Array[Long](width * PageRows)
@@ -58,7 +58,7 @@ private[events] final class PagedRows(val width: Int) {
   }
 }
 
-private[events] object PagedRows {
+private[cqels] object PagedRows {
   private final val PageBits = 8
   private final val PageRows = 1 << PageBits
   private final val PageMask = PageRows - 1
