@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.sparkext.uncertainty.test_call_prices import readings
 
 from tests.sparkext.uncertainty.readings import PREFIXES, E, engine_with
+from tests.sparkext.uncertainty.test_call_costs import readings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
