@@ -88,16 +88,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peers", metavar="A,B", help=f"some of {','.join(PEERS)} (default all of them)"
     )
     parser.add_argument(
-        "--evaluations", type=int, help="measured evaluations (default 20; quick 5)"
+        "--evaluations", type=int, help="measured evaluations (default 20; quick 3)"
     )
     parser.add_argument(
-        "--warm-ups", type=int, help="evaluations before them (default 30; quick 2)"
+        "--warm-ups", type=int, help="evaluations before them (default 30; quick 1)"
     )
     parser.add_argument(
         "--budget",
         type=float,
         help="seconds a peer may spend on one query at one rate before it is measured on fewer "
-        "contents, at least one (default 5; quick 1)",
+        "contents, at least one (default 5; quick 0.5)",
     )
     parser.add_argument(
         "--limit",
@@ -221,10 +221,10 @@ def run(args: argparse.Namespace) -> Report:
         return given if given is not None else quick if args.quick else full
 
     scale = default(args.scale, 1.0, 0.02)
-    evaluations = default(args.evaluations, 20, 5)
-    warm_ups = default(args.warm_ups, 30, 2)
+    evaluations = default(args.evaluations, 20, 3)
+    warm_ups = default(args.warm_ups, 30, 1)
     queries = sorted(set(args.query or QUERIES))
-    done = Rounds({}, warm_ups, default(args.budget, 5.0, 1.0), args.limit)
+    done = Rounds({}, warm_ups, default(args.budget, 5.0, 0.5), args.limit)
     names = _chosen_peers(args.peers, done.notes)
     interleaved = _interleaved(args.order, names, scale)
     with _folder(args.data) as folder:

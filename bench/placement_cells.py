@@ -235,7 +235,7 @@ def _all(runner: Runner) -> list[Evaluation]:
 
 
 def hopeless(ms: dict[str, float]) -> set[str]:
-    """Of early and late, the one that is not worth twenty runs.
+    """Of early and late, the one that is not worth all runs.
 
     >>> hopeless({"early": 700.0, "late": 20.0, "cost": 25.0}), hopeless({"early": 50.0, "late": 2.0})
     ({'early'}, set())

@@ -28,8 +28,8 @@ DEAR_NANOSECONDS = 100_000
 SESSION = {
     "spark.master": "local[2]",
     "spark.app.name": "bench",
-    # Three engines with windows of four million events each, in the placement bench.
-    "spark.driver.memory": "18g",
+    # Three engines with windows of half a million events each, in the placement bench.
+    "spark.driver.memory": "8g",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -160,7 +160,7 @@ def _check_running(spark: SparkSession | None) -> None:
             f"PySpark is {jar.expected_stamp()[0]}, but the Spark that runs is {context.version}"
             " (SPARK_HOME names another installation?)."
         )
-    if EXTENSION not in _split(context.getConf().get("spark.sql.extensions")):
+    if EXTENSION not in _split(context._jsc.getConf().get("spark.sql.extensions", "")):
         raise SessionError(
             "A SparkSession or SparkContext is already running without the extension"
             f" (spark.sql.extensions lacks {EXTENSION}). Stop it first. {advice}"

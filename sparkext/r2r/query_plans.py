@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
 from sparkext.errors import UnsupportedFeatureError
-from sparkext.language.algebra import Distinct, OrderBy, OrderKey, Project, Reduced, Slice, Window
+from sparkext.language.algebra import (
+    Distinct,
+    Join,
+    OrderBy,
+    OrderKey,
+    Project,
+    Reduced,
+    Slice,
+    Window,
+)
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.solution_functions import complete_calls
@@ -23,6 +34,7 @@ from sparkext.r2r.leaves.delta_patterns import (
 from sparkext.r2r.leaves.element_patterns import ELEMENT, element_patterns, on_elements
 from sparkext.r2r.leaves.scoped_exists import scope_exists
 from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope, inside_window
+from sparkext.r2r.leaves.time_look_ups import look_up_times
 from sparkext.r2r.patterns.expand_paths import expand_paths
 from sparkext.r2r.patterns.graph_variables import bind_graph_variables
 from sparkext.r2r.patterns.local_names import number_hidden
@@ -95,6 +107,7 @@ def _rewritten(
 ) -> Node:
     pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
     pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
+    pattern = look_up_times(pattern)
     if compiler.early_filters:
         pattern = push_filters(pattern, compiler.uncertain.comes_last)
     if compiler.uncertain.lazy:
@@ -118,14 +131,19 @@ class EventFrame:
 
 
 def compile_event(
-    compiler: PatternCompiler, event: Window, number: tuple[int, int], base_iri: str | None = None
+    compiler: PatternCompiler,
+    event: Window,
+    number: tuple[int, int],
+    base_iri: str | None = None,
+    static: Sequence[Node] = (),
 ) -> EventFrame:
     """Compile EVENT ON :w { P } as solutions of P on each element that arrived (RSEP-QL, equation 4).
 
-    `number` tells the event from all others of its query. Raises UnsupportedFeatureError for what cannot be matched on
-    one element.
+    `number` tells the event from all others of its query; with `static` patterns, only solutions that are compatible
+    with theirs are found. Raises UnsupportedFeatureError for what cannot be matched on one element.
     """
-    whole = _rewritten(compiler, event, DEFAULT_GRAPH, base_iri)
+    restricted = reduce(Join, static, cast(Node, event))
+    whole = _rewritten(compiler, restricted, DEFAULT_GRAPH, base_iri)
     graphs = compiler.estimates.dataset.named_graphs
     pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number, graphs)
     triples = tuple(part.triple for part in element_patterns(pattern))

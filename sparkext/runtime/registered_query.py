@@ -67,6 +67,8 @@ class RegisteredQuery(PreparedQuery):
         super().__init__(parts, registry, name, query, windows)
         self.scheduler = self._make_scheduler()
         logger.info("%s: %s", name, self.evaluation)
+        for text in self._compiler.matches.unbounded():
+            logger.warning("%s: its state is not bounded: %s", name, text)
 
     def _make_scheduler(self) -> InstantScheduler:
         watermarks = {w.stream: self._streams[w.stream].watermark for w in self._window_order}

@@ -110,6 +110,10 @@ case class ClusterJoinExec(
     rows
   }
 
+  /** The same as rows, in which unbound variables are null; each is there until the next one is asked for. */
+  def runRows(select: Array[Int]): Iterator[InternalRow] =
+    JoinRows.of(Iterator.single(runIds(select)), select.toSeq.map(output(_)))
+
   override protected def doExecute(): RDD[InternalRow] =
     if (!forTasks) new HereRDD(sparkContext, () => rowsHere()) else {
       val contents = sources.map { s =>
@@ -157,12 +161,14 @@ private[cqels] final class HereRDD(sc: SparkContext, rows: () => Iterator[Intern
 private[cqels] final case class JoinSlice(index: Int) extends Partition
 
 private[clusters] object JoinRows {
-  def of(tables: Iterator[LongTable], output: Seq[Attribute], counted: SQLMetric): Iterator[InternalRow] = {
+  def of(tables: Iterator[LongTable], output: Seq[Attribute], counted: SQLMetric): Iterator[InternalRow] =
+    of(tables.map { table => counted.add(table.rowCount.toLong); table }, output)
+
+  def of(tables: Iterator[LongTable], output: Seq[Attribute]): Iterator[InternalRow] = {
     val width = output.size
     val cells = new IdRow(width)
     val nullable = output.map(_.nullable).toArray
     tables.flatMap { table =>
-      counted.add(table.rowCount.toLong)
       new Iterator[InternalRow] {
         private var at = 0
         override def hasNext: Boolean = at < table.rowCount

@@ -79,7 +79,7 @@ final class ClusterOrder(spec: JoinShape) {
 
   /** The relation that the last evaluation began with, -1 before there was one, and what was done then, as JSON:
    *  {"driver":, "order": [names], "decision_ns":, "rivals": [[relation, nanoseconds]],
-   *  "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as expected]]}. Of a job, steps are those of all
+   *  "steps": [[name, rows in, rows out, values read, nanoseconds, rows out as estimated]]}. Of a job, steps are those of all
    *  tasks together.
    */
   def report: String = {
@@ -88,7 +88,7 @@ final class ClusterOrder(spec: JoinShape) {
     if (ran == null) """{"driver":-1,"order":[],"decision_ns":0,"rivals":[],"steps":[]}"""
     else {
       val done = if (job != null) job.steps else ran.report
-      val steps = done.map(s => s"[${Json.quote(s.name)},${s.rowsIn},${s.rowsOut},${s.reads},${s.nanos},${s.expectedOut}]")
+      val steps = done.map(s => s"[${Json.quote(s.name)},${s.rowsIn},${s.rowsOut},${s.reads},${s.nanos},${s.estimatedOut}]")
       val rivals = ran.rivals.map { case (r, cost) => s"[$r,$cost]" }
       s"""{"driver":${ran.lastDriver},"order":${ran.history.now.map(Json.quote).mkString("[", ",", "]")},"decision_ns":${ran.decisionNanos},""" +
         s""""rivals":${rivals.mkString("[", ",", "]")},"steps":${steps.mkString("[", ",", "]")}}"""

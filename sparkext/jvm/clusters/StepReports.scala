@@ -39,7 +39,7 @@ private[cqels] object StepReports {
     val steps = mutable.LinkedHashMap[String, StepReport]()
     for (task <- own.sortBy(-_.steps.length); s <- task.steps) {
       val b = steps.getOrElse(s.name, StepReport(s.name, 0, 0, 0, 0, 0.0))
-      steps(s.name) = StepReport(s.name, b.rowsIn + s.rowsIn, b.rowsOut + s.rowsOut, b.reads + s.reads, b.nanos + s.nanos, b.expectedOut + s.expectedOut)
+      steps(s.name) = StepReport(s.name, b.rowsIn + s.rowsIn, b.rowsOut + s.rowsOut, b.reads + s.reads, b.nanos + s.nanos, b.estimatedOut + s.estimatedOut)
     }
     exchange ++ steps.values
   }

@@ -7,6 +7,7 @@ import java.time.{Instant, ZoneOffset}
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.functions.TermConstructors
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.WindowContent
@@ -86,6 +87,12 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
       if (selection == "unrestricted" && !consumes && JoinTree.isFor(pattern)) new JoinedMatch(shape, clock, found, times, pattern)
       else new EvaluatedMatch(shape, clock, found, times, () => room, pattern, Selection.of(selection), consumes)
   }
+
+  /** Says that the pattern makes terms, of times or by aggregates. */
+  def setMakesTerms(dictionary: Dictionary): Unit = found.terms = dictionary
+
+  /** Forgets all, what was consumed as well. */
+  def close(): Unit = reset()
 
   /** Has each match be known with the instant until which it holds: `stays` says of each event how long its window shows an element,
    *  as [[Stay]] reads it, one a line. From the next `reset` on, for patterns that are joined as mappings arrive.

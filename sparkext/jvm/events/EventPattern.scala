@@ -55,6 +55,8 @@ private[events] final case class Sequence(left: EventPattern, right: EventPatter
   override def hasSequence: Boolean = true
   lazy val (firstLeft, lastLeft) = (First(left), Last(left))
   lazy val (firstRight, lastRight) = (First(right), Last(right))
+  /** Whether the left side is an event, and what is absent as well. */
+  lazy val isOfEvents: Boolean = left.isInstanceOf[SingleEvent] && absent.exists(_.isInstanceOf[SingleEvent])
   /** Whether it is a sequence of two events, with nothing absent, of which both always bind what they share. */
   lazy val areEvents: Boolean = left.isInstanceOf[SingleEvent] && right.isInstanceOf[SingleEvent] && absent.isEmpty &&
     shared.forall(v => left.certain.contains(v) && right.certain.contains(v))

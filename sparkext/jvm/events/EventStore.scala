@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.KeyHash
+import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows}
 
 /** The mappings of one event that its window shows, for look-ups by some of their values and by time.
  *
@@ -56,7 +56,7 @@ private[events] final class EventStore(shape: MappingShape, val event: SingleEve
   def nextToLeave(opens: Long): Int = {
     if (leaving == null || leaving.size > 2 * rows.size + 1024) follow()
     var row = -1
-    while (row < 0 && leaving.least <= opens) {
+    while (row < 0 && leaving.size > 0 && leaving.least <= opens) {
       val at = leaving.leastRow
       leaving.removeLeast()
       if (isHeld(at) && rows(at, timeAt + 1) <= opens) row = at

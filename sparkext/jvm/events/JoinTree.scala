@@ -26,7 +26,11 @@ private[events] final class JoinTree(shape: MappingShape, clock: MatchClock, tim
   /** Takes some of what is dead away. */
   def tidy(): Unit = {
     var i = 0
-    while (i < sides.length) { sides(i).tidy(JoinTree.TidiedRows); i += 1 }
+    while (i < sides.length) {
+      // Where much is dead, more is looked at: the cost is that of what has left.
+      while (sides(i).tidy(JoinTree.TidiedRows) >= JoinTree.TidiedRows / 4) {}
+      i += 1
+    }
   }
 
   def clear(): Unit = sides.foreach(_.clear())
@@ -50,7 +54,7 @@ private[events] final class JoinTree(shape: MappingShape, clock: MatchClock, tim
 }
 
 private[events] object JoinTree {
-  /** Rows of each table that are looked at in an evaluation, besides two at each arrival. */
+  /** Rows of each table that are looked at together in an evaluation, besides two at each arrival. */
   private final val TidiedRows = 64
 
   /** Whether matches are only gained by what arrives and lost by what leaves windows. */

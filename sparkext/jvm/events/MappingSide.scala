@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.KeyHash
+import org.apache.spark.sql.cqels.memory.{KeyHash, PagedRows}
 
 /** How far the windows of events have moved, and before what time nothing arrives any more. */
 private[events] final class MatchClock(events: Int) {
@@ -100,8 +100,9 @@ private[events] final class MappingSide(shape: MappingShape, clock: MatchClock, 
     link(row, slot(hashOf(mapping)))
   }
 
-  /** Looks at so many rows more, round and round, and takes the dead ones away. */
-  def tidy(count: Int): Unit = {
+  /** Looks at so many rows more, round and round, and takes the dead ones away; how many these are. */
+  def tidy(count: Int): Int = {
+    val before = rows.size
     var n = math.min(count, rows.capacityUsed)
     while (n > 0 && rows.capacityUsed > 0) {
       if (cursor >= rows.capacityUsed) cursor = 0
@@ -110,6 +111,7 @@ private[events] final class MappingSide(shape: MappingShape, clock: MatchClock, 
       n -= 1
     }
     if (rows.capacityUsed > 4096 && rows.size < rows.capacityUsed / 4) rehash(math.max(1, Integer.highestOneBit(math.max(1, rows.size)) * 2), copy = true)
+    before - rows.size
   }
 
   def remove(row: Int): Unit = {

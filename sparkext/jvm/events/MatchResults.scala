@@ -1,7 +1,8 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.memory.{LongTable, PagedRows}
 import org.apache.spark.sql.cqels.relations.{TimeCells, WindowTable}
 import org.apache.spark.sql.cqels.streams.Stay
 
@@ -16,11 +17,15 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   /** The cells of a mapping that `add` and `remove` read, by their places in it. */
   val cells: Array[Int] = if (bag) Array.range(0, shape.positions) else visible
 
+  /** Where terms live that the pattern itself makes, as long as a match has them; null: it makes none. */
+  var terms: Dictionary = _
+
   /** What was found since `forgetNews`, with the instant until which it holds as a last column; null: nobody asks. */
   var news: LongTable = _
 
   /** Takes in a mapping that holds until an instant, as far as is known. */
   def add(row: Array[Long], until: Long): Unit = if (isFirst(row)) {
+    if (terms != null) terms.retain(solution, solution.length)
     table.insert(solution, until)
     if (news != null) {
       val at = news.appendRow()
@@ -34,7 +39,10 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   /** Matches, as often as they are derived. */
   def size: Long = if (bag) mappings.occurrenceCount else table.occurrenceCount
 
-  def remove(row: Array[Long]): Unit = if (isLast(row)) table.delete(solution)
+  def remove(row: Array[Long]): Unit = if (isLast(row)) {
+    table.delete(solution)
+    if (terms != null) terms.release(solution, solution.length)
+  }
 
   private def isFirst(row: Array[Long]): Boolean = { read(row); !bag || { val before = mappings.rowCount; mappings.insert(mapping); mappings.rowCount > before } }
   private def isLast(row: Array[Long]): Boolean = { read(row); !bag || { val before = mappings.rowCount; mappings.delete(mapping); mappings.rowCount < before } }
@@ -46,8 +54,22 @@ private[events] final class MatchTable(shape: MappingShape, visible: Array[Int],
   }
 
   def clear(): Unit = {
+    if (terms != null) releaseAll()
     table.clear()
     if (bag) mappings.clear()
+  }
+
+  private def releaseAll(): Unit = {
+    var row = 0
+    while (row < table.capacityUsed) {
+      if (table.isPresent(row)) {
+        var c = 0
+        while (c < solution.length) { solution(c) = table.cell(row, c); c += 1 }
+        var n = 0
+        while (n < table.occurrencesOf(row)) { terms.release(solution, solution.length); n += 1 }
+      }
+      row += 1
+    }
   }
 
   def memoryBytes: Long = table.memoryBytes + (if (bag) mappings.memoryBytes else 0L)
@@ -105,7 +127,7 @@ private[events] final class MatchResults(shape: MappingShape, clock: MatchClock,
       if (opens >= least(events(e))) {
         if (leaving(e) == null) follow(e)
         val heap = leaving(e)
-        while (heap.least <= opens) {
+        while (heap.size > 0 && heap.least <= opens) {
           val at = heap.leastRow
           heap.removeLeast()
           // The row may have left by another event, and its number be used again.

@@ -140,8 +140,8 @@ private[events] final class PatternEvaluator(shape: MappingShape, times: Long =>
     val inner = new Array[Long](variables)
     each(rights) { r =>
       rights.merge(r, fixed, inner)
-      val lefts = find(sequence.left, low, before(high, rights.start(r)), inner)
-      each(lefts) { l => if (isPair(sequence, lefts, l, rights, r, low, high)) join(found, lefts, l, rights, r) }
+      val lefts = partners(sequence, sequence.left, rights, r, low, high, inner)
+      each(lefts) { l => join(found, lefts, l, rights, r) }
     }
     found
   }
@@ -189,7 +189,7 @@ private[events] final class PatternEvaluator(shape: MappingShape, times: Long =>
       val group = groups(r)
       if (if (recent) rights.end(r) >= bounds(group) else rights.start(r) <= bounds(group)) {
         rights.merge(r, fixed, inner)
-        val lefts = partners(sequence, rights, r, low, high, inner, recent)
+        val lefts = partners(sequence, if (recent) sequence.lastLeft else sequence.firstLeft, rights, r, low, high, inner)
         if (!lefts.isEmpty) {
           bounds(group) = if (recent) math.max(bounds(group), rights.start(r)) else math.min(bounds(group), rights.end(r))
           each(lefts) { l => join(found, lefts, l, rights, r) }
@@ -200,15 +200,47 @@ private[events] final class PatternEvaluator(shape: MappingShape, times: Long =>
     found
   }
 
-  private def partners(sequence: Sequence, rights: FoundMappings, r: Int, low: Long, high: Long, inner: Array[Long], recent: Boolean): FoundMappings = {
+  /** What there is before a mapping of the right side: the left side, or the FIRST or LAST of it, with nothing absent between;
+   *  `inner` has what `fixed` and the right side bind.
+   */
+  private def partners(sequence: Sequence, left: EventPattern, rights: FoundMappings, r: Int, low: Long, high: Long, inner: Array[Long]): FoundMappings = {
     val until = before(high, rights.start(r))
-    if (sequence.absent.isEmpty) find(if (recent) sequence.lastLeft else sequence.firstLeft, low, until, inner)
-    else {
+    if (sequence.absent.isEmpty) find(left, low, until, inner)
+    else if (isTold(sequence, rights, r, inner)) {
+      // The absent event is the same for all of the left side: what comes before its last mapping is no partner.
+      val last = latest(sequence.absent.get.events(0), low, until, told)
+      find(left, if (last.isEmpty) low else last.end(0), until, inner)
+    } else {
       val lefts = find(sequence.left, low, until, inner)
       val pairs = new FoundMappings(variables)
       each(lefts) { l => if (isPair(sequence, lefts, l, rights, r, low, high)) pairs.addRow(lefts, l) }
-      pairs.chosen(latest = recent)
+      left match {
+        case First(_) if left ne sequence.left => pairs.chosen(latest = false)
+        case Last(_) if left ne sequence.left => pairs.chosen(latest = true)
+        case _ => pairs
+      }
     }
+  }
+
+  private val told = new Array[Long](variables)
+
+  /** Whether what is absent is an event whose mappings are constrained by the right side and `inner` as by every pair with an
+   *  event on the left; `told` is how, then.
+   */
+  private def isTold(sequence: Sequence, rights: FoundMappings, r: Int, inner: Array[Long]): Boolean = sequence.isOfEvents && {
+    val absent = sequence.absent.get.variables
+    java.util.Arrays.fill(told, 0L)
+    var isSo = true
+    var i = 0
+    while (i < absent.length) {
+      val v = absent(i)
+      if (rights.value(r, v) != 0) told(v) = rights.value(r, v)
+      else if (sequence.left.variables.contains(v)) {
+        if (sequence.left.certain.contains(v) && inner(v) != 0) told(v) = inner(v) else isSo = false
+      }
+      i += 1
+    }
+    isSo
   }
 
   /** Whether both sides are events all of whose shared variables have one value each. */

@@ -142,7 +142,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
       stages.foreach(_.rebuild())
       driverPlan match {
         case sliced: SlicedExec => ended(sliced.runIds(append))
-        case PreparedPlan.ClusterAlone(cluster, select) => ended(cluster.runIds(select))
+        case ClusterAlone(cluster, select) => ended(cluster.runIds(select))
         case _ =>
           val out = new LongTable(width, 64)
           DriverRows.foreachRow(rdd)(append(out, _))
@@ -219,19 +219,19 @@ object PreparedPlan {
   /** `threads` of the driver may work on one evaluation, each on `sliceNanos` of work at least. */
   def apply(data: Dataset[_], label: String, threads: Int, sliceNanos: Long, interpreted: Boolean = false): PreparedPlan =
     new PreparedPlan(data.sparkSession, data.queryExecution.analyzed, label, threads, sliceNanos, interpreted)
+}
 
-  /** A plan that is one join cluster, and which of its columns are shown. */
-  private object ClusterAlone {
-    def unapply(plan: SparkPlan): Option[(ClusterJoinExec, Array[Int])] = plan match {
-      case w: WholeStageCodegenExec => unapply(w.child)
-      case i: InputAdapter => unapply(i.child)
-      case c: ClusterJoinExec => Some((c, c.output.indices.toArray))
-      case ProjectExec(list, child) =>
-        val read = list.map { case a: Attribute => a; case Alias(a: Attribute, _) => a; case _ => null }
-        if (read.contains(null)) None
-        else unapply(child).map { case (c, below) => (c, read.map(a => below(child.output.indexWhere(_.exprId == a.exprId))).toArray) }
-      case _ => None
-    }
+/** A plan that is one join cluster, and which of its columns are shown. */
+private[cqels] object ClusterAlone {
+  def unapply(plan: SparkPlan): Option[(ClusterJoinExec, Array[Int])] = plan match {
+    case w: WholeStageCodegenExec => unapply(w.child)
+    case i: InputAdapter => unapply(i.child)
+    case c: ClusterJoinExec => Some((c, c.output.indices.toArray))
+    case ProjectExec(list, child) =>
+      val read = list.map { case a: Attribute => a; case Alias(a: Attribute, _) => a; case _ => null }
+      if (read.contains(null)) None
+      else unapply(child).map { case (c, below) => (c, read.map(a => below(child.output.indexWhere(_.exprId == a.exprId))).toArray) }
+    case _ => None
   }
 }
 

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
@@ -99,6 +99,16 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
     rows.inOrder()
   }
 
+  /** The same for any rows, each one copied. */
+  def runRows(): Iterator[UnsafeRow] = {
+    val rows = Array.fill(threads * SlicedExecution.MorselsOfThread)(new mutable.ArrayBuffer[UnsafeRow]())
+    run { part =>
+      lazy val unsafe = UnsafeProjection.create(output, output)
+      row => rows(part.morsel) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+    }
+    rows.iterator.flatMap(_.iterator)
+  }
+
   override protected def doExecute(): RDD[InternalRow] = new GatheredRDD(sparkContext, () => gather())
 
   private def gather(): Iterator[InternalRow] =
@@ -106,14 +116,7 @@ case class SlicedExec(child: SparkPlan, threads: Int, leastNanos: Long) extends 
       val width = output.size
       val rows = runIds((table, row) => IdRows.append(table, width, row))
       TableScan.slice(width, rows.rowCount, rows.data, null, 0, 1)
-    } else {
-      val rows = Array.fill(threads * SlicedExecution.MorselsOfThread)(new mutable.ArrayBuffer[InternalRow]())
-      run { part =>
-        lazy val unsafe = UnsafeProjection.create(output, output)
-        row => rows(part.morsel) += (row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
-      }
-      rows.iterator.flatMap(_.iterator)
-    }
+    } else runRows()
 
   override def simpleString(maxFields: Int): String = s"Sliced on up to $threads threads"
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
@@ -126,7 +129,8 @@ private[cqels] object SlicedExecution {
   /** A thread that is done waits for a morsel of another one at most. */
   final val MorselsOfThread = 16
 
-  /** Puts [[SlicedExec]] over every scan that is streamed through joins up to what needs all rows together.
+  /** Puts [[SlicedExec]] over every scan that is streamed through joins, or through functions that are priced, up to what
+   *  needs all rows together.
    *
    *  Before: `HashAggregate(Project(BroadcastHashJoin(RelationScan w, build)))`;
    *  after:  `HashAggregate(Sliced(Project(BroadcastHashJoin(RelationScan w, build))))`.
@@ -136,15 +140,18 @@ private[cqels] object SlicedExecution {
     else if (streams(plan)) SlicedExec(withBuildSides(plan, threads, leastNanos), threads, leastNanos)
     else plan.withNewChildren(plan.children.map(apply(_, threads, leastNanos)))
 
-  /** Whether the rows of a plan are those of one scan, each row by itself, through at least one join. */
-  private def streams(plan: SparkPlan): Boolean = hasJoin(plan) && streamedScan(plan)
+  /** Whether the rows of a plan are those of one scan, each row by itself, through at least one join or call. */
+  private def streams(plan: SparkPlan): Boolean = works(plan) && streamedScan(plan)
 
-  private def hasJoin(plan: SparkPlan): Boolean = plan match {
+  private def works(plan: SparkPlan): Boolean = plan match {
     case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec => true
-    case ProjectExec(_, child) => hasJoin(child)
-    case FilterExec(_, child) => hasJoin(child)
+    case ProjectExec(list, child) => list.exists(calls) || works(child)
+    case FilterExec(condition, child) => calls(condition) || works(child)
     case _ => false
   }
+
+  /** Whether uncertainty functions or functions of users are called, which may cost more than joins. */
+  private def calls(e: Expression): Boolean = e.exists(_.isInstanceOf[CountedRows])
 
   private def streamedScan(plan: SparkPlan): Boolean = plan match {
     case _: RelationScanExec => true

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPar
 import org.apache.spark.sql.cqels.calls.{CountedRows, TermFunctions}
 import org.apache.spark.sql.cqels.clusters.{ClusterJoinExec, RowJoinExec}
 import org.apache.spark.sql.cqels.leaves.{IndexedRelationExec, LiveValue, RelationScanExec, RowLeafExec}
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{IdRows, LongTable}
 import org.apache.spark.sql.cqels.relations.StaticIndex
 import org.apache.spark.sql.cqels.rows.RowIndex
 import org.apache.spark.sql.cqels.runs.DriverRows
@@ -57,11 +57,20 @@ case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryEx
     ran = live || !built
     if (ran) {
       builder.begin()
-      DriverRows.foreachRow(kept)(builder.add)
+      build()
       builder.end()
       built = true
     }
     nanos = System.nanoTime() - began
+  }
+
+  /** On several threads where the sub-plan has it. */
+  private def build(): Unit = (child, builder) match {
+    case (sliced: SlicedExec, ids: IdStage) => ids.take(sliced.runIds(IdRows.append(_, output.size, _)))
+    case (sliced: SlicedExec, _) => sliced.runRows().foreach(builder.addKept)
+    case (ClusterAlone(cluster, select), ids: IdStage) => ids.take(cluster.runIds(select))
+    case (ClusterAlone(cluster, select), _) => cluster.runRows(select).foreach(builder.add)
+    case _ => DriverRows.foreachRow(kept)(builder.add)
   }
 
   /** Whether the last `rebuild` ran the sub-plan. */
@@ -98,7 +107,10 @@ private sealed trait StageBuilder {
   def current: Any
   var rows: Long = 0
   def begin(): Unit
+  /** Keeps a copy of the row. */
   def add(row: InternalRow): Unit
+  /** Keeps the row object itself, which nobody changes from now on. */
+  def addKept(row: UnsafeRow): Unit = add(row)
   def end(): Unit
   /** Forgets the rows; how many there were stays known. */
   def release(): Unit
@@ -110,7 +122,7 @@ private object IdStage {
 }
 
 private final class IdStage(arity: Int, keys: Array[Int]) extends StageBuilder {
-  private val table = new LongTable(arity)
+  private var table = new LongTable(arity)
   private val columns = Array.range(0, arity)
   private val none = StaticIndex.empty(arity, keys)
   private var index = none
@@ -121,6 +133,8 @@ private final class IdStage(arity: Int, keys: Array[Int]) extends StageBuilder {
     var c = 0
     while (c < arity) { table.set(at + c, row.getLong(c)); c += 1 }
   }
+  /** All rows at once. */
+  def take(made: LongTable): Unit = table = made
   override def end(): Unit = { rows = table.rowCount; index = StaticIndex.grouped(table, null, columns, keys) }
   override def release(): Unit = { index = none; table.release(IdStage.KeptCells) }
 }
@@ -128,13 +142,11 @@ private final class IdStage(arity: Int, keys: Array[Int]) extends StageBuilder {
 private final class RowStage(index: RowIndex, output: Seq[Attribute]) extends StageBuilder {
   private lazy val unsafe = UnsafeProjection.create(output, output)
   override def current: Any = index
-  override def begin(): Unit = { index.clear(); rows = 0 }
-  override def add(row: InternalRow): Unit = {
-    rows += 1
-    index.add(row match { case u: UnsafeRow => u; case other => unsafe(other) })
-  }
+  override def begin(): Unit = { index.clear(index.keyCount); rows = 0 }
+  override def add(row: InternalRow): Unit = addKept(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+  override def addKept(row: UnsafeRow): Unit = { rows += 1; index.add(row) }
   override def end(): Unit = ()
-  override def release(): Unit = index.clear()
+  override def release(): Unit = index.clear(0)
 }
 
 private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
@@ -143,7 +155,8 @@ private final class ArrayStage(output: Seq[Attribute]) extends StageBuilder {
   private var array = Array.empty[InternalRow]
   override def current: Any = array
   override def begin(): Unit = held.clear()
-  override def add(row: InternalRow): Unit = held.add(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+  override def add(row: InternalRow): Unit = addKept(row match { case u: UnsafeRow => u.copy(); case other => unsafe(other).copy() })
+  override def addKept(row: UnsafeRow): Unit = held.add(row)
   override def end(): Unit = { rows = held.size; array = held.toArray(new Array[InternalRow](0)) }
   override def release(): Unit = { held.clear(); array = Array.empty }
 }

@@ -168,7 +168,7 @@ private[cqels] final class JoinNodes(val spec: JoinSpec) {
     }
   }
 
-  /** Whether nobody but the answer reads what a step binds. */
+  /** Whether nobody but the answer reads what a step binds: it comes late (late materialization). */
   private def isLate(node: JoinNode, step: Extend): Boolean =
     (JoinSpec.bits(step.binds) & readBy(node.remaining & ~step.relations, node.items)) == 0
 

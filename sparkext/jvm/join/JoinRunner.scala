@@ -12,7 +12,7 @@ import org.apache.spark.sql.cqels.spark.DriverTask
 import org.apache.spark.sql.cqels.streams.MergedContent
 
 /** What one step of a join did in the last evaluation, over all threads. */
-final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Long, nanos: Long, expectedOut: Double)
+final case class StepReport(name: String, rowsIn: Long, rowsOut: Long, reads: Long, nanos: Long, estimatedOut: Double)
 
 /** Runs a join over what its relations hold now, on several threads where that is worth it.
  *
@@ -272,7 +272,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
          step <- node.steps ++ node.late if step.ranNow && step.rowsInNow > 0) {
       val before = found.getOrElse(step.name, StepReport(step.name, 0, 0, 0, 0, 0.0))
       found(step.name) = StepReport(step.name, before.rowsIn + step.rowsInNow, before.rowsOut + step.rowsOutNow,
-        before.reads + step.readsNow, before.nanos + step.nanos, before.expectedOut + step.fanOut * step.rowsInNow)
+        before.reads + step.readsNow, before.nanos + step.nanos, before.estimatedOut + step.fanOut * step.rowsInNow)
     }
     found.values.toSeq
   }

@@ -6,13 +6,13 @@ import scala.collection.mutable
 /** The kept table of a join (CQELS report, Figure 4): what the rest costs for a row from each node, and the step that it takes.
  *
  *  An entry is a node; its sub-plans are its steps, each with the entry of the node behind it. Entries stay until something is met
- *  that changes them, and then change as far as that reaches: a rise travels like a fall, so that a kept value is the
+ *  that changes them (cardinality feedback), and then change as far as that reaches: a rise travels like a fall, so that a kept value is the
  *  one that a search from scratch would find. Steps lead to nodes with less to do, so that one sweep over the levels is enough.
  */
 private[join] final class JoinTable(nodes: JoinNodes) {
   private val steps = mutable.ArrayBuffer[JoinStep]() // whose figures stand in the table
   private val met = mutable.ArrayBuffer[JoinStep]() // those that have met something since
-  private val touched = mutable.ArrayBuffer[mutable.ArrayBuffer[JoinNode]]() // entries to be looked at again, by what is left to do
+  private val touched = mutable.ArrayBuffer[mutable.ArrayBuffer[JoinNode]]() // entries to be looked at again, by how many relations and filters are left
   private var lowest = 0 // no entry is touched below
   private var until = 0 // nor from here on
 

@@ -43,7 +43,11 @@ final class ContinuousQuery(
   def addWindow(window: StreamWindow): Unit = windows += window
 
   /** Has each evaluation first find the events of the query's MATCHes by these plans. */
-  def setMatches(plans: java.util.List[MatchPlans]): Unit = matches = plans.asScala.toSeq
+  def setMatches(plans: java.util.List[MatchPlans]): Unit = {
+    val others = plans.asScala.toSeq
+    matches.filterNot(others.contains).foreach(_.release())
+    matches = others
+  }
 
   /** Brings the query's MATCHes to where the windows stand, once for each evaluation. */
   def advanceMatches(): Unit = {
@@ -268,6 +272,7 @@ final class ContinuousQuery(
   def close(): Unit = {
     answerColumns.release()
     if (delta != null) delta.close()
+    matches.foreach(_.release())
     Seq(held, heldBefore).foreach { ids =>
       dictionary.release(ids.array, ids.size)
       ids.reset()

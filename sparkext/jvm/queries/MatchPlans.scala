@@ -3,11 +3,12 @@ package queries
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.StageContent
-import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
+import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals, IdBuffer}
 
 /** The plans that find the events of one MATCH in the elements that arrived; what they find goes to `state`, whose content the
  *  plans of the query read.
@@ -16,14 +17,22 @@ import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
  *  pattern that was not needed.
  */
 final class MatchPlans(state: EventMatch) {
-  private final class Event(val number: Int, val arrived: ArrivedElements, val plan: ExecutablePlan, val stream: Int, val values: Int, val triples: Int)
+  private final class Event(
+      val number: Int, val arrived: ArrivedElements, val plan: ExecutablePlan, val stream: Int, val values: Int, val triples: Int) {
+    // Terms that expressions of the event made, by the position at which nothing needs them any more.
+    val terms = new java.util.TreeMap[Long, IdBuffer]()
+  }
 
   private val events = mutable.ArrayBuffer[Event]()
+  private var dictionary: Dictionary = _ // null: events make no terms
   private var stale = true // whether what the state holds is not of these plans, or not all there is
 
   /** One of the match's events: `stream` tells streams of a query apart, `values` and `triples` are numbers of columns. */
   def add(number: Int, arrived: ArrivedElements, plan: ExecutablePlan, stream: Int, values: Int, triples: Int): Unit =
     events += new Event(number, arrived, plan, stream, values, triples)
+
+  /** Says that events make terms, which live in the dictionary as long as something may match them. */
+  def setMakesTerms(dictionary: Dictionary): Unit = this.dictionary = dictionary
 
   def warm(): Unit = events.foreach(e => if (e.plan.driverRefusal == null) e.plan.warm())
 
@@ -32,11 +41,30 @@ final class MatchPlans(state: EventMatch) {
     if (events.count(_.arrived.missed()) > 0) stale = true
     if (stale) {
       state.reset()
+      release()
       events.foreach(_.arrived.restart())
       stale = false
     }
     events.foreach { e => if (e.arrived.fill() > 0) take(e, if (e.plan.driverRefusal == null) e.plan.runOnDriver() else e.plan.runAsJob(1)) }
-    state.evaluate(events.map(_.arrived.leftBehind).toArray)
+    val left = events.map(_.arrived.leftBehind).toArray
+    state.evaluate(left)
+    if (dictionary != null) for (n <- left.indices) release(events(n), left(n))
+  }
+
+  /** Lets go of the terms that events made. */
+  def release(): Unit = events.foreach(release(_, Long.MaxValue))
+
+  private def release(event: Event, upTo: Long): Unit = {
+    val gone = event.terms.headMap(upTo, true)
+    gone.values.forEach(ids => dictionary.release(ids.array, ids.size))
+    gone.clear()
+  }
+
+  private def hold(event: Event, values: Array[Long], position: Long): Unit = {
+    val held = event.terms.computeIfAbsent(position, _ => new IdBuffer)
+    val before = held.size
+    values.foreach(held.add)
+    if (held.size > before) dictionary.retain(java.util.Arrays.copyOfRange(held.array, before, held.size), held.size - before)
   }
 
   private def take(event: Event, rows: LongTable): Unit = {
@@ -47,7 +75,9 @@ final class MatchPlans(state: EventMatch) {
       while (c < event.values) { values(c) = rows(r, c); c += 1 }
       val element = ArrivedElements.number(rows(r, event.values)).toInt
       val used = if (state.consumes) occurrences(event, rows, r) else null
-      state.insert(event.number, values, event.arrived.time(element), event.arrived.position(element), used)
+      val position = event.arrived.position(element)
+      if (dictionary != null) hold(event, values, position)
+      state.insert(event.number, values, event.arrived.time(element), position, used)
       r += 1
     }
   }

@@ -38,6 +38,8 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def occurrenceCount: Long = total
   /** How often a row that is present counts. */
   def times(row: Int): Int = if (bag) occurrences(row) else 1
+  /** How often a row has come, whether it counts as often or once. */
+  private[cqels] def occurrencesOf(row: Int): Int = occurrences(row)
   def isPresent(row: Int): Boolean = occurrences(row) > 0
   @inline def cell(row: Int, column: Int): Long = cells(row * arity + column)
   /** A cell, or in the column after the last, where times are kept, the time as [[TimedContent]] writes it. */

@@ -3,57 +3,64 @@ package rows
 
 import java.io.{ObjectInput, ObjectOutput}
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.types.LongType
 
-/** A build side of any columns, nulls included, filled anew for each evaluation from the rows of a sub-plan. */
+/** Rows of any columns by a key, nulls included, as they come and go: those of a live view, or of a sub-plan in each evaluation. */
 final class RowIndex(key: Seq[Expression]) extends IdRelation {
   private val longKey = key.length == 1 && key.head.dataType == LongType
   private val project = UnsafeProjection.create(key)
-  private val rows = new java.util.HashMap[Any, RowBucket]()
+  private var byLong = new mutable.LongMap[RowBucket]() // a single long as it is, without an object
+  private val byRow = new java.util.HashMap[UnsafeRow, RowBucket]()
 
   override val keyColumns: Array[Int] = key.indices.toArray
-  override def estimatedSize: Long = 64L * rows.size
+  override def estimatedSize: Long = 64L * keyCount
   override def asReadOnlyCopy(): RowIndex = this
 
-  def clear(): Unit = rows.clear()
+  /** Forgets the rows; room for so many keys is made at once. */
+  def clear(keys: Int): Unit = {
+    byLong = new mutable.LongMap[RowBucket](if (longKey) keys else 0)
+    byRow.clear()
+  }
+
   /** Distinct keys, those with a null left out. */
-  def keyCount: Int = rows.size
+  def keyCount: Int = byLong.size + byRow.size
 
-  /** Keeps a copy of the row; a row whose key has a null joins nothing and is dropped. */
-  def add(row: UnsafeRow): Unit = put(row, shared = false)
-
-  /** Keeps the row object itself, which nobody changes from now on. */
-  def addKept(row: UnsafeRow): Unit = put(row, shared = true)
-
-  private def put(row: UnsafeRow, shared: Boolean): Unit = {
+  /** Keeps the row object itself, which nobody changes from now on; a row whose key has a null joins nothing and is dropped. */
+  def add(row: UnsafeRow): Unit = {
     val k = project(row)
     if (!k.anyNull()) {
-      val at: Any = if (longKey) k.getLong(0) else k.copy()
-      rows.computeIfAbsent(at, _ => new RowBucket).add(if (shared) row else row.copy())
+      var same = bucket(k)
+      if (same == null) {
+        same = new RowBucket
+        if (longKey) byLong.update(k.getLong(0), same) else byRow.put(k.copy(), same)
+      }
+      same.add(row)
     }
   }
 
-  /** Drops the very row object that `addKept` was given. */
+  /** Drops the very row object that `add` was given. */
   def remove(row: UnsafeRow): Unit = {
     val k = project(row)
     if (!k.anyNull()) {
-      val at: Any = if (longKey) k.getLong(0) else k
-      val same = rows.get(at)
+      val same = bucket(k)
       same.remove(row)
-      if (same.isEmpty) rows.remove(at)
+      if (same.isEmpty) { if (longKey) byLong.subtractOne(k.getLong(0)) else byRow.remove(k) }
     }
   }
 
+  private def bucket(k: InternalRow): RowBucket = if (longKey) byLong.getOrNull(k.getLong(0)) else byRow.get(k)
+
   private def iterate(found: RowBucket): Iterator[InternalRow] = if (found == null) null else found.iterator
 
-  override def get(k: Long): Iterator[InternalRow] = iterate(rows.get(k))
-  override protected def matches(k: InternalRow): Iterator[InternalRow] =
-    iterate(rows.get(if (longKey) k.getLong(0) else k))
-  override def writeExternal(out: ObjectOutput): Unit = throw new UnsupportedOperationException("a stage's build side stays on the driver")
-  override def readExternal(in: ObjectInput): Unit = throw new UnsupportedOperationException("a stage's build side stays on the driver")
+  override def get(k: Long): Iterator[InternalRow] = iterate(byLong.getOrNull(k))
+  override protected def matches(k: InternalRow): Iterator[InternalRow] = iterate(bucket(k))
+  override def writeExternal(out: ObjectOutput): Unit = throw new UnsupportedOperationException("an index of rows stays on the driver")
+  override def readExternal(in: ObjectInput): Unit = throw new UnsupportedOperationException("an index of rows stays on the driver")
 }
 
 /** Rows of one key; they leave in about the order in which they came, which costs no shifting. */

@@ -72,7 +72,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     rows(used) = row
     used += 1
     present += 1
-    indexes.values.forEach(_.addKept(row))
+    indexes.values.forEach(_.add(row))
     if (joined != null) joined.came(used - 1, row)
   }
 
@@ -127,7 +127,7 @@ final class LiveRows(name: String, schema: StructType, val timeColumn: Int, widt
     indexes.computeIfAbsent(known, k => {
       val made = new RowIndex(k)
       var i = 0
-      while (i < used) { if (rows(i) != null) made.addKept(rows(i)); i += 1 }
+      while (i < used) { if (rows(i) != null) made.add(rows(i)); i += 1 }
       made
     })
   }

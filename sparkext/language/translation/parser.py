@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedInput
 
 from sparkext.argument_checks import check, lone_surrogate
 from sparkext.errors import QuerySyntaxError
+from sparkext.jar import cache_folder
 from sparkext.language.query import Query
 from sparkext.language.translation.syntax_errors import syntax_error
 from sparkext.language.translation.translate_query import translate_query
@@ -70,7 +71,11 @@ def grammar_parser(ascii_only: bool) -> Lark:
 
 @cache
 def _build_parser(ascii_only: bool) -> Lark:
-    """Build a parser; it is stateless between parses.
+    return make_parser(ascii_only)
+
+
+def make_parser(ascii_only: bool) -> Lark:
+    """Build a parser, or load it as it was built last; it is stateless between parses.
 
     To compile a set of characters from all over Unicode takes half a millisecond, and the lexer of each of the
     parser's states has twenty: half the time of a first query, whose names are ASCII as a rule. In the sets "A", which
@@ -87,4 +92,16 @@ def _build_parser(ascii_only: bool) -> Lark:
         lexer="contextual",
         propagate_positions=True,
         maybe_placeholders=False,
+        # Lark checks that what it kept was made by itself of this very grammar, and makes it anew otherwise.
+        cache=_kept_as("query-grammar-ascii.bin" if ascii_only else "query-grammar.bin"),
     )
+
+
+def _kept_as(name: str) -> str | bool:
+    """The file in the user's cache in which a parser's tables are kept, False where there can be none."""
+    try:
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # no home, or one that is read only
+        return False
+    return str(folder / name)

@@ -1,4 +1,4 @@
-"""Rule: a group over static data is computed only for the keys that the windows around it hold."""
+"""Rule: a group over static data is computed only for the keys that the windows around it hold (magic sets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule: a join that a query computes twice, once for itself and once below an aggregate, is computed once."""
+"""Rule: a common subexpression, a join that stands by itself and below an aggregate too, is computed once."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ class Explanation:
         for place, choice in enumerate(self.data["choices"], 1):
             lines.append(f"join order {place}:")
             lines.append(_indented(_choice_text(choice)))
+        for match in self.data.get("matches", ()):
+            lines.extend(_match_lines(match))
         for counted in self.data.get("statistics", ()):
             frequent = ", ".join(
                 f"{top['value']} {top['selectivity']:.1%}" for top in counted["top"][:SHOWN_VALUES]
@@ -72,6 +74,7 @@ class Explained(Protocol):
     @property
     def evaluation(self) -> str: ...
     def history(self) -> tuple[Switch, ...]: ...
+    def matches(self) -> list[dict[str, Any]]: ...
 
 
 def explain_query(
@@ -102,6 +105,7 @@ def explain_query(
             "execution": query.execution,
             "evaluation": query.evaluation if query.windows else "once",
             "choices": shown,
+            "matches": list(query.matches()),
             "statistics": list(statistics),
             "switches": [
                 {
@@ -133,6 +137,16 @@ def _choice_text(choice: dict[str, Any]) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
+
+
+def _match_lines(match: dict[str, Any]) -> list[str]:
+    consumed = f", {match['consumed']:,} triples used up" if match["consumes"] else ""
+    return [
+        f"MATCH {match['selection'].upper()} {{ {match['pattern']} }}, found {match['found']}:",
+        f"  {match['matches']:,} matches, {match['open']:,} event mappings are kept{consumed},"
+        f" {match['state_bytes']:,} bytes",
+        *(f"  {text}" for text in match["unbounded"]),
+    ]
 
 
 def _calls_line(site: dict[str, Any]) -> str:

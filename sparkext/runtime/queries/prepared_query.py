@@ -100,7 +100,8 @@ class PreparedQuery:
             made.addWindow(window.window)
         limit = -1 if frames.limit is None else frames.limit
         made.sliced(",".join(map(str, frames.order)), frames.offset, limit)
-        if frames.makes_terms or self.query.form == "CONSTRUCT":
+        made_by_matches = self._compiler.matches.makes_terms
+        if frames.makes_terms or made_by_matches or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
         made.setForm(self._form())
         if plans.matches:
@@ -122,6 +123,11 @@ class PreparedQuery:
     @property
     def _jvm(self) -> Any:
         return self._running.jvm
+
+    @property
+    def match_bytes(self) -> int:
+        """Bytes that the query's MATCHes hold: event mappings that may still take part, and matches."""
+        return self._compiler.matches.memory_bytes
 
     @property
     def delta(self) -> DeltaPlans | None:
@@ -272,6 +278,11 @@ class PreparedQuery:
             self.refresh(NEVER)
             return self._plans
 
+    def matches(self) -> list[dict[str, Any]]:
+        """What each MATCH of the query looks for, and what it keeps now: event mappings, matches, bytes."""
+        with self._parts.lock:
+            return self._compiler.matches.describe()
+
     def history(self) -> tuple[Switch, ...]:
         """Every change of a join order: when (the instant, in milliseconds), from and to what, and what caused it."""
         return self._history.switches
@@ -298,7 +309,10 @@ class PreparedQuery:
         with self._parts.lock:
             self.refresh(NEVER)
             made: CompiledPlans | DeltaPlans = self.delta or self._plans
-            operators = operators_of(made.jvm) if self._running.executed else []
+            operators = []
+            if self._running.executed:
+                plans = (made.jvm, *self._plans.matches)
+                operators = [operator for plan in plans for operator in operators_of(plan)]
             tree = made.jvm.planTree()
             return explain_query(self, made.choices, operators, tree, self.statistics())
 

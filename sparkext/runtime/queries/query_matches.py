@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import Window
+from sparkext.language.algebra_text import format_events
 from sparkext.language.event_patterns import (
     Conjunction,
     Disjunction,
@@ -30,11 +31,20 @@ from sparkext.r2r.leaves.delta_patterns import TimedMatch
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, WindowLeaf
 from sparkext.r2r.patterns.inner_patterns import transform_everywhere
+from sparkext.r2r.patterns.restricted_events import restrictions
 from sparkext.r2r.patterns.stage_rows import MatchRows
 from sparkext.r2r.query_plans import EventFrame, compile_event
 from sparkext.r2r.relations.frames import WindowContents
 from sparkext.rewriting.bound_variables import certain_variables
 from sparkext.runtime.queries.delta_plans import stay_of
+from sparkext.runtime.queries.match_bounds import unbounded
+from sparkext.s2r.derived_windows import (
+    ClosedOpenWindow,
+    ComposedWindow,
+    DelayedWindow,
+    LastClosedWindow,
+)
+from sparkext.s2r.windows import WindowSpec
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -47,7 +57,10 @@ MakeCompiler = Callable[[WindowContents], "PatternCompiler"]
 
 
 class QueryMatches:
-    """Takes the MATCHes out of a query's pattern; `pattern` has their rows in their place."""
+    """Takes the MATCHes out of a query's pattern; `pattern` has their rows in their place.
+
+    With `restricts`, what static patterns around a MATCH say is asked of each of its events.
+    """
 
     def __init__(
         self,
@@ -56,12 +69,16 @@ class QueryMatches:
         windows: Mapping[str, QueryWindow],
         patterns: WindowPatterns,
         bag: bool,
+        restricts: bool,
     ) -> None:
         self._room = room
         self._windows = windows
         self._patterns = patterns
         self._streams = sorted({window.stream for window in windows.values()})
+        self._whole = pattern
+        self._restricts = restricts
         self._matches: list[Match] = []
+        self._restrictions: list[list[list[Node]]] = []
         self.pattern = transform_everywhere(pattern, self._taken_out)
         self._states = [
             MatchState(room, f"MATCH {number}", match, bag)
@@ -72,15 +89,33 @@ class QueryMatches:
         if not isinstance(node, Match):
             return node
         self._matches.append(node)
+        self._restrictions.append(self._static_parts(node))
         names = shown_variables(node)
         sure = certain_variables(node) & set(names)
         number, monotone = len(self._matches) - 1, is_monotone(node)
         return MatchRows(number, names, sure, monotone, position=node.position)
 
+    def _static_parts(self, match: Match) -> list[list[Node]]:
+        """The static patterns with which each event of a MATCH is joined."""
+        named = all(window.named for window in self._windows.values())
+        if self._restricts and named and is_monotone(match):
+            return restrictions(self._whole, match)
+        return [[] for _ in match.events]
+
+    @property
+    def makes_terms(self) -> bool:
+        """Whether terms come into the dictionary by way of a MATCH."""
+        return any(state.makes_terms for state in self._states)
+
     @property
     def consume(self) -> bool:
         """Whether an evaluation takes elements' triples away from those after it."""
         return any(match.consumes for match in self._matches)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the event mappings and matches that are kept."""
+        return sum(int(state.jvm.memoryBytes()) for state in self._states)
 
     def content(self, rows: MatchRows) -> Any:
         """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
@@ -88,6 +123,30 @@ class QueryMatches:
         if not isinstance(rows, TimedMatch):
             return state.content
         return state.arrived.content() if rows.arrived else state.jvm.timed()
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What each MATCH looks for, how, and what it keeps: for `explain()`."""
+        return [
+            {
+                "pattern": format_events(match.pattern),
+                "selection": match.selection or "unrestricted",
+                "consumes": match.consumes,
+                "found": "as events arrive" if is_monotone(match) else "at each evaluation",
+                "open": int(state.jvm.openCount()),
+                "matches": int(state.jvm.matchCount()),
+                "consumed": int(state.jvm.consumedCount()),
+                "state_bytes": int(state.jvm.memoryBytes()),
+                "unbounded": self._unbounded(match),
+            }
+            for match, state in zip(self._matches, self._states, strict=True)
+        ]
+
+    def unbounded(self) -> list[str]:
+        """What MATCHes keep for ever."""
+        return [text for match in self._matches for text in self._unbounded(match)]
+
+    def _unbounded(self, match: Match) -> list[str]:
+        return unbounded(match, lambda name: self._windows[name].spec)
 
     def present(self, rows: MatchRows) -> int:
         """How many solution mappings a MATCH has now."""
@@ -125,17 +184,25 @@ class QueryMatches:
         label: str,
     ) -> Any:
         made = self._room.match_plans(state.jvm)
-        match = self._matches[number]
+        match, makes_terms = self._matches[number], False
         for place, (name, event) in enumerate(zip(match.names, match.events, strict=True)):
             window = self._window(event)
             arrived = self._room.arrived_elements(window.stream, window.window)
             compiler = make_compiler(self._contents(arrived))
-            frame = compile_event(compiler, event, (number, place), base_iri)
+            static = self._restrictions[number][place]
+            frame = compile_event(compiler, event, (number, place), base_iri, static)
             state.declare(place, frame)
+            makes_terms |= frame.makes_terms
+            state.makes_terms |= frame.makes_terms
             plan = self._room.prepare(frame.frame, f"{label}, event {name}")
             stream = self._streams.index(window.stream)
             made.add(place, arrived, plan, stream, len(frame.variables), frame.triples)
+        if all(shows_at_once(self._window(event).spec) for event in match.events):
+            # What comes late nevertheless has all be found anew.
+            state.jvm.setLateness(0)
         state.build()
+        if makes_terms:
+            made.setMakesTerms(self._room.dictionary)
         made.warm()
         return made
 
@@ -151,6 +218,17 @@ class QueryMatches:
 def shown_variables(match: Match) -> tuple[Variable, ...]:
     """The variables of a MATCH that can be read outside."""
     return tuple(v for v in match.variables if not v.hidden)
+
+
+def shows_at_once(spec: WindowSpec) -> bool:
+    """Whether an element is in the window from its own time on, if it is at all.
+
+    >>> shows_at_once(RangeWindow(5)), shows_at_once(DelayedWindow(RangeWindow(5), 10))
+    (True, False)
+    """
+    if isinstance(spec, ComposedWindow):
+        return shows_at_once(spec.outer) and shows_at_once(spec.inner)
+    return not isinstance(spec, LastClosedWindow | ClosedOpenWindow | DelayedWindow)
 
 
 def is_monotone(match: Match) -> bool:
@@ -176,6 +254,8 @@ class MatchState:
         self.content = self.jvm.content()
         self.arrived = room.arrived_matches(self.jvm)
         self._built = False
+        self.makes_terms = any(isinstance(p, Timed | Repetition) for p in walk(match.pattern))
+        """Whether the pattern, or an expression of an event, makes terms."""
 
     def declare(self, event: int, frame: EventFrame) -> None:
         """Tell what columns an event's mappings have."""
@@ -188,6 +268,8 @@ class MatchState:
         """Tell what is looked for, once the events are declared."""
         if not self._built:
             match = self._match
+            if any(isinstance(p, Timed | Repetition) for p in walk(match.pattern)):
+                self.jvm.setMakesTerms(self._room.dictionary)
             self.jvm.root(
                 self._node(match.pattern), match.selection or "unrestricted", match.consumes
             )

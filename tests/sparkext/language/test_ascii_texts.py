@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-from sparkext.language.translation.parser import grammar_parser
+from sparkext.language.translation.parser import grammar_parser, make_parser
 from sparkext.language.translation.syntax_errors import syntax_error
 
 WORDS = """
@@ -26,7 +29,10 @@ BODIES = (
 
 
 def read(ascii_only: bool, text: str) -> Any:
-    parser = grammar_parser(ascii_only)
+    return outcome(grammar_parser(ascii_only), text)
+
+
+def outcome(parser: Lark, text: str) -> Any:
     try:
         tree = parser.parse(text)
     except UnexpectedInput as error:
@@ -64,3 +70,30 @@ def test_terminals_are_tried_in_the_same_order() -> None:
     ]
     assert all(t.pattern.value.isascii() for t in small)
     assert not all(t.pattern.value.isascii() for t in whole)
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"0" * 64 + b"\nno pickle", "a folder"])
+def test_a_parser_that_was_kept_is_as_one_that_is_made(
+    damage: bytes | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is damaged or cannot be written is made anew."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = make_parser(True)
+    (kept,) = tmp_path.rglob("*.bin")
+    if isinstance(damage, bytes):
+        kept.write_bytes(damage)
+    elif damage is not None:
+        kept.unlink()
+        kept.mkdir()
+    before = kept.stat().st_mtime_ns
+    loaded = make_parser(True)
+    assert (kept.stat().st_mtime_ns == before) is not isinstance(damage, bytes)
+    for body in (*BODIES, "{ ?a b ?c"):
+        text = f"PREFIX p: <http://example.org/> SELECT * {{ {body} }}"
+        assert outcome(loaded, text) == outcome(made, text)
+
+
+def test_no_folder_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert make_parser(True).parse("SELECT * { ?a ?b ?c }")
