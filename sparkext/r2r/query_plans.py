@@ -144,7 +144,8 @@ def compile_event(
     """
     restricted = reduce(Join, static, cast(Node, event))
     whole = _rewritten(compiler, restricted, DEFAULT_GRAPH, base_iri)
-    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number)
+    graphs = compiler.estimates.dataset.named_graphs
+    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number, graphs)
     triples = tuple(part.triple for part in element_patterns(pattern))
     if not triples:
         raise UnsupportedFeatureError(

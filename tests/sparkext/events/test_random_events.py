@@ -76,7 +76,6 @@ DIALECTS = (
     CSPARQL,
     CQELS,
     *EPSPARQL.values(),
-    Dialect("sparqlstream", hidden_start=True, policies=False),
 )
 
 
@@ -96,7 +95,10 @@ def cases_of(
         try:
             answers = right_answers(case, static)
         except CheckError as error:
-            if "the oracle does not know" in str(error):
+            # Not windows that a profile merges, nor runs in a sequence that it selects from.
+            if any(f"oracle {words}" in str(error) for words in ("does not know", "knows")):
+                continue
+            if "can be read under this profile" in str(error):
                 continue
             raise AssertionError(f"{error}\n{case.describe()}") from error
         finds = any(answer.rows or answer.boolean for answer in answers.values())
