@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows}
+import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows, TimeOrder}
 
 /** The mappings of one event that its window shows, for look-ups by some of their values and by time.
  *
