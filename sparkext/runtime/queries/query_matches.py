@@ -44,7 +44,7 @@ from sparkext.s2r.derived_windows import (
     DelayedWindow,
     LastClosedWindow,
 )
-from sparkext.s2r.windows import WindowSpec
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -80,6 +80,13 @@ class QueryMatches:
         self._matches: list[Match] = []
         self._restrictions: list[list[list[Node]]] = []
         self.pattern = transform_everywhere(pattern, self._taken_out)
+        consuming = [match for match in self._matches if match.consumes]
+        if len(consuming) > 1:
+            # What one uses up would have to be gone for the other, in an order that nothing says.
+            raise UnsupportedFeatureError(
+                "more than one MATCH that consumes what it matches is not supported in a query",
+                *(consuming[1].position or (1, 1)),
+            )
         self._states = [
             MatchState(room, f"MATCH {number}", match, bag)
             for number, match in enumerate(self._matches, 1)
@@ -200,6 +207,8 @@ class QueryMatches:
         if all(shows_at_once(self._window(event).spec) for event in match.events):
             # What comes late nevertheless has all be found anew.
             state.jvm.setLateness(0)
+        if not any(isinstance(w.spec, ElementsWindow) for w in self._windows.values()):
+            state.jvm.setPositionsAreTimes()
         state.build()
         if makes_terms:
             made.setMakesTerms(self._room.dictionary)
