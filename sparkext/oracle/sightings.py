@@ -53,7 +53,8 @@ def windows_read(
         case Window(name=Variable()):
             yield from (number for numbers in named.values() for number in numbers)
         case Window():
-            yield from named[node.name.n3()]
+            # One that is merged is refused where it is read.
+            yield from named.get(node.name.n3(), ())
         case Match():
             for event in node.events:
                 yield from named[event.name.n3()]

@@ -335,7 +335,8 @@ class MatchState:
 
 
 def _all_variables(match: Match) -> tuple[Variable, ...]:
-    """Those of events, also where a repetition hides them, and those of the pattern."""
+    """Those of events, also where a repetition hides them, and those that the pattern makes or reads."""
     events: tuple[Window, ...] = match.events
     inside = (tuple(v for v in event.variables if not v.hidden) for event in events)
-    return merge_variables(*inside, made_variables(match.pattern))
+    read = (v for aggregate in match.aggregates for v in aggregate.variables)
+    return merge_variables(*inside, made_variables(match.pattern), read)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from sparkext.oracle import Answer, StaticGraphs
 from sparkext.recorded_streams import StreamElement
 from tests.sparkext.random_answers import (
     Case,
+    Recorded,
     Worlds,
     answered,
     right_answers,
@@ -38,7 +39,7 @@ from tests.sparkext.random_worlds import random_stream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUERIES_A_STREAM = 10
+STRETCH = 24  # longer than elements come for and the windows of plain queries show them, in ms
 RSPQL = Dialect("rspql")
 EPSPARQL = {
     name: Dialect(f"epsparql-{name}", operators=("ISTREAM",), hidden_start=True, policies=False)
@@ -63,10 +64,8 @@ TABLE_1 = {
     ),
     "time window": Shape(CQELS, windows=TIMES, matches=False),
 }
-BY_OPERATOR = {
-    **{name: Shape(RSPQL, (name,)) for name in OPERATORS},
-    **{f"only {name}": Shape(RSPQL, (name,), operators=(name,)) for name in ("SEQ", "NOT", "RUN")},
-}
+BY_OPERATOR = {name: Shape(RSPQL, (name,)) for name in OPERATORS}
+SHAPES = {**TABLE_1, **BY_OPERATOR}
 EVERYWHERE = Shape(RSPQL, plain=False)
 DIALECTS = (
     Dialect("rspql", unnamed=True),
@@ -84,10 +83,7 @@ def cases_of(
 ) -> Iterator[tuple[Case, dict[int, Answer]]]:
     """The queries of a seed with their right answers; what the oracle cannot judge is written anew."""
     random = Random(seed)
-    streams = {
-        name: again(random, random_stream(random, name, size))
-        for name, size in zip(STREAMS, (9, 6, 3), strict=True)
-    }
+    streams = random_streams(random, shape)
     made = 0
     while made < count:
         text, query = random_event_query(random, shape)
@@ -106,6 +102,22 @@ def cases_of(
             continue  # a query that never finds anything tells little
         made += 1
         yield case, answers
+
+
+def random_streams(random: Random, shape: Shape) -> Recorded:
+    """Stretches one after the other, each a case by itself where windows let go of what was before.
+
+    Fewer and shorter ones where they do not: then all that was before makes more matches.
+    """
+    stretches, sizes = (5, (3, 2, 1)) if shape.windows == LANDMARKS else (10, (5, 4, 2))
+    streams: Recorded = {name: [] for name in STREAMS}
+    for number in range(stretches):
+        for name, size in zip(STREAMS, sizes, strict=True):
+            stretch = random_stream(random, name, size)
+            streams[name] += [
+                replace(e, time_ms=e.time_ms + number * STRETCH) for e in again(random, stretch)
+            ]
+    return streams
 
 
 def again(random: Random, elements: list[StreamElement]) -> list[StreamElement]:
@@ -133,19 +145,20 @@ def check(worlds: Worlds, seed: int, shape: Shape, count: int, seen: Counter[str
             yield shrunk(worlds, case, batch)
 
 
-def check_shapes(
-    spark: SparkSession, folder: Path, shapes: Sequence[tuple[int, Shape]], count: int
-) -> None:
+def check_shapes(worlds: Worlds, shapes: Sequence[tuple[int, Shape]], count: int) -> None:
     """Check so many queries of each seed and shape."""
-    worlds = Worlds(spark, folder, 7)
     seen: Counter[str] = Counter()
-    try:
-        wrong = [text for seed, shape in shapes for text in check(worlds, seed, shape, count, seen)]
-    finally:
-        worlds.close()
+    wrong = [text for seed, shape in shapes for text in check(worlds, seed, shape, count, seen)]
     assert not wrong, f"{len(wrong)} of {seen['queries']} queries differ\n\n" + "\n\n".join(wrong)
     assert seen["refused"] <= seen["queries"] / 10, "too many are refused when they are compiled"
     assert seen["rows"] > seen["queries"], "the queries find too little to tell anything"
+
+
+@pytest.fixture(scope="module")
+def worlds(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
+    """Engines that the tests share."""
+    with closing(Worlds(spark, tmp_path_factory.mktemp("static"), 7)) as made:
+        yield made
 
 
 # One seed can be looked at alone: CQELS_RANDOM_EVENTS="NOT:17" pytest -k one_seed; ":17" is of any sort.
@@ -153,16 +166,15 @@ ONE = os.environ.get("CQELS_RANDOM_EVENTS")
 
 
 @pytest.mark.skipif(ONE is None, reason="CQELS_RANDOM_EVENTS is not set")
-def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_seed(worlds: Worlds) -> None:
     assert ONE is not None
     name, _, seeds = ONE.rpartition(":")
-    shapes = {**TABLE_1, **BY_OPERATOR}
     first, _, last = seeds.partition("-")
     asked = [
-        (seed, shapes[name] if name else everywhere(seed))
+        (seed, SHAPES[name] if name else everywhere(seed))
         for seed in range(int(first), int(last or first) + 1)
     ]
-    check_shapes(spark, tmp_path, asked, QUERIES_A_STREAM)
+    check_shapes(worlds, asked, 10)
 
 
 def everywhere(seed: int) -> Shape:
@@ -170,6 +182,34 @@ def everywhere(seed: int) -> Shape:
     return replace(EVERYWHERE, dialect=DIALECTS[seed % len(DIALECTS)])
 
 
+def queries_of(shape: Shape, cases: int) -> int:
+    """How many queries have so many cases."""
+    return cases // (5 if shape.windows == LANDMARKS else 10)
+
+
 @pytest.mark.parametrize("row", TABLE_1)
-def test_table_1(spark: SparkSession, tmp_path: Path, row: str) -> None:
-    check_shapes(spark, tmp_path, [(seed, TABLE_1[row]) for seed in range(3)], 10)
+def test_table_1(worlds: Worlds, row: str) -> None:
+    check_shapes(worlds, [(0, TABLE_1[row])], queries_of(TABLE_1[row], 30))
+
+
+@pytest.mark.parametrize("operator", BY_OPERATOR)
+def test_operator(worlds: Worlds, operator: str) -> None:
+    check_shapes(worlds, [(0, BY_OPERATOR[operator])], 3)
+
+
+def test_queries_of_any_sort(worlds: Worlds) -> None:
+    check_shapes(worlds, [(seed, everywhere(seed)) for seed in range(len(DIALECTS))], 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_1000_cases(worlds: Worlds, name: str) -> None:
+    queries = queries_of(SHAPES[name], 1000)
+    check_shapes(worlds, [(seed, SHAPES[name]) for seed in range(100, 100 + queries // 10)], 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_500_queries_of_any_sort(worlds: Worlds, dialect: Dialect) -> None:
+    shape = replace(EVERYWHERE, dialect=dialect)
+    check_shapes(worlds, [(seed, shape) for seed in range(1_000, 1_006)], 10)
