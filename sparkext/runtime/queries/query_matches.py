@@ -119,11 +119,6 @@ class QueryMatches:
         """Whether an evaluation takes elements' triples away from those after it."""
         return any(match.consumes for match in self._matches)
 
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of the event mappings and matches that are kept."""
-        return sum(int(state.jvm.memoryBytes()) for state in self._states)
-
     def content(self, rows: MatchRows) -> Any:
         """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
         state = self._states[rows.number]
