@@ -17,8 +17,9 @@ STREAM = f"{EXAMPLE}events"
 SECOND_MS = 1000
 GROUPS = 1000  # of the static data
 _LEVEL = 100_000_000
-# From here on: nodes at which no chain arrives.
+# From here on so many nodes at which no chain arrives.
 _STRANGERS = 50_000_000
+_DIFFERENT = 100_000
 _NEVER_BEGUN = 40_000_000
 
 Numbers = npt.NDArray[np.int64]
@@ -98,7 +99,7 @@ class Chains:
         ended = (batch * self.matches + np.arange(self.matches)) * 7919 % self.begun
         parts.append(self._ends(last, ended, batch, 0))
         rest = self.batch - sum(map(len, parts))
-        strangers = _STRANGERS + batch * self.batch + np.arange(rest)
+        strangers = _STRANGERS + (batch * self.batch + np.arange(rest)) % _DIFFERENT
         parts.append(self._ends(last, strangers, batch, self.matches))
         mixed = np.random.default_rng(batch).permutation(self.batch)
         step, source, target = (

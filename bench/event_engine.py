@@ -92,7 +92,7 @@ class EngineChains:
 
     def state_bytes(self) -> int:
         """Bytes that the query's MATCH holds: partial matches and matches."""
-        return self._query.match_bytes
+        return sum(int(match["state_bytes"]) for match in self._query.explain().data["matches"])
 
     def close(self) -> None:
         """End the engine."""

@@ -32,6 +32,7 @@ from bench.event_peers import DuckDbChains, EsperChains, PeerMissingError
 from bench.report import BenchError, Report, progress
 
 NAME = "events"
+QUERIES = ("two steps", "three steps", "two steps, static", "three steps, static")
 PEERS = ("duckdb", "esper")
 COLUMNS = (
     "query",
@@ -107,6 +108,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default {', '.join(map(str, FULL.open))}; quick {', '.join(map(str, QUICK.open))})",
     )
     parser.add_argument(
+        "--query",
+        action="append",
+        choices=QUERIES,
+        help="only this query; repeatable (default all)",
+    )
+    parser.add_argument(
         "--batches",
         type=int,
         help=f"batches (default {FULL.batches}; quick {QUICK.batches})",
@@ -144,6 +151,8 @@ def run(args: argparse.Namespace) -> Report:
             warm_up = Workload(2, effort.batch, True)
             measure(spark, warm_up, effort.batch, effort.warm_ups, static, (), notes)
             for workload in workloads(tuple(args.open or effort.open)):
+                if workload.name not in (args.query or QUERIES):
+                    continue
                 progress(f"{workload.name}, {workload.open:,} open")
                 batches = args.batches or effort.batches
                 rows.append(measure(spark, workload, effort.batch, batches, static, peers, notes))
@@ -281,6 +290,7 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "open_ratio": {
             query: round(times[query, most] / times[query, least], 3)
             for query in dict.fromkeys(row["query"] for row in plain)
+            if (query, most) in times and (query, least) in times
         },
         "static_ratio": {
             f"{query}@{count}": round(times[f"{query}, static", count] / times[query, count], 3)

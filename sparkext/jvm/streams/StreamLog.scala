@@ -21,6 +21,9 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
+  private var latestTime = 0L
+  private var latestPane: LongTable = _ // null: look for it
+  private var latestStarts: ElementStarts = _
   private var quads = 0L
   private var elements = 0L
 
@@ -86,8 +89,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       if (header.graph == "-") 0L
       else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
       else dictionary.encode(header.graph)
-    val pane = panes.computeIfAbsent(header.time, _ => new LongTable(4, 16))
-    starts.computeIfAbsent(header.time, _ => new ElementStarts).add(pane.rowCount, elements)
+    val pane = paneOf(header.time)
+    latestStarts.add(pane.rowCount, elements)
     elements += 1
     val before = pane.rowCount
     // An element is a graph: a line written twice is one triple, which matters only where occurrences count.
@@ -111,6 +114,16 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     dictionary.retain(ids.array, ids.size)
     quads += pane.rowCount - before
     windows.valuesIterator.foreach(_.arriveLate(header.time, pane, before))
+  }
+
+  /** The pane of a time; elements of one time come one after the other, so the last one is kept at hand. */
+  private def paneOf(time: Long): LongTable = {
+    if (latestPane == null || latestTime != time) {
+      latestPane = panes.computeIfAbsent(time, _ => new LongTable(4, 16))
+      latestStarts = starts.computeIfAbsent(time, _ => new ElementStarts)
+      latestTime = time
+    }
+    latestPane
   }
 
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
@@ -223,6 +236,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     if (upTo <= after) return 0
     val gone = panes.subMap(after, false, upTo, true)
     val n = gone.size
+    latestPane = null
+    latestStarts = null
     gone.values.forEach { pane =>
       ids.reset()
       val data = pane.data

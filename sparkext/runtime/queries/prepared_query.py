@@ -125,11 +125,6 @@ class PreparedQuery:
         return self._running.jvm
 
     @property
-    def match_bytes(self) -> int:
-        """Bytes that the query's MATCHes hold: event mappings that may still take part, and matches."""
-        return self._compiler.matches.memory_bytes
-
-    @property
     def delta(self) -> DeltaPlans | None:
         """The plans by which instants are evaluated from what arrived; None where each is evaluated as a whole."""
         delta = self._plans.delta

@@ -44,7 +44,7 @@ from sparkext.s2r.derived_windows import (
     DelayedWindow,
     LastClosedWindow,
 )
-from sparkext.s2r.windows import WindowSpec
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -80,6 +80,13 @@ class QueryMatches:
         self._matches: list[Match] = []
         self._restrictions: list[list[list[Node]]] = []
         self.pattern = transform_everywhere(pattern, self._taken_out)
+        consuming = [match for match in self._matches if match.consumes]
+        if len(consuming) > 1:
+            # What one uses up would have to be gone for the other, in an order that nothing says.
+            raise UnsupportedFeatureError(
+                "more than one MATCH that consumes what it matches is not supported in a query",
+                *(consuming[1].position or (1, 1)),
+            )
         self._states = [
             MatchState(room, f"MATCH {number}", match, bag)
             for number, match in enumerate(self._matches, 1)
@@ -111,11 +118,6 @@ class QueryMatches:
     def consume(self) -> bool:
         """Whether an evaluation takes elements' triples away from those after it."""
         return any(match.consumes for match in self._matches)
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of the event mappings and matches that are kept."""
-        return sum(int(state.jvm.memoryBytes()) for state in self._states)
 
     def content(self, rows: MatchRows) -> Any:
         """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
@@ -200,6 +202,8 @@ class QueryMatches:
         if all(shows_at_once(self._window(event).spec) for event in match.events):
             # What comes late nevertheless has all be found anew.
             state.jvm.setLateness(0)
+        if not any(isinstance(w.spec, ElementsWindow) for w in self._windows.values()):
+            state.jvm.setPositionsAreTimes()
         state.build()
         if makes_terms:
             made.setMakesTerms(self._room.dictionary)

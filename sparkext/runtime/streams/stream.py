@@ -225,7 +225,8 @@ class Stream:
         for number, place, message in rejected:
             self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
         taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
-        self.watermark.observe([e.time_ms for e in too_late] + taken, settled=floor)
+        times = Counter([e.time_ms for e in too_late] + taken)
+        self.watermark.observe(times, list(times.values()), settled=floor)
         if taken:
             if not believed:
                 self._parts.horizon.note(taken[-1])
@@ -324,27 +325,31 @@ def block_of(elements: Iterable[StreamElement]) -> str:
     """
     parts = []
     for element in elements:
-        times = () if element.time_triple is None else (element.time_triple,)
-        about = element.about
-        parts.append(
-            f"@{element.time_ms} {element.graph or '-'} {len(element.triples)} {len(times) + len(about)}"
-        )
-        parts.extend(_lines_of(element))
+        texts, triples = _texts_of(element), len(element.triples)
+        parts.append(f"@{element.time_ms} {element.graph or '-'} {triples} {len(texts) - triples}")
+        for line in texts:
+            parts.append(line.rstrip("\r\n"))
     return "\n".join(parts)
 
 
 def _lines_of(element: StreamElement) -> list[str]:
+    return [line.rstrip("\r\n") for line in _texts_of(element)]
+
+
+def _texts_of(element: StreamElement) -> tuple[str, ...]:
+    if element.time_triple is None and not element.about:
+        return element.triples  # most that is pushed: as it is, for the sake of time
     times = () if element.time_triple is None else (element.time_triple,)
-    return [line.rstrip("\r\n") for line in (*element.triples, *times, *element.about)]
+    return (*element.triples, *times, *element.about)
 
 
 def _flaw(element: StreamElement) -> str | None:
     """Why an element cannot be part of a block, None if it can be; whether its lines are RDF is not asked."""
     try:
-        for line in (*element.triples, element.time_triple or "", *element.about):
+        for line in _texts_of(element):
             if "\n" in line and "\n" in line.rstrip("\r\n"):
                 return f"a line break in {line!r}"
-            place = lone_surrogate(line)
+            place = None if line.isascii() else lone_surrogate(line)
             if place is not None:
                 return f"column {place + 1}: a lone surrogate in {line!r}"
         graph = element.graph

@@ -270,7 +270,9 @@ def test_no_delta_evaluation(spark: SparkSession) -> None:
         text = f"SELECT ?x ?y ?z {NAMED} WHERE {in_w(f'{MATCHED} FILTER({SEQUENCE})')}"
         query = engine.register_query(PREFIXES + text, name="sequence")
         assert "a time of the window" in str(query.explain())
-        assert "timestamp(?x, p, ?y) < timestamp(?y, q, ?z)" in str(query.explain())
+        # What the window's patterns have matched is joined with its times, in one cluster.
+        assert "ClusterJoin" in str(query.explain().data)
+        assert "w{time of ?x p ?y}" in str(query.explain().data)
 
 
 def random_stream(random: Random) -> Contents:
@@ -326,19 +328,20 @@ def test_random_queries(
     spark: SparkSession, tmp_path: Path, merged: bool, settings: dict[str, str]
 ) -> None:
     random = Random(f"{merged} {settings}")
-    texts = [random_text(random, merged) for _ in range(6)]
     streams = {"S": random_stream(random), "T": random_stream(random)}
     static = "n0 p n1\nn1 q n2"
+    expected: dict[str, History] = {}
+    while len(expected) < 4:
+        text = random_text(random, merged)
+        answers = by_oracle(text, streams, bags=bool(settings), static=static)
+        if len(answers) > 4:  # answers that are all empty would agree with anything
+            expected[text] = answers
     with an_engine(spark, settings) as engine:
         lines = "\n".join(map(triple, static.splitlines()))
         engine.load_static(write_graphs(tmp_path, lines, {}), progress=False)
         elements = {f"{E}{name}": stream(contents) for name, contents in streams.items()}
-        results = replay(engine, [PREFIXES + text for text in texts], elements)
-    some = 0
-    for text, (variables, answered) in zip(texts, results, strict=True):
-        names = [v.name for v in parse_query(PREFIXES + text).answered]
-        assert list(variables) == names
+        results = replay(engine, [PREFIXES + text for text in expected], elements)
+    for (text, wanted), (variables, answered) in zip(expected.items(), results, strict=True):
+        assert list(variables) == [v.name for v in parse_query(PREFIXES + text).answered]
         found = {t: told(rows.elements()) for t, rows in answered.items() if rows}
-        assert found == by_oracle(text, streams, bags=bool(settings), static=static), text
-        some += len(found)
-    assert some > 10
+        assert found == wanted, text

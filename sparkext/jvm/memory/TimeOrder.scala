@@ -1,8 +1,8 @@
 package org.apache.spark.sql.cqels
-package events
+package memory
 
 /** Numbers in order of the times that they stand for; equal times stay in order of the numbers. */
-private[events] object TimeOrder {
+private[cqels] object TimeOrder {
   def of(count: Int, time: Int => Long): Array[Int] = {
     var (oldest, newest, ascending) = (Long.MaxValue, Long.MinValue, true)
     var i = 0

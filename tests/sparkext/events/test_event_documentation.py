@@ -9,7 +9,8 @@ import pytest
 
 from sparkext.language import parse_query
 from sparkext.language.event_patterns import Match
-from sparkext.language.support import check_supported
+from sparkext.language.support import check_supported, expressions_of
+from sparkext.language.timestamps import is_timestamp
 
 PAGE = (Path(__file__).parents[3] / "docs" / "events.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```sparql\n(.*?)```", PAGE, re.DOTALL)
@@ -19,9 +20,11 @@ QUERIES = re.findall(r"```sparql\n(.*?)```", PAGE, re.DOTALL)
 def test_queries(text: str) -> None:
     query = parse_query(text)
     check_supported(query)
-    assert any(isinstance(node, Match) for node in query.pattern.walk())
+    calls = (p for n in query.pattern.walk() for e in expressions_of(n) for p in e.walk())
+    matches = any(isinstance(node, Match) for node in query.pattern.walk())
+    assert matches or any(map(is_timestamp, calls))
     assert not query.warnings
 
 
 def test_there_are_some() -> None:
-    assert len(QUERIES) == 3
+    assert len(QUERIES) == 4
