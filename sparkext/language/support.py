@@ -33,6 +33,7 @@ from sparkext.language.expressions import (
 )
 from sparkext.language.nodes import Node, Position
 from sparkext.language.query import Query
+from sparkext.language.timestamps import is_timestamp
 from sparkext.language.uncertainty import uncertainty_function
 
 # ------------------------------------------------------------------------------------------
@@ -99,6 +100,7 @@ def _in_node(node: Node, functions: frozenset[str]) -> Iterator[_Finding]:
         yield from _in_expression(expression, functions)
     if isinstance(node, Match):
         yield from _in_match(node)
+        yield from _times_asked_in(node)
     for child in node.children:
         yield from _in_node(child, functions)
 
@@ -112,6 +114,15 @@ def _in_match(match: Match) -> Iterator[_Finding]:
             yield _place_of(part), "a repetition on both sides of SEQ"
         elif repeated and match.selection not in (None, "unrestricted"):
             yield _place_of(repeated[0]), f"a repetition in a SEQ that selects {match.selection}"
+
+
+def _times_asked_in(match: Match) -> Iterator[_Finding]:
+    for event in match.events:
+        for node in event.walk():
+            for expression in expressions_of(node):
+                for part in expression.walk():
+                    if is_timestamp(part):
+                        yield part.position or _NOWHERE, "the time of a triple in an EVENT"
 
 
 def _place_of(pattern: EventPattern) -> Position:
@@ -148,7 +159,7 @@ def _in_expression(expression: Expression, functions: frozenset[str]) -> Iterato
         if isinstance(part, Exists):
             yield from _in_node(part.pattern, functions)
         match part:
-            case FunctionCall() if uncertainty_function(part) is not None:
+            case FunctionCall() if uncertainty_function(part) is not None or is_timestamp(part):
                 pass
             case FunctionCall() if part.function in functions and not part.distinct:
                 pass

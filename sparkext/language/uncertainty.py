@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from sparkext.language.casts import cast_of
 from sparkext.language.expressions import Expression, FunctionCall
+from sparkext.language.timestamps import is_timestamp
 
 RSPU: Final = "http://w3id.org/rsp/rspu#"
 """The namespace of the functions and of the datatype `rspu:distribution`."""
@@ -52,7 +53,7 @@ def uncertainty_function(expression: Expression) -> UncertaintyFunction | None:
 
 
 def is_user_call(expression: Expression) -> bool:
-    """Whether a function is called that is neither a cast nor one of `rspu:`.
+    """Whether a function is called that is neither a cast, nor one of `rspu:`, nor C-SPARQL's `timestamp`.
 
     >>> is_user_call(FunctionCall("http://example.org/f", ())), is_user_call(FunctionCall(RSPU + "mean", ()))
     (True, False)
@@ -61,6 +62,7 @@ def is_user_call(expression: Expression) -> bool:
         isinstance(expression, FunctionCall)
         and not expression.function.startswith(RSPU)
         and cast_of(expression) is None
+        and not is_timestamp(expression)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from sparkext.errors import CheckError
@@ -25,7 +25,9 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.language.nodes import Node, Variable
+from sparkext.language.timestamps import is_timestamp
 from sparkext.oracle.quoted_triples import encode
+from sparkext.oracle.sightings import TIMESTAMP
 from sparkext.oracle.sparql_functions import IS_TRIPLE, NOT_TRIPLE, PARTS, TRIPLE
 from static_data.terms import XSD, QuotedTriple, Term
 
@@ -51,14 +53,17 @@ def term_text(term: Term) -> str:
     return str(encode(term)) if isinstance(term, QuotedTriple) else term.n3()
 
 
-def expression_text(expression: Expression, pattern: PatternWriter) -> str:
+def expression_text(
+    expression: Expression, pattern: PatternWriter, windows: Iterable[int] = ()
+) -> str:
     """The expression, in brackets of its own; `pattern` writes what stands in EXISTS as a group's content.
 
+    `windows` are the numbers of those that `timestamp` asks.
     Raises CheckError for functions that the oracle does not know, or whose values nobody can predict.
     """
 
     def text(part: Expression) -> str:
-        return expression_text(part, pattern)
+        return expression_text(part, pattern, windows)
 
     match expression:
         case VariableReference(variable):
@@ -83,6 +88,9 @@ def expression_text(expression: Expression, pattern: PatternWriter) -> str:
             return f"({text(expression.operand)} {word} ({choices}))"
         case BuiltinCall(name, arguments):
             return _builtin(name, [text(argument) for argument in arguments], expression)
+        case FunctionCall() if is_timestamp(expression):
+            triple = ", ".join(map(text, expression.arguments))
+            return f'<{TIMESTAMP}>({triple}, "{" ".join(map(str, windows))}")'
         case FunctionCall(function, arguments):
             if not function.startswith(XSD):
                 raise CheckError(f"the oracle does not know the function <{function}>")

@@ -25,6 +25,7 @@ from sparkext.oracle.pattern_text import (
 )
 from sparkext.oracle.profiles import Reading, merged_windows
 from sparkext.oracle.quoted_triples import OWN, decode, encode, helper_quads
+from sparkext.oracle.sightings import TIMESTAMP, Sighted, timestamp
 from sparkext.oracle.sparql_functions import FUNCTIONS
 from sparkext.oracle.streams import StaticGraphs, Streams, Triple, scoped, triples_of
 from sparkext.recorded_streams import StreamElement
@@ -54,6 +55,7 @@ class InstantDataset:
         self._about: dict[int, str] = {}
         self._names: dict[int, str] = {}
         self._triples: dict[str, list[_StoredTriple]] = {}
+        self._sighted: list[list[Sighted]] = []
         used = dict.fromkeys(window.stream.value for window in query.windows)
         for number, element in enumerate(e for stream in used for e in streams[stream]):
             self._load_element(element, number)
@@ -63,6 +65,7 @@ class InstantDataset:
 
     def show(self, contents: Sequence[Sequence[StreamElement]]) -> Graphs:
         """Put these elements into the windows, in the order of their clauses."""
+        self._sighted = [[self._sighting(element) for element in shown] for shown in contents]
         windows: dict[str, GraphSet] = {}
         merged: dict[str, None] = {}
         for place, (declared, elements) in enumerate(
@@ -79,13 +82,18 @@ class InstantDataset:
             if not self._bags:
                 default = (f"{OWN}content:{place}",)
                 self._fill(default[0], (t for part in parts for t in self._triples[part]))
-            windows[declared.name.n3()] = GraphSet(default, named)
+            windows[declared.name.n3()] = GraphSet(default, named, shows=(place,))
         default = (_DEFAULT, *merged)
         if not self._bags:
             default = (_DEFAULT,)
             triples = (t for part in merged for t in self._triples[part] if t not in self._default)
             self._fill(_DEFAULT, triples)
-        return Graphs(GraphSet(default, self._named), windows)
+        places = [n for n, d in enumerate(self._query.windows) if d.name is None or self._merged[n]]
+        return Graphs(GraphSet(default, self._named, shows=tuple(places)), windows)
+
+    def _sighting(self, element: StreamElement) -> Sighted:
+        parts = (self._content[id(element)], self._about[id(element)])
+        return element.time_ms, {triple for part in parts for triple in self._triples[part]}
 
     def element_triples(
         self, element: StreamElement, without: frozenset[Triple] = frozenset()
@@ -133,9 +141,10 @@ class InstantDataset:
 
     def solutions(self, text: str, width: int) -> list[tuple[Term | None, ...]]:
         """What Oxigraph answers, of its first columns; raises CheckError."""
+        functions = {**FUNCTIONS, ox.NamedNode(TIMESTAMP): timestamp(self._sighted)}
         try:
             found = self.store.query(
-                text, base_iri=self._query.base_iri, custom_functions=dict(FUNCTIONS)
+                text, base_iri=self._query.base_iri, custom_functions=functions
             )
             assert isinstance(found, ox.QuerySolutions)
             return [

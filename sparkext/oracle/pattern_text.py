@@ -43,6 +43,7 @@ from sparkext.language.expressions import Expression, VariableReference
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, Variable
 from sparkext.oracle.expression_text import expression_text, term_text, variable_text
 from sparkext.oracle.quoted_triples import HELPER_GRAPH, OBJECT, OWN, PREDICATE, SUBJECT
+from sparkext.oracle.sightings import windows_read
 from static_data.terms import Literal
 
 NAMES_GRAPH = f"{OWN}names"
@@ -56,12 +57,14 @@ class GraphSet:
     """An RDF dataset as graphs of the store: those merged as the default graph, and the named ones by their name.
 
     Several default graphs are matched as a bag: what two of them hold is there twice. Names are N-Triples texts, graphs
-    IRIs without brackets. `others` are named graphs that GRAPH finds by a constant name only.
+    IRIs without brackets. `others` are named graphs that GRAPH finds by a constant name only. `shows` are the numbers
+    of the windows whose elements it has.
     """
 
     default: tuple[str, ...]
     named: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[str, str] = field(default_factory=dict)
+    shows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class _Writer:
             node = node.input
         if isinstance(node, OrderBy):
             keys = " ".join(
-                f"{'DESC' if key.descending else 'ASC'}({self._expression(key.expression, place)})"
+                f"{'DESC' if key.descending else 'ASC'}({self._expression(key.expression, place, node.input)})"
                 for key in node.keys
             )
             tail = f" ORDER BY {keys}{tail}"
@@ -142,8 +145,16 @@ class _Writer:
     def _group(self, node: Node, place: _Place) -> str:
         return f"{{ {self.pattern(node, place)} }}"
 
-    def _expression(self, expression: Expression, place: _Place) -> str:
-        return expression_text(expression, lambda node: self.pattern(node, place))
+    def _expression(self, expression: Expression, place: _Place, *group: Node) -> str:
+        """An expression over the solutions of what its group has."""
+        windows = dict.fromkeys(place.dataset.shows)
+        if place.dataset is self._graphs.dataset:
+            named = {name: shown.shows for name, shown in self._graphs.windows.items()}
+            own = place.dataset.shows if place.active == place.dataset.default else ()
+            windows = (
+                dict.fromkeys(n for p in group for n in windows_read(p, own, named)) or windows
+            )
+        return expression_text(expression, lambda node: self.pattern(node, place), windows)
 
     def pattern(self, node: Node, place: _Place) -> str:
         """The content of the group that stands for a node."""
@@ -159,7 +170,9 @@ class _Writer:
             case LeftJoin():
                 condition = ""
                 if node.condition is not None:
-                    condition = f" FILTER({self._expression(node.condition, place)})"
+                    condition = (
+                        f" FILTER({self._expression(node.condition, place, *node.children)})"
+                    )
                 right = f"{{ {self._group(node.right, place)}{condition} }}"
                 return f"{self._group(node.left, place)} OPTIONAL {right}"
             case Union():
@@ -167,10 +180,10 @@ class _Writer:
             case Minus():
                 return f"{self._group(node.left, place)} MINUS {self._group(node.right, place)}"
             case Filter():
-                condition = self._expression(node.condition, place)
+                condition = self._expression(node.condition, place, node.input)
                 return f"{self._group(node.input, place)} FILTER({condition})"
             case Extend():
-                value = self._expression(node.expression, place)
+                value = self._expression(node.expression, place, node.input)
                 target = variable_text(node.variable)
                 return f"{self._group(node.input, place)} BIND({value} AS {target})"
             case Graph():
@@ -321,10 +334,10 @@ class _Writer:
         content = self._group(node.input, place)
         for name, value in node.keys:
             if value != VariableReference(name):
-                content = f"{{ {content} BIND({self._expression(value, place)} AS {variable_text(name)}) }}"
+                content = f"{{ {content} BIND({self._expression(value, place, node.input)} AS {variable_text(name)}) }}"
         keys = [variable_text(name) for name, _ in node.keys]
         aggregates = [
-            f"({self._expression(aggregate, place)} AS {variable_text(name)})"
+            f"({self._expression(aggregate, place, node.input)} AS {variable_text(name)})"
             for name, aggregate in node.aggregates
         ]
         by = f" GROUP BY {' '.join(keys)}" if keys else ""

@@ -33,7 +33,8 @@ from sparkext.r2r.leaves.delta_patterns import (
 )
 from sparkext.r2r.leaves.element_patterns import ELEMENT, element_patterns, on_elements
 from sparkext.r2r.leaves.scoped_exists import scope_exists
-from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope, inside_window
+from sparkext.r2r.leaves.time_look_ups import look_up_times
 from sparkext.r2r.patterns.expand_paths import expand_paths
 from sparkext.r2r.patterns.graph_variables import bind_graph_variables
 from sparkext.r2r.patterns.local_names import number_hidden
@@ -106,6 +107,7 @@ def _rewritten(
 ) -> Node:
     pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
     pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
+    pattern = look_up_times(pattern)
     if compiler.early_filters:
         pattern = push_filters(pattern, compiler.uncertain.comes_last)
     if compiler.uncertain.lazy:
@@ -142,7 +144,8 @@ def compile_event(
     """
     restricted = reduce(Join, static, cast(Node, event))
     whole = _rewritten(compiler, restricted, DEFAULT_GRAPH, base_iri)
-    pattern = on_elements(whole, DEFAULT_GRAPH, number)
+    graphs = compiler.estimates.dataset.named_graphs
+    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number, graphs)
     triples = tuple(part.triple for part in element_patterns(pattern))
     if not triples:
         raise UnsupportedFeatureError(

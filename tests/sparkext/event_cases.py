@@ -107,7 +107,7 @@ def _declared(name: str, window: str) -> str:
 Answering: TypeAlias = Callable[[Case], History]
 
 
-ANSWERING = ["oracle"]
+ANSWERING = ["oracle", "engine"]
 """Who answers the cases: "oracle", "engine"."""
 
 

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package events
 
+import org.apache.spark.sql.cqels.memory.TimeOrder
+
 /** Mappings of events that have arrived since the last evaluation, in order of time once they are sorted. */
 private[events] final class ArrivedMappings {
   private var cells = new Array[Long](1024) // event, time, position, its values

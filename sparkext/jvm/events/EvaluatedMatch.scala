@@ -45,7 +45,10 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     var i = 0
     while (i < keys.touchedCount) { evaluateKey(keys.touchedKey(i)); i += 1 }
     keys.settle()
-    if (consumes) consume()
+    if (consumes) {
+      consume()
+      if (clock.positionsAreTimes) gone.forget(clock.opens.min)
+    }
   }
 
   private def expire(least: Array[Long]): Unit = {
@@ -107,7 +110,9 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     var i = 0
     while (i < resultCount) {
       reasons.each(results(i)) { mapping =>
-        stores(mapping % shape.events).occurrences(mapping / shape.events).foreach(gone.add)
+        val store = stores(mapping % shape.events)
+        val position = store.position(mapping / shape.events)
+        store.occurrences(mapping / shape.events).foreach(gone.add(_, position))
       }
       i += 1
     }
@@ -130,7 +135,6 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     found.clear()
   }
 
-  override def forgetConsumed(below: Long): Unit = gone.forget(below)
   override def kept: Long = stores.iterator.filter(_ != null).map(_.size.toLong).sum
   override def matches: Long = found.size
   override def consumed: Long = gone.size

@@ -115,6 +115,9 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   /** The number of the engine whose dictionary has the terms that aggregates read. */
   def setRoom(number: Long): Unit = room = number
 
+  /** Says that positions are times, in all windows: what was consumed of elements that none of them shows any more is forgotten. */
+  def setPositionsAreTimes(): Unit = clock.positionsAreTimes = true
+
   /** Promises that no element comes that is more than so many milliseconds older than the newest one of any event at the evaluation
    *  before; without it, all that may be followed is kept.
    */
@@ -195,9 +198,6 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
     newest = Long.MinValue
   }
 
-  /** Forgets that occurrences below a number were consumed, where no window can show them again. */
-  def forgetConsumed(below: Long): Unit = engine.forgetConsumed(below)
-
   /** Event mappings that are kept, as they can take part in matches still. */
   def openCount: Long = engine.kept + arrived.size
   /** Matches of the last evaluation, each event mapping once. */
@@ -225,7 +225,6 @@ private[events] trait MatchEngine {
   /** Makes the matches those of now; `least` are the least positions that events ever had. */
   def evaluate(least: Array[Long]): Unit
   def clear(): Unit
-  def forgetConsumed(below: Long): Unit = ()
   def kept: Long
   def matches: Long
   def consumed: Long = 0

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows}
+import org.apache.spark.sql.cqels.memory.{IntLists, KeyHash, PagedRows, TimeOrder}
 
 /** The mappings of one event that its window shows, for look-ups by some of their values and by time.
  *
@@ -23,6 +23,7 @@ private[events] final class EventStore(shape: MappingShape, val event: SingleEve
     (if (keepsOccurrences) used.iterator.filter(_ != null).map(24L + 8L * _.length).sum else 0L)
 
   @inline def time(row: Int): Long = rows(row, timeAt)
+  def position(row: Int): Long = rows(row, timeAt + 1)
   @inline def isHeld(row: Int): Boolean = row < rows.capacityUsed && rows.isHeld(row)
   def occurrences(row: Int): Array[Long] = used(row)
   /** The value of a variable, which is one of the event. */
@@ -56,7 +57,7 @@ private[events] final class EventStore(shape: MappingShape, val event: SingleEve
   def nextToLeave(opens: Long): Int = {
     if (leaving == null || leaving.size > 2 * rows.size + 1024) follow()
     var row = -1
-    while (row < 0 && leaving.least <= opens) {
+    while (row < 0 && leaving.size > 0 && leaving.least <= opens) {
       val at = leaving.leastRow
       leaving.removeLeast()
       if (isHeld(at) && rows(at, timeAt + 1) <= opens) row = at

@@ -7,6 +7,7 @@ import org.apache.spark.sql.cqels.memory.{KeyHash, PagedRows}
 private[events] final class MatchClock(events: Int) {
   val opens: Array[Long] = Array.fill(events)(Long.MinValue)
   var watermark: Long = Long.MinValue
+  var positionsAreTimes = false
 }
 
 /** Where things are in an event mapping that is handed on: the variables, t1, t2, then for each event of the match the

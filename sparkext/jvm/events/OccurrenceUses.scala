@@ -93,23 +93,22 @@ private object OccurrenceUses {
   }
 }
 
-/** Occurrences that are consumed. */
+/** Occurrences that are consumed, each as long as a window may show its element. */
 private[events] final class ConsumedOccurrences {
-  private var known = new LongSlots
+  private var positions = new LongSlots // of their elements, by occurrence
   private var numbers = new Array[Long](64)
   private var count = 0
+  private var sweptAt = 64
 
   def size: Int = count
-  def memoryBytes: Long = known.memoryBytes + 8L * numbers.length
-  def holds(occurrence: Long): Boolean = known.get(occurrence) != LongSlots.Absent
+  def memoryBytes: Long = positions.memoryBytes + 8L * numbers.length
+  def holds(occurrence: Long): Boolean = positions.get(occurrence) != LongSlots.Absent
 
-  /** Whether it was not known. */
-  def add(occurrence: Long): Boolean = !holds(occurrence) && {
+  def add(occurrence: Long, position: Long): Unit = if (!holds(occurrence)) {
     if (count == numbers.length) numbers = java.util.Arrays.copyOf(numbers, count * 2)
     numbers(count) = occurrence
     count += 1
-    known.put(occurrence, 0L)
-    true
+    positions.put(occurrence, position << 1) // -1 would say that it is not there
   }
 
   /** Those added when there were `from` already. */
@@ -118,13 +117,16 @@ private[events] final class ConsumedOccurrences {
     while (i < count) { occurrence(numbers(i)); i += 1 }
   }
 
-  def forget(below: Long): Unit = {
-    val kept = numbers.take(count).filter(_ >= below)
+  /** Forgets those of elements that no window shows any more, when they may be half of all. */
+  def forget(upTo: Long): Unit = if (count >= sweptAt) {
+    val before = positions
+    val kept = numbers.take(count).filter(before.get(_) >> 1 > upTo)
     if (kept.length < count) {
-      known = new LongSlots
+      positions = new LongSlots
+      kept.foreach(occurrence => positions.put(occurrence, before.get(occurrence)))
       numbers = java.util.Arrays.copyOf(kept, math.max(64, kept.length))
       count = kept.length
-      kept.foreach(known.put(_, 0L))
     }
+    sweptAt = math.max(64, 2 * count)
   }
 }

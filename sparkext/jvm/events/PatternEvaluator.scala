@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package events
 
+import org.apache.spark.sql.cqels.memory.TimeOrder
+
 /** Patterns evaluated by their definitions (RSEP-QL, section 4), over the mappings of single events that are there.
  *
  *  `low` and `high` are the scope, the times of the elements that take part; `fixed` has the values that mappings must be

@@ -28,6 +28,7 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern
+from sparkext.language.timestamps import mistaken_timestamp
 from sparkext.language.translation.iris import Prologue
 from sparkext.language.translation.translate_terms import (
     ParseNode,
@@ -172,7 +173,7 @@ class ExpressionTranslation(TripleTranslation):
         call = FunctionCall(
             self.iri(name).value, self._arguments(rest), distinct, position=position_of(tree)
         )
-        if (mistake := mistaken_call(call)) is not None:
+        if (mistake := mistaken_call(call) or mistaken_timestamp(call)) is not None:
             fail(tree, mistake)
         return call
 

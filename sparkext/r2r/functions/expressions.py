@@ -32,7 +32,7 @@ from sparkext.language.uncertainty import is_user_call, uncertainty_function
 from sparkext.r2r.functions.function_table import TERM_FUNCTIONS, TESTS, TESTS_OF_IDS, is_rowwise
 from sparkext.r2r.functions.uncertainty_calls import CallSites, UncertaintyCalls, compares_numbers
 from sparkext.r2r.functions.variable_columns import unbound
-from sparkext.r2r.patterns.stage_rows import Found
+from sparkext.r2r.patterns.stage_rows import Found, LatestTime
 from static_data.terms import Literal
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class ExpressionCompiler:
                 if value is None:
                     raise _unsupported(expression)
                 return value
+            case LatestTime():
+                return self._latest([self.term(time, columns) for time in expression.times])
             case BuiltinCall() if not _is_boolean(expression):
                 return self._builtin(expression, columns)
             case _:
@@ -302,6 +304,13 @@ class ExpressionCompiler:
                 return F.when(F.count(value) == F.count(F.lit(1)), found)
             case _:  # SAMPLE: any value will do
                 return F.any_value(value, F.lit(True))
+
+    def _latest(self, times: list[Column]) -> Column:
+        """The greatest of times as `TimeCells` of the JVM writes them, unbound ones left out."""
+        if not times:
+            return unbound()
+        latest = times[0] if len(times) == 1 else F.greatest(*times)
+        return F.when(latest.isNotNull(), self._integer(F.shiftright(latest, 1)))
 
     def _integer(self, count: Column) -> Column:
         return F.call_function("cqels_integer", count)

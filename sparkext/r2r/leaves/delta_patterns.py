@@ -48,12 +48,14 @@ _REFUSED: tuple[tuple[type[Node], str], ...] = (
 class TimedPattern(TriplePattern):
     """A triple pattern over a window with one more variable, the time at which its triple was sighted last.
 
-    `place` tells it from all others of its query. With `arrived`, only rows that have just arrived are found.
+    `place` tells it from all others of its query. With `arrived`, only rows that have just arrived are found; with
+    `once`, a row is found once however often it was sighted, in bags, too.
     """
 
     window: Iri | None = None
     place: int = 0
     arrived: bool = False
+    once: bool = False
 
     @property
     def time(self) -> Variable:
@@ -104,6 +106,8 @@ def not_monotone(pattern: Node, scope: Scope) -> str | None:
     >>> not_monotone(Join(seen, seen), DEFAULT_GRAPH), not_monotone(LeftJoin(seen, seen), DEFAULT_GRAPH)
     (None, 'OPTIONAL over a window')
     """
+    if timed_parts(pattern):
+        return "a time of the window"
     reasons = _reasons(pattern, scope)
     found = next(reasons, None)
     if found is None and _needs_no_window(pattern, scope):

@@ -31,7 +31,7 @@ from sparkext.r2r.leaves.leaf import (
     has_arrived,
 )
 from sparkext.r2r.leaves.scopes import DefaultGraph, NamedGraph
-from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.patterns.stage_rows import LatestTime, MatchRows
 from static_data.terms import Iri
 
 _IRI = re.compile(r"<([^>]*)>")
@@ -52,6 +52,8 @@ def leaf_name(leaf: Leaf) -> str:
             text = _pattern(leaf.pattern)
             if has_arrived(leaf):
                 text = f"new {text}"
+            elif getattr(leaf.pattern, "once", False):
+                text = f"time of {text}"
             if leaf.graph is not None:
                 text = f"{_short(leaf.graph)}{{{text}}}"
             return f"{_short(leaf.window)}{{{text}}}{kept}"
@@ -103,6 +105,8 @@ def condition_name(condition: Expression) -> str:
         case Exists():
             word = "NOT EXISTS" if condition.negated else "EXISTS"
             return f"{word}({' '.join(map(str, condition.variables))})"
+        case LatestTime(triple=triple):
+            return f"timestamp({', '.join(map(_short, triple))})"
         case FunctionCall():
             return f"{_short(Iri(condition.function))}({', '.join(map(condition_name, condition.arguments))})"
         case _:

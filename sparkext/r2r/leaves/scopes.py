@@ -41,6 +41,11 @@ class InWindow:
     strict: bool = False
 
 
+@dataclass(frozen=True)
+class StaticGraph(Graph):
+    """GRAPH with the name of a static graph that is looked at even inside a window, as in events."""
+
+
 DEFAULT_GRAPH = DefaultGraph()
 
 Scope: TypeAlias = DefaultGraph | NamedGraph | InWindow
@@ -90,6 +95,8 @@ def reads_no_window(node: Node, scope: Scope) -> bool:
 
 def inner_scope(node: Graph | Window, scope: Scope) -> Scope:
     """The scope of what stands inside a GRAPH or WINDOW that stands in `scope`."""
+    if isinstance(node, StaticGraph):
+        return NamedGraph(node.name)
     if isinstance(node, Graph):
         return inside_graph(scope, node.name)
     return inside_window(node)

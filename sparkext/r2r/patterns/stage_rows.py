@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sparkext.language.expressions import Expression
-from sparkext.language.nodes import Node, Variable
+from sparkext.language.expressions import Expression, VariableReference
+from sparkext.language.nodes import Node, TriplePattern, Variable
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,27 @@ class Found(Expression):
     """Whether an EXISTS of this row was found, as a column that a plan has made."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class LatestTime(Expression):
+    """The latest of the times that these variables have, in milliseconds as xsd:integer; an error where none has one.
+
+    They are bound to times as the JVM writes them into columns of ids. `triple` is what was sighted then.
+    """
+
+    triple: TriplePattern
+    times: tuple[VariableReference, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The variables."""
+        return self.times
+
+    def replace_children(self, children: tuple[Expression, ...]) -> LatestTime:
+        """The same of other variables."""
+        times = tuple(child for child in children if isinstance(child, VariableReference))
+        return replace(self, times=times)
 
 
 @dataclass(frozen=True)

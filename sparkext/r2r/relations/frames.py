@@ -83,14 +83,7 @@ class PreparedFrames:
         self.stages: dict[str, tuple[Any, Solutions]] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
-        variables = leaf.variables
-        names = _names(variables)
-        # The last columns are a time, or an element and a triple, whatever there is before.
-        if isinstance(leaf.pattern, TimedPattern):
-            names = [*_names(variables[:-1]), *_names(variables[-1:])]
-        elif isinstance(leaf.pattern, ElementPattern):
-            names = [*_names(variables[:-2]), *_names(variables[-2:])]
-        return self._solutions(self._windows(leaf), variables, names, rows)
+        return self._solutions(self._windows(leaf), leaf.variables, _window_names(leaf), rows)
 
     def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
         return self._solutions(self._windows(leaf), leaf.variables, _names(leaf.variables), rows)
@@ -161,7 +154,7 @@ class StockFrames:
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
         assert self._windows is not None, "static parts read no window"
-        frame = self._room.stock_frame(self._windows(leaf), _names(leaf.variables))
+        frame = self._room.stock_frame(self._windows(leaf), _window_names(leaf))
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
 
     def merged(self, leaf: MergedLeaf, rows: float) -> Solutions:
@@ -198,3 +191,13 @@ class StockFrames:
 
 def _names(variables: Sequence[Variable]) -> list[str]:
     return [column_name(v) for v in variables] or ["_present"]
+
+
+def _window_names(leaf: WindowLeaf) -> list[str]:
+    """The columns of a window's relation: the last are a time, or an element and a triple, whatever there is before."""
+    variables = leaf.variables
+    if isinstance(leaf.pattern, TimedPattern):
+        return [*_names(variables[:-1]), *_names(variables[-1:])]
+    if isinstance(leaf.pattern, ElementPattern):
+        return [*_names(variables[:-2]), *_names(variables[-2:])]
+    return _names(variables)

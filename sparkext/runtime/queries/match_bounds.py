@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sparkext.language.event_patterns import Event, EventPattern, Match, Within, parts_of
+from sparkext.language.event_patterns import (
+    Event,
+    EventPattern,
+    Match,
+    Sequence,
+    Within,
+    parts_of,
+)
 from sparkext.s2r.derived_windows import ComposedWindow
 from sparkext.s2r.windows import LandmarkWindow, WindowSpec
 from static_data.terms import Iri
@@ -14,10 +21,9 @@ def unbounded(match: Match, spec_of: Callable[[str], WindowSpec]) -> list[str]:
     """Sentences that tell which events of a MATCH are kept for ever; `spec_of` gives the window of a name.
 
     An event is let go when its window no longer shows it. Where a landmark window shows it for ever, WITHIN lets it go
-    as an open partial match; what it is part of stays an answer.
+    as an open partial match, and the last event of a sequence is none; what they are part of stays an answer.
 
     >>> from sparkext.language.algebra import Bgp, Window
-    >>> from sparkext.language.event_patterns import Sequence
     >>> from sparkext.s2r.windows import RangeWindow
     >>> a, b = Event("A"), Event("B")
     >>> windows = (Window(Iri("http://e/all"), Bgp()), Window(Iri("http://e/last"), Bgp()))
@@ -28,7 +34,8 @@ def unbounded(match: Match, spec_of: Callable[[str], WindowSpec]) -> list[str]:
     ['all matches are kept, as window <http://e/all> of A lets no event go']
     """
     found = []
-    within = set(_bounded(match.pattern, False))
+    sequences = match.selection in (None, "unrestricted")
+    within = set(_let_go(match.pattern, False, sequences))
     for name, event in zip(match.names, match.events, strict=True):
         assert isinstance(event.name, Iri)
         if not _lets_none_go(spec_of(event.name.value)):
@@ -41,14 +48,18 @@ def unbounded(match: Match, spec_of: Callable[[str], WindowSpec]) -> list[str]:
     return found
 
 
-def _bounded(pattern: EventPattern, within: bool) -> Iterator[str]:
-    """The events that WITHIN stands around, wherever they stand."""
+def _let_go(pattern: EventPattern, within: bool, sequences: bool) -> Iterator[str]:
+    """The events that WITHIN stands around, wherever they stand, or that end `sequences`."""
     if isinstance(pattern, Event):
         if within:
             yield pattern.name
         return
+    if isinstance(pattern, Sequence) and pattern.absent is None:
+        yield from _let_go(pattern.left, within, sequences)
+        yield from _let_go(pattern.right, within or sequences, sequences)
+        return
     for part in parts_of(pattern):
-        yield from _bounded(part, within or isinstance(pattern, Within))
+        yield from _let_go(part, within or isinstance(pattern, Within), sequences)
 
 
 def _lets_none_go(spec: WindowSpec) -> bool:

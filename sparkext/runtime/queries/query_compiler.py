@@ -13,6 +13,7 @@ from sparkext.r2r.functions.expressions import ExpressionCompiler
 from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch
 from sparkext.r2r.leaves.scopes import DefaultGraph
+from sparkext.r2r.leaves.time_look_ups import place_timestamps
 from sparkext.r2r.patterns.window_graphs import spell_out_windows
 from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
 from sparkext.r2r.relations.datasets import Dataset
@@ -60,7 +61,8 @@ class QueryCompiler:
         self._calls = calls
         named = [Iri(w.name) for w in windows.values() if w.named]
         strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
-        pattern = spell_out_windows(query.pattern, named, strict)
+        scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
+        pattern = place_timestamps(spell_out_windows(query.pattern, named, strict), scope)
         self.matches = QueryMatches(
             parts.room,
             pattern,
@@ -70,7 +72,7 @@ class QueryCompiler:
             restricts=parts.settings.adaptive_enabled,
         )
         self._pattern = self.matches.pattern
-        self._scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
+        self._scope = scope
 
     def compile(self, orders: Orders, matches: Sequence[Any] | None = None) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now.

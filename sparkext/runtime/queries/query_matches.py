@@ -44,7 +44,7 @@ from sparkext.s2r.derived_windows import (
     DelayedWindow,
     LastClosedWindow,
 )
-from sparkext.s2r.windows import WindowSpec
+from sparkext.s2r.windows import ElementsWindow, WindowSpec
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -80,6 +80,13 @@ class QueryMatches:
         self._matches: list[Match] = []
         self._restrictions: list[list[list[Node]]] = []
         self.pattern = transform_everywhere(pattern, self._taken_out)
+        consuming = [match for match in self._matches if match.consumes]
+        if len(consuming) > 1:
+            # What one uses up would have to be gone for the other, in an order that nothing says.
+            raise UnsupportedFeatureError(
+                "more than one MATCH that consumes what it matches is not supported in a query",
+                *(consuming[1].position or (1, 1)),
+            )
         self._states = [
             MatchState(room, f"MATCH {number}", match, bag)
             for number, match in enumerate(self._matches, 1)
@@ -195,6 +202,8 @@ class QueryMatches:
         if all(shows_at_once(self._window(event).spec) for event in match.events):
             # What comes late nevertheless has all be found anew.
             state.jvm.setLateness(0)
+        if not any(isinstance(w.spec, ElementsWindow) for w in self._windows.values()):
+            state.jvm.setPositionsAreTimes()
         state.build()
         if makes_terms:
             made.setMakesTerms(self._room.dictionary)
@@ -321,7 +330,8 @@ class MatchState:
 
 
 def _all_variables(match: Match) -> tuple[Variable, ...]:
-    """Those of events, also where a repetition hides them, and those of the pattern."""
+    """Those of events, also where a repetition hides them, and those that the pattern makes or reads."""
     events: tuple[Window, ...] = match.events
     inside = (tuple(v for v in event.variables if not v.hidden) for event in events)
-    return merge_variables(*inside, made_variables(match.pattern))
+    read = (v for aggregate in match.aggregates for v in aggregate.variables)
+    return merge_variables(*inside, made_variables(match.pattern), read)

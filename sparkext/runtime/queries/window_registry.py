@@ -195,6 +195,8 @@ class WindowPatterns:
 
     def _timed(self, leaf: WindowLeaf, pattern: TimedPattern) -> Any:
         plain = replace(leaf, pattern=pattern.plain)
+        if pattern.once:
+            plain = replace(plain, kept=plain.variables)
         window = self._windows[leaf.window.value]
         if pattern.arrived:
             if pattern.place not in self._arrived:

@@ -12,7 +12,7 @@ import pyspark
 import pytest
 
 from tests.conftest import ROOT
-from tests.sparkext.engine_room.cluster_checks import CHECKS
+from tests.sparkext.engine_room.join.cluster_checks import CHECKS
 
 pytestmark = pytest.mark.cluster
 
@@ -24,7 +24,13 @@ def told(
     """What went wrong in each check, "" where nothing did."""
     folder = tmp_path_factory.mktemp("cluster")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.sparkext.engine_room.cluster_checks", request.param, folder],
+        [
+            sys.executable,
+            "-m",
+            "tests.sparkext.engine_room.join.cluster_checks",
+            request.param,
+            folder,
+        ],
         cwd=ROOT,
         # Executors are started from there; elsewhere another Spark may be named.
         env=os.environ | {"SPARK_HOME": str(Path(pyspark.__file__).parent)},

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from sparkext.runtime.answering import answers_file
 from tests.sparkext.engine_room.live_room import LiveRoom
-from tests.sparkext.engine_room.stream_blocks import Element, block, iri
+from tests.sparkext.engine_room.windows.stream_blocks import Element, block, iri
 
 P = iri("p")
 Answers = list[tuple[str | None, ...]]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from tests.oracle.recorded import element
 from tests.sparkext.graph_changes.watched import local
-from tests.sparkext.test_rspql_examples import COUPON, EXAMPLE_10, NEARBY, SHOPS, W1, E
+from tests.sparkext.paper_examples.test_rspql_examples import (
+    COUPON,
+    EXAMPLE_10,
+    NEARBY,
+    SHOPS,
+    W1,
+    E,
+)
 
 if TYPE_CHECKING:
     from sparkext import Engine

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.sparkext.graph_changes.watched import triple
-from tests.sparkext.test_rspql_examples import E
+from tests.sparkext.paper_examples.test_rspql_examples import E
 
 if TYPE_CHECKING:
     import pyoxigraph as ox

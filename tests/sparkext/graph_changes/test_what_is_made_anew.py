@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.sparkext.graph_changes.watched import ROOMS, Watched, local, triple
-from tests.sparkext.test_rspql_examples import E
+from tests.sparkext.paper_examples.test_rspql_examples import E
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

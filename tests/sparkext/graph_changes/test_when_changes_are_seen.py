@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.sparkext.graph_changes.watched import ROOMS, Watched, triple
-from tests.sparkext.test_rspql_examples import E
+from tests.sparkext.paper_examples.test_rspql_examples import E
 
 if TYPE_CHECKING:
     import pytest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.sparkext.test_rspql_examples import E
+from tests.sparkext.paper_examples.test_rspql_examples import E
 
 if TYPE_CHECKING:
     from sparkext import Engine

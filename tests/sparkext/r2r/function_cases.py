@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.sparkext.engine_room.term_samples import FALSE, TRUE, integer, typed
+from tests.sparkext.engine_room.term_values.term_samples import FALSE, TRUE, integer, typed
 
 STRINGS = {
     'STRLEN("chat")': integer(4),

@@ -11,7 +11,7 @@ import pytest
 from sparkext.engine import Engine
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.runtime.answering.answers import Answers
-from tests.sparkext.engine_room.term_samples import integer, typed
+from tests.sparkext.engine_room.term_values.term_samples import integer, typed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import sparkext
-from tests.sparkext.on_cluster import start
+from tests.sparkext.execution.on_cluster import start
 from tests.sparkext.sql.query_shapes import SHAPES
 from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of
 

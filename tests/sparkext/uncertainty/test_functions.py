@@ -9,8 +9,8 @@ import pytest
 
 from sparkext.errors import QuerySyntaxError
 from sparkext.language import parse_query
+from tests.sparkext.uncertainty.distributions.scipy_families import FAMILIES, Family
 from tests.sparkext.uncertainty.readings import PREFIXES, engine_with, local
-from tests.sparkext.uncertainty.scipy_families import FAMILIES, Family
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
