@@ -147,12 +147,17 @@ def run(args: argparse.Namespace) -> Report:
     rows = []
     try:
         with tempfile.TemporaryDirectory(prefix="bench-events-") as folder:
-            static = load_static(spark, effort.static, Path(folder))
-            warm_up = Workload(2, effort.batch, True)
+            wanted = [
+                workload
+                for workload in workloads(tuple(args.open or effort.open))
+                if workload.name in (args.query or QUERIES)
+            ]
+            static = None
+            if any(workload.static for workload in wanted):
+                static = load_static(spark, effort.static, Path(folder))
+            warm_up = Workload(2, effort.batch, static is not None)
             measure(spark, warm_up, effort.batch, effort.warm_ups, static, (), notes)
-            for workload in workloads(tuple(args.open or effort.open)):
-                if workload.name not in (args.query or QUERIES):
-                    continue
+            for workload in wanted:
                 progress(f"{workload.name}, {workload.open:,} open")
                 batches = args.batches or effort.batches
                 rows.append(measure(spark, workload, effort.batch, batches, static, peers, notes))
@@ -190,7 +195,7 @@ def measure(
     workload: Workload,
     size: int,
     batches: int,
-    static: StaticGroups,
+    static: StaticGroups | None,
     peers: tuple[str, ...],
     notes: dict[str, str],
 ) -> dict[str, Any]:
