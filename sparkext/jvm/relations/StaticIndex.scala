@@ -26,11 +26,7 @@ object StaticIndex {
    */
   def build(table: LongTable, tableCounts: Array[Int], columns: Array[Int], keys: Array[Int]): StaticIndex = {
     val unique = if (tableCounts == null && keys.length == 1) UniqueIndex.build(table, columns, keys(0)) else null
-    if (unique != null) unique
-    else {
-      val partitioned = PartitionedIndex.build(table, tableCounts, columns, keys)
-      if (partitioned != null) partitioned else grouped(table, tableCounts, columns, keys)
-    }
+    if (unique != null) unique else grouped(table, tableCounts, columns, keys)
   }
 
   /** As `build`, and always of the same class: for rows that are others at the next evaluation.

@@ -92,7 +92,7 @@ def test_a_key_that_each_row_has_alone_is_found_where_it_lies(
 
 @pytest.mark.parametrize("keys", [(0, 1), (1, 0), (2, 1)])
 @pytest.mark.parametrize("counted", [False, True])
-def test_keys_of_two_columns_have_a_table_for_each_value_of_one(
+def test_keys_of_two_columns(
     live: LiveRoom, keys: tuple[int, int], counted: bool
 ) -> None:
     """Column 1 has 300 values with some 250 rows each, but for one with many; in the others few are the same."""
@@ -121,32 +121,14 @@ def test_keys_of_two_columns_have_a_table_for_each_value_of_one(
     found = look_up(live, content, keys, probes)
     assert found == expected(rows, keys, probes)
     assert len(found) > 60
-    assert index_class(live, content, *keys) == "PartitionedIndex"
-    few = live.static("few", list(rows.elements())[:1000], 3)
-    look_up(live, few, keys, probes)
-    assert index_class(live, few, *keys) == "GroupedIndex", "few rows are in the caches anyway"
 
 
-@pytest.mark.parametrize(("keys", "by"), [((0, 1), 0), ((1, 0), 1), ((2, 0), 0), ((0, 2), 0)])
-def test_the_column_that_comes_first_has_a_table_for_each_value_if_these_are_small(
-    live: LiveRoom, keys: tuple[int, int], by: int
-) -> None:
-    """Column 2 has two values: a table of the rows of one would not fit into the caches."""
-    rows = [(a + 1, b + 1_001, (a + b) % 2 + 1) for a in range(300) for b in range(300)]
-    content = live.static("pairs", rows, 3)
-    probes = [(row[keys[0]], row[keys[1]]) for row in rows[::997]]
-    assert look_up(live, content, keys, probes) == expected(Counter(rows), keys, probes)
-    assert index_class(live, content, *keys) == "PartitionedIndex"
-    index = content.indexOn(numbers(live, live.jvm.int, *keys))
-    assert index.partitionedBy() == by
-
-
-@pytest.mark.parametrize("made", ["UniqueIndex", "GroupedIndex", "PartitionedIndex"])
+@pytest.mark.parametrize("made", ["UniqueIndex", "GroupedIndex"])
 def test_an_index_that_was_sent_elsewhere_finds_the_same(live: LiveRoom, made: str) -> None:
     """As executors of a cluster get it."""
     count, values = 70_000, 500
     rows = [(row + 1, row % values + 1, row * 7 % count + 1) for row in range(count)]
-    keys = {"UniqueIndex": (0,), "GroupedIndex": (1,), "PartitionedIndex": (1, 0)}[made]
+    keys = {"UniqueIndex": (0,), "GroupedIndex": (1,)}[made]
     content = live.counted("rows", [(*r, 1 + r[0] % 3) for r in rows], 3)
     if made == "UniqueIndex":
         content = live.static("rows", rows, 3)
