@@ -36,6 +36,8 @@ def _groups_of(node: Node, match: Match) -> Iterator[list[Node]]:
     for part in parts:
         if part == match:
             yield parts
+        if isinstance(part, Graph):
+            continue  # patterns there are those of its graph
         for child in part.children:
             yield from _groups_of(child, match)
 

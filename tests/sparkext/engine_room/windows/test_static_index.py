@@ -92,9 +92,7 @@ def test_a_key_that_each_row_has_alone_is_found_where_it_lies(
 
 @pytest.mark.parametrize("keys", [(0, 1), (1, 0), (2, 1)])
 @pytest.mark.parametrize("counted", [False, True])
-def test_keys_of_two_columns(
-    live: LiveRoom, keys: tuple[int, int], counted: bool
-) -> None:
+def test_keys_of_two_columns(live: LiveRoom, keys: tuple[int, int], counted: bool) -> None:
     """Column 1 has 300 values with some 250 rows each, but for one with many; in the others few are the same."""
     rng = random.Random(f"{keys} {counted}")
     values = EXTREMES + [rng.randrange(1, 2**60) for _ in range(300)]
