@@ -57,7 +57,7 @@ private[events] final class EventStore(shape: MappingShape, val event: SingleEve
   def nextToLeave(opens: Long): Int = {
     if (leaving == null || leaving.size > 2 * rows.size + 1024) follow()
     var row = -1
-    while (row < 0 && leaving.size > 0 && leaving.least <= opens) {
+    while (row < 0 && leaving.least <= opens) {
       val at = leaving.leastRow
       leaving.removeLeast()
       if (isHeld(at) && rows(at, timeAt + 1) <= opens) row = at

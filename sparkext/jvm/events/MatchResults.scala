@@ -127,7 +127,7 @@ private[events] final class MatchResults(shape: MappingShape, clock: MatchClock,
       if (opens >= least(events(e))) {
         if (leaving(e) == null) follow(e)
         val heap = leaving(e)
-        while (heap.size > 0 && heap.least <= opens) {
+        while (heap.least <= opens) {
           val at = heap.leastRow
           heap.removeLeast()
           // The row may have left by another event, and its number be used again.

@@ -80,6 +80,7 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
 
   // Elements come in order where they are counted (see `arriveLate`), so their numbers are in the order in which they leave.
   override private[cqels] def position(time: Long, number: Long): Long = number
+  // Where none is held, there never was one.
   override private[cqels] def leftBehind(starts: Starts): Long =
-    if (held == 0) Long.MaxValue else starts.get(cutTime).number(cutElement) - 1
+    if (held == 0) Long.MinValue else starts.get(cutTime).number(cutElement) - 1
 }

@@ -72,7 +72,8 @@ def test_check_in_a_profile_that_consumes(cqels: Command, world: World) -> None:
 
 def test_explain(cqels: Command, world: World) -> None:
     text = cqels("explain", *world.run_arguments(QUERY)[1:]).out
-    assert "MATCH 1" in text
+    assert "MATCH UNRESTRICTED { Came SEQ Followed WITHIN 20000 ms FROM ?since TO ?until }" in text
+    assert "event Came" in text
     assert "3 evaluations, 1 answer" in text
 
 

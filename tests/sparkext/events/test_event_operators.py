@@ -284,6 +284,14 @@ CASES: dict[str, Case] = {
         case("{ A SEQ A }", {1: ["x a 1"], 2: ["y a 1"], 3: ["x a 2"]}, "x"),
         events={"A": ("w", "?x :a []")},
     ),
+    "around: a window of elements that had none at first": Case(
+        "{ A SEQ C }",
+        {"A": ("w", "?x :a ?i"), "C": ("w", "?x :c ?k")},
+        {"T": {1: ["y b 1"]}, "S": {2: ["x a 2"], 3: ["x a 3"], 4: ["x c 4"]}},
+        {1: [], 4: ["x 2 4", "x 3 4"]},
+        select="?x ?i ?k",
+        windows={"w": "[ELEMENTS 4 STEP 3]", "other": ":T [RANGE 1]"},
+    ),
     # ---- What is inside EVENT
     "inside: filter and bind": replace(
         case("{ A }", {1: ["x a 1"], 2: ["x a 5"]}, "x 5 6", select="?x ?i ?more"),
@@ -300,6 +308,19 @@ CASES: dict[str, Case] = {
         events={"A": ("w", "?x :a ?i GRAPH :places { ?x :in ?in }")},
         named={"places": "x in room"},
         static="y in room",
+    ),
+    "inside: a static graph that is optional": replace(
+        case("{ A }", {1: ["x a 1"], 2: ["y a 2"]}, "x 1 room", "y 2 -", select="?x ?i ?in"),
+        events={"A": ("w", "?x :a ?i OPTIONAL { GRAPH :places { ?x :in ?in } }")},
+        named={"places": "x in room"},
+    ),
+    "inside: no static graph": replace(
+        case("{ A }", {1: ["x a 1"], 2: ["y a 2"]}, "y 2", select="?x ?i"),
+        events={"A": ("w", "?x :a ?i FILTER NOT EXISTS { GRAPH :places { ?x :in ?in } }")},
+        named={"places": "x in room"},
+    ),
+    "run: of what is never bound": case(
+        "{ A+ (COUNT(?none) AS ?n) }", {1: ["x a 1"]}, "0", select="?n"
     ),
 }
 

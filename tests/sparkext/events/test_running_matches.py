@@ -210,7 +210,7 @@ def test_answers_do_not_depend_on_settings(spark: SparkSession, off: str, text: 
 
 REFUSED = {
     "A SEQ Nobody": "line 4, column 23: no event is declared as Nobody; declared: A, C",
-    "A SEQ NOT C": "line 4, column 29",
+    "A SEQ NOT C": "line 4, column 23: what is absent stands between two events: A SEQ NOT B SEQ C",
     "A FROM ?i TO ?e": "line 4, column 24: ?i is already used",
     "C+ SEQ A+": "line 4, column",
     "A+ BY ?z": "line 4, column 23: ?z is not bound by what is repeated",
