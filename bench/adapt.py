@@ -1,10 +1,11 @@
 """The engine from its first evaluation on, beside fixed join orders and DuckDB, on streams that change.
 
-Streams whose selectivities flip, drift, oscillate or stay (`bench.drifting`; Figure 3 of the CQELS report, scaled
-up), one in which each row wants another order, and one of two expensive filters of which now the one, now the other
-lets few rows pass (`bench.flipping_filters`). The JVM is warmed up by another query over other data. Then each stream
-goes through an engine of its own: the query is registered, and batches follow one another (`--paced`: one a second),
-with nothing settled and nothing else running. All evaluations count, the first one, too; moving the windows does not.
+Streams whose selectivities flip, drift, oscillate or stay (`bench.join_orders.drifting`; Figure 3 of the CQELS
+report, scaled up), one in which each row wants another order, and one of two expensive filters of which now the one,
+now the other lets few rows pass (`bench.join_orders.flipping_filters`). The JVM is warmed up by another query over
+other data. Then each stream goes through an engine of its own: the query is registered, and batches follow one
+another (`--paced`: one a second), with nothing settled and nothing else running. All evaluations count, the first
+one, too; moving the windows does not.
 
 When all streams are through, other engines get the same batches. There fixed orders run, pinned in the operator and
 as chains of Spark's joins: the best by estimated cost, and all that the engine took. They are warmed up in each phase
@@ -32,11 +33,11 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from adaptive.graph.plan import describe
-from bench.batch_streams import NAMES, BatchStream, batch_streams, warm_up_stream
-from bench.first_sight import Seen, at_first_sight, warm_up
-from bench.order_race import Effort, Raced, race
+from bench.join_orders.batch_streams import NAMES, BatchStream, batch_streams, warm_up_stream
+from bench.join_orders.first_sight import Seen, at_first_sight, warm_up
+from bench.join_orders.order_race import Effort, Raced, race
+from bench.join_orders.static_worlds import StaticWorlds
 from bench.report import Report, progress
-from bench.static_worlds import StaticWorlds
 
 NAME = "adapt"
 COLUMNS = (

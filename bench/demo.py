@@ -16,7 +16,7 @@ import numpy as np
 from bench.data.rdf_files import QUERIES, write_world
 from bench.data.vocabulary import LOCALIZATION_GRAPH, STREAM
 from bench.data.world import generate_world
-from bench.drifting import RANGE_SECONDS, DriftingWorld, streams
+from bench.join_orders.drifting import RANGE_SECONDS, DriftingWorld, streams
 from sparkext.runtime.explaining.order_history import in_one_line
 
 if TYPE_CHECKING:

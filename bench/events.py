@@ -26,9 +26,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.event_batches import Chains, Happened, static_groups, static_lines
-from bench.event_engine import Answered, EngineChains
-from bench.event_peers import DuckDbChains, EsperChains, PeerMissingError
+from bench.event_chains.event_batches import Chains, Happened, static_groups, static_lines
+from bench.event_chains.event_engine import Answered, EngineChains
+from bench.event_chains.event_peers import DuckDbChains, EsperChains, PeerMissingError
 from bench.report import BenchError, Report, progress
 
 NAME = "events"

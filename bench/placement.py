@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.placement_cells import CellEffort, CellRace
-from bench.placement_drift import DriftEffort, DriftRace
 from bench.report import Report, progress
-from bench.uncertain_engine import FUNCTIONS, session
+from bench.uncertainty.placement_cells import CellEffort, CellRace
+from bench.uncertainty.placement_drift import DriftEffort, DriftRace
+from bench.uncertainty.uncertain_engine import FUNCTIONS, session
 
 NAME = "placement"
 COLUMNS = (

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
 from bench.report import BenchError, Report, progress
-from bench.uncertain_engine import (
+from bench.uncertainty.uncertain_engine import (
     FUNCTIONS,
     PLACEMENTS,
     Contender,

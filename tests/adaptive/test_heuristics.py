@@ -30,7 +30,7 @@ from adaptive.statistics.cardinality import CardinalityEstimator
 from adaptive.statistics.catalogue import Catalogue
 from tests.adaptive.plan_pricing import PlanPricing
 from tests.adaptive.query_graphs import STATIC, WINDOW, queries, statistics
-from tests.adaptive.test_optimizer import answers, execute
+from tests.adaptive.search.test_optimizer import answers, execute
 
 # The order of the uncertainty paper, section 4.2, as printed.
 PRINTED = ["spo", "s?o", "?po", "sp?", "??o", "s??", "?p?", "???"]

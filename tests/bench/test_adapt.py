@@ -12,13 +12,13 @@ import pytest
 from adaptive import JoinFilter, QueryGraph, Relation, RelationKind, Scan
 from adaptive.graph.plan import describe, verify
 from bench import adapt
-from bench.batch_streams import batch_streams
-from bench.duckdb_relations import DuckDbRelations
-from bench.first_sight import Seen
-from bench.fixed_orders import hopeful, most_hopeful
-from bench.integer_relations import IntegerRelations, StaticIntegers, Terms, counted
-from bench.operator_order import one_after_the_other, sequence
-from bench.order_race import AnswersDifferError, OrderRace, Raced
+from bench.join_orders.batch_streams import batch_streams
+from bench.join_orders.duckdb_relations import DuckDbRelations
+from bench.join_orders.first_sight import Seen
+from bench.join_orders.fixed_orders import hopeful, most_hopeful
+from bench.join_orders.integer_relations import IntegerRelations, StaticIntegers, Terms, counted
+from bench.join_orders.operator_order import one_after_the_other, sequence
+from bench.join_orders.order_race import AnswersDifferError, OrderRace, Raced
 from bench.report import BenchError
 
 STREAMS = {stream.name: stream for stream in batch_streams(0.01, 1)}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from bench.batch_streams import NAMES, batch_streams, warm_up_stream
-from bench.drifting import (
+from bench.join_orders.batch_streams import NAMES, batch_streams, warm_up_stream
+from bench.join_orders.drifting import (
     EXAMPLE,
     KINDS,
     KNOWN,
@@ -22,7 +22,14 @@ from bench.drifting import (
     Phase,
     streams,
 )
-from bench.flipping_filters import FEW, MANY, SURE, VARIABLES, FlippingFilters, surely_above
+from bench.join_orders.flipping_filters import (
+    FEW,
+    MANY,
+    SURE,
+    VARIABLES,
+    FlippingFilters,
+    surely_above,
+)
 from sparkext.language import parse_query
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bench import events
-from bench.event_batches import Chains
-from bench.event_engine import Answered
-from bench.event_peers import DuckDbChains
+from bench.event_chains.event_batches import Chains
+from bench.event_chains.event_engine import Answered
+from bench.event_chains.event_peers import DuckDbChains
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,8 +18,8 @@ from adaptive import (
 from adaptive import optimize as search
 from adaptive.graph.plan import describe, verify
 from adaptive.statistics.cardinality import CardinalityEstimator
-from bench.order_candidates import best_by_cost, expected_calls, with_filters
-from bench.plan_enumeration import PlanEnumeration
+from bench.join_orders.order_candidates import best_by_cost, expected_calls, with_filters
+from bench.join_orders.plan_enumeration import PlanEnumeration
 from bench.report import BenchError
 from tests.adaptive.plan_pricing import PlanPricing
 

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
 from bench.answers import fingerprint
-from bench.batch_streams import BatchStream
-from bench.operator_order import order_taken
-from bench.replay import OPERATOR, Replay
+from bench.join_orders.batch_streams import BatchStream
+from bench.join_orders.operator_order import order_taken
+from bench.join_orders.replay import OPERATOR, Replay
 
 
 @dataclass(frozen=True)

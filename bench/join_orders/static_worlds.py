@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.batch_streams import BatchStream, StaticWorld, write_static
-from bench.integer_relations import StaticIntegers
+from bench.join_orders.batch_streams import BatchStream, StaticWorld, write_static
+from bench.join_orders.integer_relations import StaticIntegers
 from bench.report import progress
 
 

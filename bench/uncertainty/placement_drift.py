@@ -9,7 +9,14 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from bench.data.linked_events import LinkedEvents, followed
-from bench.uncertain_engine import PLACEMENTS, Contender, Evaluation, Setting, agree, in_turn
+from bench.uncertainty.uncertain_engine import (
+    PLACEMENTS,
+    Contender,
+    Evaluation,
+    Setting,
+    agree,
+    in_turn,
+)
 
 STEP_MS = 1000
 _NAME = "http://example.org/drift"

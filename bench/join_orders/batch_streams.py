@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from bench import drifting, flipping_filters
-from bench.drifting import RANGE_SECONDS, DriftingWorld
-from bench.flipping_filters import FlippingFilters
+from bench.join_orders import drifting, flipping_filters
+from bench.join_orders.drifting import RANGE_SECONDS, DriftingWorld
+from bench.join_orders.flipping_filters import FlippingFilters
 
 NAMES = (*(stream.name for stream in drifting.streams(1)), flipping_filters.NAME)
 

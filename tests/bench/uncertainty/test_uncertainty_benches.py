@@ -13,11 +13,11 @@ from bench import placement, tvs
 from bench.data.linked_events import LinkedEvents, followed
 from bench.data.tunnel import Tunnel
 from bench.data.tunnel_files import write_static
-from bench.placement_cells import CellEffort, CellRace, Runner
-from bench.placement_cells import row as cell_row
-from bench.placement_drift import DriftEffort, DriftRace, drift_row
 from bench.report import BenchError
-from bench.uncertain_engine import (
+from bench.uncertainty.placement_cells import CellEffort, CellRace, Runner
+from bench.uncertainty.placement_cells import row as cell_row
+from bench.uncertainty.placement_drift import DriftEffort, DriftRace, drift_row
+from bench.uncertainty.uncertain_engine import (
     FUNCTIONS,
     PLACEMENTS,
     AnswersDifferError,

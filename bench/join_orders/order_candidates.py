@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product, zip_longest
 
 from adaptive import Catalogue, Join, JoinFilter, PlanNode, Prejoined, QueryGraph, Scan
-from bench.plan_enumeration import PlanEnumeration, PricedPlan
+from bench.join_orders.plan_enumeration import PlanEnumeration, PricedPlan
 
 # Of so many times as many plans of least cost those are taken that differ in cost.
 MORE = 4

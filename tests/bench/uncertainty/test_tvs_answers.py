@@ -19,7 +19,7 @@ from bench.data.tunnel_files import (
     query_text,
     write_static,
 )
-from bench.uncertain_engine import Contender, Setting
+from bench.uncertainty.uncertain_engine import Contender, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

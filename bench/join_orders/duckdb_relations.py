@@ -13,8 +13,8 @@ import pyarrow as pa
 from duckdb.func import PythonUDFType
 
 from adaptive import QueryGraph
-from bench.flipping_filters import BURDEN, SURE, surely_above
-from bench.integer_relations import Pairs, Terms, table_of
+from bench.join_orders.flipping_filters import BURDEN, SURE, surely_above
+from bench.join_orders.integer_relations import Pairs, Terms, table_of
 
 THREADS = 2
 

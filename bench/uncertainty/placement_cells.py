@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from bench.data.linked_events import LinkedEvents, followed
 from bench.report import progress
-from bench.uncertain_engine import (
+from bench.uncertainty.uncertain_engine import (
     PLACEMENTS,
     AnswersDifferError,
     Contender,

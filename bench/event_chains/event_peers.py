@@ -13,14 +13,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from bench.event_batches import Happened, Numbers
-from bench.event_engine import Answered, in_order
+from bench.event_chains.event_batches import Happened, Numbers
+from bench.event_chains.event_engine import Answered, in_order
 from bench.report import BenchError, progress
 from sparkext.jar import cache_folder
 from sparkext.toolchain import ToolchainError, require_java
 
 ESPER = "8.9.0"
-_SOURCE = Path(__file__).parent / "peers" / "esper" / "EsperChains.java"
+_SOURCE = Path(__file__).parent.parent / "peers" / "esper" / "EsperChains.java"
 _PARTS = ("esper-common", "esper-compiler", "esper-runtime")
 _POM = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>bench</groupId><artifactId>esper</artifactId><version>1</version><dependencies>{}</dependencies></project>

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from adaptive import Catalogue, ColumnStatistics, QueryGraph, RelationStatistics
-from bench.batch_streams import BatchStream, StaticWorld
+from bench.join_orders.batch_streams import BatchStream, StaticWorld
 from bench.report import BenchError
 
 Pairs = npt.NDArray[np.int32]

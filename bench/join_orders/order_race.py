@@ -11,18 +11,18 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
-from bench import fixed_orders, flipping_filters
 from bench.answers import fingerprint
-from bench.batch_streams import BatchStream
-from bench.duckdb_relations import DuckDbRelations
-from bench.first_sight import Seen
-from bench.fixed_orders import FixedOrder, hopeful, most_hopeful
-from bench.integer_relations import IntegerRelations, StaticIntegers, counted
-from bench.operator_order import graph_of
-from bench.order_candidates import best_by_cost
-from bench.replay import OPERATOR, Replay
+from bench.join_orders import fixed_orders, flipping_filters
+from bench.join_orders.batch_streams import BatchStream
+from bench.join_orders.duckdb_relations import DuckDbRelations
+from bench.join_orders.first_sight import Seen
+from bench.join_orders.fixed_orders import FixedOrder, hopeful, most_hopeful
+from bench.join_orders.integer_relations import IntegerRelations, StaticIntegers, counted
+from bench.join_orders.operator_order import graph_of
+from bench.join_orders.order_candidates import best_by_cost
+from bench.join_orders.replay import OPERATOR, Replay
+from bench.join_orders.static_worlds import StaticData
 from bench.report import BenchError, progress
-from bench.static_worlds import StaticData
 
 # An order is given up when in each phase of the warm-up it took this many times as long as the fastest one there, and
 # over all phases the second factor times as long: after its first runs, which are slow ones, and after later ones.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.batch_streams import BatchStream
+from bench.join_orders.batch_streams import BatchStream
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery

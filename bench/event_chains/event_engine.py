@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.event_batches import EXAMPLE, SECOND_MS, STREAM, Happened, Numbers, query_text
+from bench.event_chains.event_batches import (
+    EXAMPLE,
+    SECOND_MS,
+    STREAM,
+    Happened,
+    Numbers,
+    query_text,
+)
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
 

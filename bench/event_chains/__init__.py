@@ -1,0 +1,1 @@
+"""Chains of events: batches, the engine that matches them, and its peers; for `events`."""

@@ -1,0 +1,1 @@
+"""Join orders beside each other: streams that change, orders held fixed, and what each takes; for `adapt`."""

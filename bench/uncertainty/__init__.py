@@ -1,0 +1,1 @@
+"""Uncertain readings: engines under their settings, cells of an experiment; for `tvs` and `placement`."""
