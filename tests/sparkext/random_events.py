@@ -6,7 +6,7 @@ What would be left open is not written: aggregates whose value depends on an ord
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from sparkext.errors import QuerySyntaxError, UnsupportedFeatureError
@@ -66,7 +66,7 @@ def random_event_query(random: Random, shape: Shape) -> tuple[str, Query]:
 
 class _EventWriter(_Writer):
     def __init__(self, random: Random, shape: Shape) -> None:
-        super().__init__(random, replace(shape.dialect, merged=False))
+        super().__init__(random, shape.dialect)
         self._shape = shape
         self._events: list[str] = []
         self._times: list[str] = []
@@ -77,12 +77,14 @@ class _EventWriter(_Writer):
 
     def query(self) -> str:
         random = self._random
-        self._names = ["w1", "w2", "w3"][: random.choice((1, 2, 2, 3))]
-        clauses = [self._window_clause(place) for place in range(1, len(self._names) + 1)]
+        windows = ["w1", "w2", "w3"][: random.choice((1, 2, 2, 3))]
+        # Where windows are merged, only events name them.
+        self._names = [] if self._dialect.merged else windows
+        clauses = [self._window_clause(place) for place in range(1, len(windows) + 1)]
         if self._shape.matches:
             self._events = ["E0", "E1", "E2"][: random.choice((1, 2, 2, 3))]
             clauses += [
-                f"EVENT ON :{random.choice(self._names)} {{ {self._body()} }} AS {name}"
+                f"EVENT ON :{random.choice(windows)} {{ {self._body()} }} AS {name}"
                 for name in self._events
             ]
         head, pattern, tail = self._plain() if self._shape.plain else self._form()
@@ -202,7 +204,11 @@ class _EventWriter(_Writer):
     def _body(self) -> str:
         self._in_event = True
         random = self._random
-        triples = " . ".join(self._pattern() for _ in range(random.choice((1, 1, 1, 1, 2, 2, 3))))
+        patterns = [self._pattern() for _ in range(random.choice((1, 1, 1, 1, 2, 2, 3)))]
+        if self._chance(0.6):
+            patterns[1:] = patterns[1:2] if self._chance(0.3) else []
+            patterns[0] = f"{self._variable()} :{self._one('p', 'q')} {self._variable()}"
+        triples = " . ".join(patterns)
         kind = random.random()
         if kind < 0.15:
             graph = self._one("?g", "?g", "?x", f":{random.choice(STREAMS)}{random.randint(0, 6)}")
