@@ -227,6 +227,7 @@ def shown_variables(match: Match) -> tuple[Variable, ...]:
 def shows_at_once(spec: WindowSpec) -> bool:
     """Whether an element is in the window from its own time on, if it is at all.
 
+    >>> from sparkext.s2r.windows import RangeWindow
     >>> shows_at_once(RangeWindow(5)), shows_at_once(DelayedWindow(RangeWindow(5), 10))
     (True, False)
     """

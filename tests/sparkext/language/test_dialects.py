@@ -272,16 +272,3 @@ def test_errors_say_where(text: str, place: tuple[int, int], message: str) -> No
     with pytest.raises(QuerySyntaxError, match=message.replace("[", r"\[")) as caught:
         parse(text)
     assert (caught.value.line, caught.value.column) == place
-
-
-def test_timestamp_function_is_refused() -> None:
-    from sparkext.errors import UnsupportedFeatureError
-
-    query = parse(
-        "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>\n"
-        f"REGISTER QUERY q AS SELECT ?p FROM NAMED STREAM {S} [RANGE 30s STEP 5s] WHERE {{\n"
-        f"GRAPH {S} {{ ?p loc:at ?l }} FILTER(f:timestamp(?p, loc:at, ?l) > 5) }}"
-    )
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        check_supported(query)
-    assert caught.value.line == 3

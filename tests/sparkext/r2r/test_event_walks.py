@@ -99,12 +99,15 @@ def test_graphs_around_and_inside_events() -> None:
     assert spelt_out.events[0].strict
 
 
-def test_match_is_no_pattern_for_delta_evaluation() -> None:
+def test_what_a_match_is_for_delta_evaluation() -> None:
     found = pattern("EVENT ON :w { ?x :p ?y } AS A", "MATCH { A }")
     assert not reads_no_window(found, DEFAULT_GRAPH)
     assert not_monotone(found, DEFAULT_GRAPH) == "MATCH"
-    rows = MatchRows(0, found.variables, frozenset(found.variables))
-    assert not_monotone(rows, DEFAULT_GRAPH) == "MATCH"
+    names, sure = found.variables, frozenset(found.variables)
+    selecting, open_ended = MatchRows(0, names, sure), MatchRows(0, names, frozenset(), True)
+    assert not_monotone(selecting, DEFAULT_GRAPH) == "a MATCH that selects events"
+    assert not_monotone(open_ended, DEFAULT_GRAPH) == "a MATCH that leaves variables unbound"
+    assert not_monotone(MatchRows(0, names, sure, True), DEFAULT_GRAPH) is None
 
 
 def test_match_takes_from_outside_what_it_shows_only() -> None:
