@@ -307,7 +307,7 @@ def test_over_windows(world: tuple[dict[str, Engine], StaticGraphs], name: str) 
 @pytest.mark.parametrize("mode", ["written order", "stock"])
 def test_in_other_modes(world: tuple[dict[str, Engine], StaticGraphs], mode: str) -> None:
     engine = world[0][mode]
-    for name in [*STATIC][:: 9 if mode == "stock" else 5]:
+    for name in [*STATIC][:: 18 if mode == "stock" else 5]:
         over_static_graphs(engine, world[1], name)
     for name in [*WINDOWS][:: 6 if mode == "stock" else 3]:
         over_windows(engine, world[1], name, mode)

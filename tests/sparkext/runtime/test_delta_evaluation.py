@@ -94,7 +94,7 @@ def check_seeds(
 def test_random_monotone_queries(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    check_seeds(spark, tmp_path, range(6), caplog)
+    check_seeds(spark, tmp_path, range(3), caplog)
 
 
 @pytest.mark.slow

@@ -223,7 +223,10 @@ refused(require_extension, again)
 
 @pytest.mark.parametrize(
     ("changed", "complaint"),
-    [("Spark-Version", "compiled for Spark 0.0.0"), ("Source-Hash", "from other sources")],
+    [
+        ("Spark-Version", "compiled for Spark 0.0.0"),
+        pytest.param("Source-Hash", "from other sources", marks=pytest.mark.slow),
+    ],
 )
 def test_a_running_spark_with_another_jar_is_refused(
     changed: str, complaint: str, tmp_path: Path

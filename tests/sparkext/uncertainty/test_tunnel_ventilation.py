@@ -201,8 +201,14 @@ def expected(query: str, second: int) -> list[Row]:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"predicatePlacement": "early", "lazyVariables__enabled": "false"},
-        {"predicatePlacement": "late", "functionCache__acrossEvaluations": "true"},
+        pytest.param(
+            {"predicatePlacement": "early", "lazyVariables__enabled": "false"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"predicatePlacement": "late", "functionCache__acrossEvaluations": "true"},
+            marks=pytest.mark.slow,
+        ),
         {},
     ],
     ids=["early", "late", "default"],
