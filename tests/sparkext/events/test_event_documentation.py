@@ -27,4 +27,4 @@ def test_queries(text: str) -> None:
 
 
 def test_there_are_some() -> None:
-    assert len(QUERIES) == 4
+    assert len(QUERIES) == 5

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sparkext.language.test_event_patterns import EVENTS, A, B, C, match, query, v
+from tests.sparkext.events.test_event_patterns import EVENTS, A, B, C, match, query, v
 
 from sparkext.language import format_algebra
 from sparkext.language.algebra_text import format_events
