@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sparkext.events.test_event_patterns import EVENTS, A, B, C, match, query, v
 
 from sparkext.language import format_algebra
 from sparkext.language.algebra_text import format_events
@@ -27,6 +26,7 @@ from sparkext.language.event_patterns import (
 )
 from sparkext.language.expressions import Aggregate
 from sparkext.rewriting.bound_variables import certain_variables
+from tests.sparkext.events.test_event_patterns import EVENTS, A, B, C, match, query, v
 
 
 def test_printed_algebra() -> None:
