@@ -26,6 +26,7 @@ WORDS = (
     *("CHRONOLOGICAL", "RECENT", "CHRONOLOGICAL WITHOUT CONSUMPTION"),
     *("RECENT WITHOUT CONSUMPTION", "WITHOUT CONSUMPTION"),
 )
+_KEEPING = [word for word in WORDS if "WITHOUT" in word or word in ("UNRESTRICTED", "NAIVE")]
 LANDMARKS = ("[LANDMARK 0]", "[LANDMARK 3]")
 TIMES = ("[RANGE 3]", "[RANGE 7]", "[RANGE 6 STEP 2]", "[RANGE 4 STEP 4]", "[NOW]")
 
@@ -72,6 +73,7 @@ class _EventWriter(_Writer):
         self._times: list[str] = []
         self._in_event = False
         self._left = random.choice((1, 1, 1, 2))
+        self._matched = False
 
     # ---- the query
 
@@ -141,7 +143,12 @@ class _EventWriter(_Writer):
 
     def _match(self) -> str:
         self._left -= 1
-        word = self._random.choice(self._shape.words)
+        # Two that consume are refused; one without a word may.
+        words = (
+            [w for w in self._shape.words if w in _KEEPING] if self._matched else self._shape.words
+        )
+        self._matched = True
+        word = self._random.choice(words or ("UNRESTRICTED",))
         expression = self._expression(2, self._random.choice(self._shape.first))
         return f"MATCH {word} {{ {expression} }}"
 
