@@ -68,6 +68,8 @@ REPORTED = {
     "q3": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0, "both_to_systemx": 0.06},
     "q4": {"preprocessing_gain": 8.0, "optimizer_gain": 2.0},
 }
+# Beside the engine itself.
+FIGURE_5 = (PREPROCESSING, SYSTEM_X)
 # The share of the free memory that peers started together may want.
 MEMORY_SHARE = 0.8
 
@@ -85,7 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--query", action="append", choices=QUERIES, help="only this query; repeatable"
     )
     parser.add_argument(
-        "--peers", metavar="A,B", help=f"some of {','.join(PEERS)} (default all of them)"
+        "--peers",
+        metavar="A,B",
+        help=f"some of {','.join(PEERS)} (default all of them; quick without those of Figure 5)",
     )
     parser.add_argument(
         "--evaluations", type=int, help="measured evaluations (default 20; quick 3)"
@@ -118,8 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _chosen_peers(names: str | None, notes: dict[str, str]) -> list[str]:
-    wanted = names.split(",") if names else list(PEERS)
+def _chosen_peers(names: str, notes: dict[str, str]) -> list[str]:
+    wanted = names.split(",")
     unknown = sorted(set(wanted) - set(PEERS))
     if unknown:
         raise SystemExit(f"unknown peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
@@ -225,7 +229,8 @@ def run(args: argparse.Namespace) -> Report:
     warm_ups = default(args.warm_ups, 30, 1)
     queries = sorted(set(args.query or QUERIES))
     done = Rounds({}, warm_ups, default(args.budget, 5.0, 0.5), args.limit)
-    names = _chosen_peers(args.peers, done.notes)
+    all_of_them = [name for name in PEERS if not (args.quick and name in FIGURE_5)]
+    names = _chosen_peers(args.peers or ",".join(all_of_them), done.notes)
     interleaved = _interleaved(args.order, names, scale)
     with _folder(args.data) as folder:
         world = _prepare_world(folder, scale, args.seed)
