@@ -193,6 +193,39 @@ def check_random(spark: SparkSession, folder: Path, count: int) -> None:
     engine.close()
 
 
+def check_match(spark: SparkSession, folder: Path) -> None:
+    """The running example of RSEP-QL: events are found on the driver, what a MATCH finds is joined by executors."""
+    base = "http://e/"
+    text = (
+        f"PREFIX : <{base}> REGISTER RSTREAM :query COMPUTED EVERY PT0.002S AS SELECT ?x ?z "
+        "FROM NAMED WINDOW :w1 ON :S [LANDMARK 1] FROM NAMED WINDOW :w2 ON :S [RANGE PT0.005S] "
+        "EVENT ON :w1 { ?x :p ?y } AS E1 EVENT ON :w2 { ?y :q ?z } AS E2 "
+        "WHERE { ?x :is :good MATCH RECENT { E1 SEQ E2 } }"
+    )
+    elements = {
+        2: ["a1 p b1"],
+        4: ["a2 p b2"],
+        6: ["b1 q c1", "b2 q c2"],
+        8: ["b2 q c2"],
+        10: ["b1 q c1"],
+    }
+    for on_driver in ("true", "false"):
+        spark.conf.set("spark.cqels.driverExecution.enabled", on_driver)
+        engine = sparkext.Engine(spark, work_dir=folder / f"match-{on_driver}")
+        engine.insert([(f"<{base}a{n}>", f"<{base}is>", f"<{base}good>") for n in (1, 2)])
+        stream = engine.register_stream(f"{base}S")
+        found: dict[int, list[tuple[str | None, ...]]] = {}
+        answered = engine.register_query(text)
+        answered.subscribe(lambda told, into=found: into.update({told.time: sorted(told.rows())}))  # type: ignore[misc]
+        for time, triples in elements.items():
+            parts = ([f"<{base}{part}>" for part in triple.split()] for triple in triples)
+            stream.push([tuple(triple) for triple in parts], time)
+        engine.advance_to(12)
+        engine.close()
+        pairs = [(f"<{base}a{n}>", f"<{base}c{n}>") for n in (1, 2)]
+        assert {time: rows for time, rows in found.items() if rows} == {6: pairs}, found
+
+
 def main() -> None:
     """Do what the arguments say; a failure is an uncaught error."""
     folder, wanted, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -205,6 +238,7 @@ def main() -> None:
         check_random(spark, folder, count)
     check_texts(spark, folder)
     check_refused(spark, folder)
+    check_match(spark, folder)
     spark.stop()
     sys.stdout.write("all answers are right\n")
 
