@@ -91,7 +91,7 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   /** Says that the pattern makes terms, of times or by aggregates. */
   def setMakesTerms(dictionary: Dictionary): Unit = found.terms = dictionary
 
-  /** Forgets all, what was consumed as well. */
+  /** Lets go of all matches, and of the terms that they made. */
   def close(): Unit = reset()
 
   /** Has each match be known with the instant until which it holds: `stays` says of each event how long its window shows an element,

@@ -272,7 +272,7 @@ final class ContinuousQuery(
   def close(): Unit = {
     answerColumns.release()
     if (delta != null) delta.close()
-    matches.foreach(_.release())
+    matches.foreach(_.close())
     Seq(held, heldBefore).foreach { ids =>
       dictionary.release(ids.array, ids.size)
       ids.reset()

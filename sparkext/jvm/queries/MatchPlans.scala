@@ -54,6 +54,12 @@ final class MatchPlans(state: EventMatch) {
   /** Lets go of the terms that events made. */
   def release(): Unit = events.foreach(release(_, Long.MaxValue))
 
+  /** The query has ended. */
+  def close(): Unit = {
+    release()
+    state.close()
+  }
+
   private def release(event: Event, upTo: Long): Unit = {
     val gone = event.terms.headMap(upTo, true)
     gone.values.forEach(ids => dictionary.release(ids.array, ids.size))

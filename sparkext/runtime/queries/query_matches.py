@@ -259,7 +259,9 @@ class MatchState:
         self.content = self.jvm.content()
         self.arrived = room.arrived_matches(self.jvm)
         self._built = False
-        self.makes_terms = any(isinstance(p, Timed | Repetition) for p in walk(match.pattern))
+        pattern = walk(match.pattern)
+        self._pattern_makes_terms = any(isinstance(part, Timed | Repetition) for part in pattern)
+        self.makes_terms = self._pattern_makes_terms
         """Whether the pattern, or an expression of an event, makes terms."""
 
     def declare(self, event: int, frame: EventFrame) -> None:
@@ -273,7 +275,7 @@ class MatchState:
         """Tell what is looked for, once the events are declared."""
         if not self._built:
             match = self._match
-            if any(isinstance(p, Timed | Repetition) for p in walk(match.pattern)):
+            if self._pattern_makes_terms:
                 self.jvm.setMakesTerms(self._room.dictionary)
             self.jvm.root(
                 self._node(match.pattern), match.selection or "unrestricted", match.consumes
