@@ -14,7 +14,7 @@ _SPACE = re.compile(r"\s", re.ASCII)
 
 
 def block_of(elements: Sequence[StreamElement]) -> bytes | None:
-    """Elements as a block that ElementLines.scala reads, a header and N-Triples lines each; None where some have a flaw.
+    """Elements as a block that ElementLines.scala reads, a header and N-Triples lines each; None where one has a flaw.
 
     >>> element = StreamElement(5, None, ("<http://e/s> <http://e/p> <http://e/o> .",), None, ())
     >>> print(block_of([element]).decode())
