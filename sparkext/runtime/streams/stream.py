@@ -274,7 +274,7 @@ class Stream:
         outcome: str = self._log.takeText(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
-        return outcome
+        return handover.answer(outcome)
 
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.
