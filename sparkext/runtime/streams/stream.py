@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +50,7 @@ class Evaluations(Protocol):
     """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
 
     def settled_up_to(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None: ...
+    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
     def evaluate_due(self) -> None: ...
 
 
@@ -232,7 +232,8 @@ class Stream:
                 self._parts.horizon.note(taken[-1])
             self.newest_time = max(taken[-1], self.newest_time)
         self.accepted_count += len(taken)
-        self._evaluations.note_arrivals(self.iri, Counter(taken))
+        arrived = Counter(taken)  # in order, as they are
+        self._evaluations.note_arrivals(self.iri, list(arrived), list(arrived.values()))
         malformed = len(elements) - len(sound) + ahead + len(refused)
         return PushReport(len(taken), malformed, late)
 
