@@ -45,6 +45,7 @@ class DerivedStreams:
         self._streams = streams
         self._is_read = is_read
         self._makers: dict[str, RegisteredQuery] = {}
+        self._made_from: dict[str, list[str]] = {}
 
     def __contains__(self, iri: object) -> bool:
         return iri in self._makers
@@ -67,17 +68,22 @@ class DerivedStreams:
     def add(self, iri: str, maker: RegisteredQuery) -> None:
         """Have the answers of `maker` pushed into the stream from now on."""
         self._makers[iri] = maker
+        for read in maker.scheduler.watermarks:
+            self._made_from.setdefault(read, []).append(iri)
         maker.subscribe(lambda answers: self._push(iri, answers))
 
     def remove(self, maker: RegisteredQuery) -> None:
         """End the stream that `maker` makes, if it makes one: its readers wait no longer."""
-        for iri in [iri for iri, made_by in self._makers.items() if made_by is maker]:
+        iri = stream_made_by(maker.query)
+        if iri is not None and self._makers.get(iri) is maker:
             del self._makers[iri]
+            for read in maker.scheduler.watermarks:
+                self._made_from[read].remove(iri)
             self._streams[iri].watermark.finish()
 
     def made_from(self, iri: str) -> Iterable[str]:
         """The streams made of what arrives on a stream, by one query."""
-        return [made for made, maker in self._makers.items() if maker.scheduler.reads(iri)]
+        return self._made_from.get(iri, ())
 
     def pass_on(
         self, asked: Iterable[RegisteredQuery], next_instants: Mapping[RegisteredQuery, int]

@@ -106,8 +106,7 @@ class EvaluationLoop:
         if self._waiting:
             return NEVER
         bounds = [self._schedule.due_bound(iri)]
-        if len(self._derived):
-            bounds += [self.due_bound(made) for made in self._derived.made_from(iri)]
+        bounds += [self.due_bound(made) for made in self._derived.made_from(iri)]
         return min(bounds)
 
     def passed(self) -> int:
@@ -162,13 +161,14 @@ class EvaluationLoop:
     def _evaluate_first(self, waiting: _Waiting) -> None:
         instant, number, query = waiting[0]
         if query.active:
-            self._schedule.concern(number)  # asked again even if an interruption ends this
-        heapq.heappop(waiting)
-        if query.active:
             query.scheduler.settle(instant)
             self._graphs.apply_until(instant, self._failures)
-            self._evaluate(query, instant)
+            if query.begun < instant:  # else an interruption ended this
+                self._evaluate(query, instant)
             self._panes.evaluated(query)
+        if query.active:
+            self._schedule.concern(number)
+        heapq.heappop(waiting)
         if query.active:
             self._ask(query)
             self._news |= number in self._makers
@@ -195,9 +195,9 @@ class EvaluationLoop:
             else:
                 self._ask(query)
         if self._makers:
-            makers, self._makers = self._makers, {}
-            asked = [makers[number] for number in sorted(makers)]
+            asked = [self._makers[number] for number in sorted(self._makers)]
             self._news |= self._derived.pass_on(asked, {q: time for time, _, q in self._waiting})
+            self._makers.clear()
 
     def _ask(self, query: RegisteredQuery) -> None:
         # A thread that is interrupted anywhere here leaves the instant among those that wait, or to be asked for again.

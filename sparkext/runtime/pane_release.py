@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,21 +20,19 @@ _Stretches = dict[str, tuple[int, int]]  # (lo, hi] by the key of a window
 
 @dataclass
 class _Kept:
-    """What has happened to a stream since its panes were looked at, and about how many there are."""
+    """What has happened to a stream since its panes were looked at."""
 
-    panes: int = 0
-    newest: int = NEVER
     news: int = 0
     evaluated: int = 0
     surely: bool = False
     moved: dict[int, int] = field(default_factory=dict)  # the instant of a query's windows here
     said: object = None  # what the log was told last
 
-    def worth_a_look(self, readers: int) -> bool:
+    def worth_a_look(self, readers: int, panes: int) -> bool:
         """A look asks all who read the stream, and the log about all panes: what has happened since must pay for it,
         but among few nothing is kept for long."""
         share = max(1, readers // 8)
-        return self.surely or self.evaluated >= share or self.news >= max(share, self.panes // 16)
+        return self.surely or self.evaluated >= share or self.news >= max(share, panes // 16)
 
 
 class PaneRelease:
@@ -55,11 +52,7 @@ class PaneRelease:
 
     def arrived(self, iri: str, times: Sequence[int]) -> None:
         """Note elements of these times, which are distinct and in order."""
-        kept = self._of(iri)
-        kept.panes += len(times) - bisect_right(times, kept.newest)
-        kept.news += len(times)
-        if times:
-            kept.newest = max(kept.newest, times[-1])
+        self._of(iri).news += len(times)
 
     def promised(self, iri: str) -> None:
         """Note that a stream is complete further than before."""
@@ -88,7 +81,7 @@ class PaneRelease:
         for iri in list(self._changed):
             stream, kept = self._streams[iri], self._kept[iri]
             kept.surely |= stream.watermark.finished
-            if kept.worth_a_look(len(self._schedule.readers(iri))):
+            if kept.worth_a_look(len(self._schedule.readers(iri)), stream.panes):
                 self._release(stream, kept)
                 kept.news, kept.evaluated, kept.surely = 0, 0, False
             del self._changed[iri]
@@ -117,8 +110,7 @@ class PaneRelease:
                     present[window.key] = min(present.get(window.key, bounds), bounds)
             behind |= settled > max(query.moved_to, kept.moved.get(number, NEVER))
             kept.moved[number] = settled
-        if behind and present:
-            stream.log.advanceAll(_lines(present))
+        parts = [_lines(present) if behind else ""]
         # What is too late for the stream or for a query over it is not taken in any more.
         passed = min(max(complete, self._schedule.settled_up_to(stream.iri)), _LAST)
         # Where all is awaited that is newer than something, only what is awaited decides.
@@ -131,9 +123,10 @@ class PaneRelease:
             None if onwards else passed,
         )
         if said != kept.said:
-            dropped = stream.log.dropExpired(passed, _lines(awaited))
-            kept.panes = max(0, kept.panes - dropped)
+            parts += [str(passed), _lines(awaited)]
             kept.said = said
+        if any(parts):
+            stream.settle("\f".join(parts))
 
 
 def _lines(stretches: _Stretches) -> str:

@@ -62,6 +62,7 @@ class RegisteredQuery(PreparedQuery):
         self._stop = stop
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
+        self.begun = NEVER  # the instant that was evaluated last, also one whose evaluation failed
         self.moved_to = NEVER  # the instant to which an evaluation has moved the windows
         self._known: pa.Table | None = None
         self._differs = True
@@ -96,6 +97,7 @@ class RegisteredQuery(PreparedQuery):
 
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""
+        self.begun = instant
         started = clock.perf_counter()
         step = None if self._previous is None else instant - self._previous
         table = self._known_answers(instant)

@@ -292,7 +292,9 @@ class InstantScheduler:
             for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True)
             if name == stream
         ]
-        return min(passed, *needed)
+        after = min(passed, *needed)
+        self._seen[stream].pass_over(after)
+        return after
 
     @property
     def changed(self) -> bool:
