@@ -104,10 +104,11 @@ class Engine:
 
         `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. `base_iri`
         is what relative IRIs are resolved against (default: each file's own IRI). In place of files it may be given
-        an rdflib graph, or a dataset, whose named graphs keep their names; errors then count its statements. Queries that
-        are registered see the new data from their next evaluation on. `on_error` is "fail", "skip" (malformed statements are left out,
-        counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
-        contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
+        an rdflib graph, or a dataset, whose named graphs keep their names; errors then count its statements. Queries
+        that are registered see the new data from their next evaluation on. `on_error` is "fail", "skip" (malformed
+        statements are left out, counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand);
+        `contexts` are the JSON-LD contexts that documents refer to, local files by IRI. See `StaticStore.load` for
+        these and for errors.
         """
         self.parts.check_open()
         if is_rdflib(files):

@@ -116,9 +116,8 @@ class StaticStore:
 
         def encode(graph_text: str | None) -> LoadedBlocks:
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            place = (self._spark, self.dictionary)
-            how = (graph_text, base_iri, reading, one_graph, self._driver_bytes)
-            blocks = encode_sources(*place, sources, scopes, *how)
+            how: Any = (graph_text, base_iri, reading, one_graph, self._driver_bytes)
+            blocks = encode_sources(self._spark, self.dictionary, sources, scopes, *how)
             size = sum(source.size for source in sources)
             return LoadedBlocks(blocks, len(sources), size, lambda: skipped_of(blocks, sources))
 
