@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+    from sparkext.rdflib_view.store import EngineStore
     from static_data.loading.load import LoadReport
 
 logger = logging.getLogger(__name__)
@@ -170,6 +171,17 @@ class Engine:
         """Take triples out of a graph, those that are in it; see `replace_graph`."""
         with self.parts.in_use():
             self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at, ReadingOptions())
+
+    def rdflib_store(self, graph: str | None = None, sparql: str = "rdflib") -> EngineStore:
+        """A live store of rdflib's over the static data, for reading; needs rdflib.
+
+        It has all graphs, for `rdflib.Dataset(store)` or `rdflib.Graph(store, name)`, or only the one named `graph`,
+        for `rdflib.Graph(store)`. With `sparql="engine"` this engine answers queries over it, as far as it can.
+        """
+        from sparkext.rdflib_view.store import EngineStore
+
+        self.parts.check_open()
+        return EngineStore(self.parts, self.select, graph, sparql)
 
     @property
     def closed(self) -> bool:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import rdflib
     import rdflib.query
 
-# Others are written in hexadecimal digits after an x.
-_PLAIN_LABEL = re.compile(r"[A-Za-wyz0-9][A-Za-z0-9]*")
+# Others are written in hexadecimal digits after an x, those too that look so.
+_PLAIN_LABEL = re.compile(r"(?!x(?:[0-9a-f]{2})*\Z)[A-Za-z0-9]+")
 _ODD_IRI = re.compile(r"[<>\r\n\\]")
 _NO_IRI = re.compile(r"[<>\r\n]")
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
@@ -174,11 +174,20 @@ def select_result(
     result = rdflib.query.Result("SELECT")
     names = [rdflib.Variable(name) for name in variables]
     result.vars = names
+    nodes = _Nodes()
     result.bindings = [
-        {name: to_rdflib(text) for name, text in zip(names, row, strict=True) if text is not None}
+        {name: nodes[text] for name, text in zip(names, row, strict=True) if text is not None}
         for row in rows
     ]
     return result
+
+
+class _Nodes(dict[str, Any]):
+    """The nodes of texts, each made once."""
+
+    def __missing__(self, text: str) -> Any:
+        node = self[text] = to_rdflib(text)
+        return node
 
 
 def ask_result(answer: bool) -> rdflib.query.Result:
@@ -197,6 +206,7 @@ def graph_result(form: str, triples: Iterable[tuple[str, str, str]]) -> rdflib.q
 
     result = rdflib.query.Result(form)
     result.graph = rdflib.Graph()
+    nodes = _Nodes()
     for s, p, o in triples:
-        result.graph.add((to_rdflib(s), to_rdflib(p), to_rdflib(o)))
+        result.graph.add((nodes[s], nodes[p], nodes[o]))
     return result
