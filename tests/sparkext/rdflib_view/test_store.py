@@ -131,7 +131,7 @@ def test_it_follows_edits(shared_engine: Engine, data: st.DataObject) -> None:
     few = st.lists(ground_triples, min_size=1, max_size=6)
     view = rdflib.Graph(engine.rdflib_store(), URIRef(name))
     reference = rdflib.Graph()
-    for _ in range(6):
+    for _ in range(4):
         kind = data.draw(st.sampled_from(["insert", "remove", "replace", "load"]))
         given_now = data.draw(few)
         if kind == "insert":

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import rdflib
-from rdflib import RDF, BNode, Literal, URIRef, Variable
+from rdflib import BNode, Literal, URIRef, Variable
 
 from sparkext import Engine
 from sparkext.errors import ArgumentError, StreamElementError
@@ -40,7 +40,7 @@ MALFORMED = [
     (URIRef(f"{E}a\n"), None, "line break"),
     (URIRef(f"{E}\ud800"), 37, "a lone surrogate"),
     (Literal("\ude00"), 28, "a lone surrogate"),
-    (Literal("a", datatype=RDF.langString), 32, "a language tag"),
+    (Literal("a", datatype=rdflib.RDF.langString), 32, "a language tag"),
     (Literal("a", datatype=URIRef("t")), 33, "an absolute IRI"),
     (Literal("a", datatype=URIRef("a:b>")), None, "angle bracket"),
     (Variable("x"), None, "not an RDF term"),
