@@ -43,7 +43,8 @@ class TripleLookups:
         self._lock = threading.Lock()
         self._whole: OrderedDict[TableKey, tuple[weakref.ref[Table], SortedPairs]] = OrderedDict()
         self._added: dict[TableKey, tuple[RowEdits, SortedPairs]] = {}
-        self._listed: tuple[Tables, dict[int, list[TableKey]]] = (Tables(), {})
+        # Weakly: old tables would keep their files.
+        self._listed: tuple[weakref.ref[Tables] | None, dict[int, list[TableKey]]] = (None, {})
 
     def texts(self, ids: Sequence[int]) -> list[str]:
         """The canonical texts of terms; raises MalformedTermError for an id of none."""
@@ -69,6 +70,8 @@ class TripleLookups:
         keys = self._keys(tables, graphs, predicate)
         with self._lock:
             known = self._fetched(tables, keys)
+            for key in [key for key in self._added if key not in tables.edits]:
+                del self._added[key]
             added = {key: self._added_rows(tables, key) for key in keys}
         unknown = [key for key in keys if key in tables.whole and key not in known]
         elsewhere = self._in_files(tables, unknown, subject, object) if unknown else {}
@@ -85,11 +88,11 @@ class TripleLookups:
         self, tables: Tables, graphs: Iterable[int] | None, predicate: int | None
     ) -> list[TableKey]:
         listed, by_graph = self._listed
-        if listed is not tables:
+        if listed is None or listed() is not tables:
             by_graph = {}
-            for key in sorted(tables.of_graph(), key=lambda key: (key[1], key[0])):
+            for key in sorted(tables.of_graph(), key=_by_predicate):
                 by_graph.setdefault(key[0], []).append(key)
-            self._listed = (tables, by_graph)
+            self._listed = (weakref.ref(tables), by_graph)
         wanted = list(by_graph if graphs is None else graphs)
         if predicate is not None:
             pairs = [(graph, predicate) for graph in wanted]
@@ -97,12 +100,11 @@ class TripleLookups:
         if len(wanted) == 1:
             return by_graph.get(wanted[0], [])
         found = [key for graph in wanted for key in by_graph.get(graph, ())]
-        return sorted(found, key=lambda key: (key[1], key[0]))
+        return sorted(found, key=_by_predicate)
 
     def _added_rows(self, tables: Tables, key: TableKey) -> SortedPairs | None:
         edits = tables.edits.get(key)
         if edits is None:
-            self._added.pop(key, None)
             return None
         known = self._added.get(key)
         if known is None or known[0] is not edits:
@@ -185,6 +187,10 @@ class TripleLookups:
         for s, p, o, g in zip(*columns, strict=True):
             found.setdefault((g, p), []).append((s, o))
         return found
+
+
+def _by_predicate(key: TableKey) -> tuple[int, int]:
+    return key[1], key[0]
 
 
 def _edited(

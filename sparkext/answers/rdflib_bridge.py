@@ -113,9 +113,7 @@ def triples_of(graph: Any) -> Iterator[tuple[Any, Any, Any]]:
 
     Raises ValueError for a dataset with triples in named graphs.
     """
-    import rdflib
-
-    if isinstance(graph, rdflib.Dataset | rdflib.ConjunctiveGraph):
+    if _is_dataset(graph):
         default = _default_graph(graph)
         for s, p, o, g in graph.quads():
             name = getattr(g, "identifier", g)
@@ -128,9 +126,7 @@ def triples_of(graph: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 def statements_of(graph: Any) -> Iterator[str | Unwritable]:
     """The triples of a graph, or the quads of a dataset, as N-Quads statements."""
-    import rdflib
-
-    if isinstance(graph, rdflib.Dataset | rdflib.ConjunctiveGraph):
+    if _is_dataset(graph):
         default = _default_graph(graph)
         for s, p, o, g in graph.quads():
             name = getattr(g, "identifier", g)
@@ -150,6 +146,14 @@ def given_graph(name: str, graph: Any, **of_files: object) -> GivenStatements:
         if value is not None:
             raise check.wrong(argument, "None: an rdflib graph has been parsed", value)
     return GivenStatements(f"{name} (an rdflib graph)", lambda: statements_of(graph))
+
+
+def _is_dataset(graph: Any) -> bool:
+    from rdflib import graph as graphs
+
+    # An aggregate is one graph that has its triples from several.
+    aggregate = isinstance(graph, graphs.ReadOnlyGraphAggregate)
+    return isinstance(graph, graphs.ConjunctiveGraph) and not aggregate
 
 
 def _default_graph(dataset: Any) -> Any:

@@ -140,6 +140,16 @@ def test_the_engines_own_graphs_can_be_loaded_again(engine: Engine) -> None:
     assert len(rdflib.Graph(engine.rdflib_store(E + "copy"))) == 2
 
 
+def test_an_aggregate_is_one_graph(engine: Engine) -> None:
+    parts = [graph_of([SOUND]), graph_of([SOUND, (EX.a, EX.q, Literal(1))])]
+    aggregate = rdflib.graph.ReadOnlyGraphAggregate(parts)
+    report = engine.load_static(aggregate)
+    assert (report.statements, report.quads_added) == (3, 2)
+    assert len(rdflib.Graph(engine.rdflib_store())) == 2
+    engine.insert(aggregate, graph=E + "g")
+    assert len(rdflib.Graph(engine.rdflib_store(E + "g"))) == 2
+
+
 def test_arguments_that_a_graph_does_not_have(engine: Engine) -> None:
     graph = graph_of([SOUND])
     for name, value in {"format": "ttl", "base_iri": E, "contexts": {}}.items():
