@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparkext.answers.rdflib_bridge import statements_of
+from sparkext.answers.rdflib_bridge import is_rdflib
 from sparkext.argument_checks import check
 from sparkext.errors import first_line
 from sparkext.runtime.parts.pushed_times import milliseconds
@@ -150,14 +150,11 @@ def _as_source(source: Any, version: RdfVersion, name: str) -> Any:
         return check.path(name, source)
     if isinstance(source, str):
         return source if is_n_triples(source) else check.path(name, source)
-    if hasattr(source, "serialize"):  # an rdflib Graph
-        try:
-            return "\n" + source.serialize(format="nt")
-        except UnicodeEncodeError:  # where in it, the reader of the text says
-            return "\n" + "\n".join(statements_of(source))
     if isinstance(source, bytes | bytearray | dict) or not isinstance(source, Iterable):
         wanted = "N-Triples text, files, one triple or several, or an rdflib Graph"
         raise check.wrong(name, wanted, source)
+    if is_rdflib(source):
+        return "\n" + "\n".join(triple_lines(source, version, name))
     items = source if isinstance(source, tuple) else list(source)
     if items and all(isinstance(item, Path) for item in items):
         return check.paths(name, items)
