@@ -35,7 +35,10 @@ class Peer:
         builder = sparkext.configure(SparkSession.builder)
         for key, value in launch_settings(world.scale).items():
             builder = builder.config(key, value)
-        spark = builder.config("spark.log.level", "ERROR").getOrCreate()
+        self.open(builder.config("spark.log.level", "ERROR").getOrCreate(), folder)
+
+    def open(self, spark: SparkSession, folder: Path) -> None:
+        """Loads the static data into an engine of this session."""
         self._engine = sparkext.Engine(spark)
         if (folder / ENCODED).exists():
             self._engine.open_static(folder / ENCODED, progress=False)
@@ -46,6 +49,10 @@ class Peer:
             )
             self._engine.save_static(folder / ENCODED)
         self._stream = self._engine.register_stream(STREAM)
+
+    def close(self) -> None:
+        """Ends the engine, not the session."""
+        self._engine.close()
 
     def begin(self, query: str) -> None:
         """Registers the query in place of the one before."""
