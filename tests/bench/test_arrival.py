@@ -212,9 +212,8 @@ def test_rows_of_a_tiny_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--quick"]])
-def test_ours_and_stock_spark_in_processes_of_their_own(options: list[str]) -> None:
-    report = arrival.run(arguments("--peers", "cqels,spark,numpy", "--query", "q2", *options))
+def test_ours_and_stock_spark_in_processes_of_their_own() -> None:
+    report = arrival.run(arguments("--peers", "cqels,spark,numpy", "--query", "q2"))
     (row,) = report.rows
     assert row["spark_p50_ms"] > 0 and row["first_answer_ms"] > 0, report.summary["notes"]
     parts = [row[part] for part in ("evaluation_ms", "upkeep_ms", "decode_ms")]
