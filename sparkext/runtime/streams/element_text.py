@@ -48,6 +48,22 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
         return None
 
 
+def parts_of(elements: Sequence[StreamElement], most: int) -> list[Sequence[StreamElement]]:
+    """Elements in parts of `most`; where these are several, in order of time.
+
+    >>> elements = [StreamElement(time, None, ()) for time in (3, 1, 2)]
+    >>> [[element.time_ms for element in part] for part in parts_of(elements, 2)]
+    [[1, 2], [3]]
+    """
+    if len(elements) <= most:
+        return [elements]
+    whole = [e for e in elements if type(getattr(e, "time_ms", None)) is int]
+    odd = [e for e in elements if type(getattr(e, "time_ms", None)) is not int]
+    whole.sort(key=lambda element: element.time_ms)
+    whole += odd
+    return [whole[n : n + most] for n in range(0, len(whole), most)]
+
+
 def lines_of(element: StreamElement) -> list[str]:
     """The lines of an element: its triples, the one that dates it, what is said about it."""
     times = () if element.time_triple is None else (element.time_triple,)
