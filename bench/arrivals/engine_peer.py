@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
@@ -17,9 +17,9 @@ from bench.data.world import World
 from bench.peers.spark_stock import launch_settings
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery
-from sparkext.runtime.streams.stream import Stream
+from static_data.terms import Iri
 
-_AT = f"<{LOC}at>"
+_AT = f"{LOC}at"
 
 
 class Peer:
@@ -82,22 +82,15 @@ class Peer:
         self.take(rows, instant)
 
 
-def push_rows(stream: Stream, rows: pa.Table) -> None:
-    """Push sightings by the best way in for a table."""
+def push_rows(stream: Any, rows: pa.Table) -> None:
+    """Push sightings as a table, or as elements where streams take no tables."""
     if hasattr(stream, "push_table"):
-        predicate = pa.DictionaryArray.from_arrays(np.zeros(len(rows), np.int32), [_AT])
-        columns = {
-            "subject": rows["person"],
-            "predicate": predicate,
-            "object": rows["room"],
-            "time": rows["time"],
-        }
-        stream.push_table(pa.table(columns))
+        stream.push_table(rows, subject="person", predicate=Iri(_AT), object="room")
     else:
         persons, rooms, times = (rows[name].to_pylist() for name in ("person", "room", "time"))
         stream.push_elements(
             [
-                StreamElement(time, None, (f"{person} {_AT} {room} .",))
+                StreamElement(time, None, (f"{person} <{_AT}> {room} .",))
                 for person, room, time in zip(persons, rooms, times, strict=True)
             ]
         )

@@ -30,8 +30,10 @@ class ReadingsEngine:
                 static = Path(folder) / "places.nt"
                 static.write_text(static_lines(), encoding="utf-8")
                 self.engine.load_static(static, progress=False)
-            # Named only where there is one: streams without mappings are older.
-            options: dict[str, Any] = {} if mapping is None else {"mapping": str(mapping)}
+            # Named only where there is one: versions without mappings have the other ways.
+            options: dict[str, Any] = {}
+            if mapping is not None:
+                options = {"mapping": mapping, "time": "time"}
             self.stream = self.engine.register_stream(STREAM, **options)
             self.queries = [
                 self.engine.register_query(query_text(number)) for number in range(queries)
