@@ -293,7 +293,7 @@ class Engine:
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
         check.text("name", name)
-        with self.lock:
+        with self.lock.urgently():
             self._registered.stop(name)
 
     def select(self, text: str | Query) -> PreparedQuery:

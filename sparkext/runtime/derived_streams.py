@@ -7,7 +7,7 @@ query that makes it, or as far as that query's own streams are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sparkext.errors import RecursiveQueryError
@@ -75,13 +75,22 @@ class DerivedStreams:
             del self._makers[iri]
             self._streams[iri].watermark.finish()
 
-    def pass_on(self, next_instants: Mapping[RegisteredQuery, int]) -> bool:
-        """Move the watermarks as far as the makers allow, in the order in which these were registered.
+    def made_from(self, iri: str) -> Iterable[str]:
+        """The streams made of what arrives on a stream, by one query."""
+        return [made for made, maker in self._makers.items() if maker.scheduler.reads(iri)]
+
+    def pass_on(
+        self, asked: Iterable[RegisteredQuery], next_instants: Mapping[RegisteredQuery, int]
+    ) -> bool:
+        """Move the watermarks as far as the makers allow that have been asked what is due.
 
         `next_instants` are those that are due and not yet evaluated. Tells whether any watermark has moved.
         """
         moved = False
-        for iri, maker in self._makers.items():
+        for maker in asked:
+            iri = stream_made_by(maker.query)
+            if iri is None or self._makers.get(iri) is not maker:
+                continue
             complete = maker.scheduler.decided_up_to
             if maker in next_instants:
                 complete = min(complete, next_instants[maker] - 1)

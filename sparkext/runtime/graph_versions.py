@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -50,10 +50,12 @@ class GraphVersions:
         parts: EngineParts,
         streams: Mapping[str, Stream],
         queries: Mapping[str, RegisteredQuery],
+        passed: Callable[[], int],
     ) -> None:
         self._parts = parts
         self._streams = streams
         self._queries = queries
+        self._passed = passed  # the greatest instant that some query has passed
         self._editor = GraphEditor(parts.store, parts.spark)
         self._waiting: list[tuple[int, int, GraphChange]] = []
         self._numbers = itertools.count()
@@ -90,7 +92,7 @@ class GraphVersions:
             return
         # A query may name the graph before there is anything in it.
         parts.store.announce_graph(graph)
-        passed = max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
+        passed = self._passed()
         if time > passed:
             heapq.heappush(self._waiting, (time, next(self._numbers), change))
             return
@@ -122,9 +124,11 @@ class GraphVersions:
     def apply_complete(self, failures: list[str]) -> None:
         """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
         streams = self._streams.values()
-        if streams:
+        if self._waiting and streams:
             self.apply_until(complete_up_to([s.watermark for s in streams]), failures)
-        if not any(q.lags_behind(q.outdated_at) for q in self._queries.values()):
+        if self._editor.holds_terms and not any(
+            q.lags_behind(q.outdated_at) for q in self._queries.values()
+        ):
             self._editor.release()
 
     def _apply(self, change: GraphChange, time: int) -> None:

@@ -270,7 +270,7 @@ class InstantScheduler:
         if coming[slowest] <= instant:
             return dict.fromkeys(coming, instant) if self.clocked else {slowest: instant}
         # All are complete up to there, so no window holds an element then, and one is waited for.
-        bounds = {}
+        bounds: dict[str, int] = {}
         for stream, window in self.windows:
             held = window.held_from(coming[stream])
             if held < FOREVER:
