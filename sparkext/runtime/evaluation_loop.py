@@ -37,17 +37,18 @@ class EvaluationLoop:
         derived: DerivedStreams,
         graphs: GraphVersions,
         lock: EngineLock,
+        hand_over: Callable[[], None],
     ) -> None:
         self._queries: dict[int, RegisteredQuery] = {}
         self._derived = derived
         self._graphs = graphs
+        self._hand_over = hand_over
         self._lock = lock
         self._schedule = Schedule()
         self._panes = PaneRelease(streams, self._schedule, self._queries)
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._moved: dict[str, None] = {}  # streams that are complete further than before
-        self._held: dict[str, Callable[[], None]] = {}
         self._makers: dict[int, RegisteredQuery] = {}  # of streams, asked since these were moved
         self._now: int | None = None
         self._failures: list[str] = []
@@ -62,7 +63,7 @@ class EvaluationLoop:
 
     def times(self, iri: str) -> StreamTimes:
         """The times of a stream, for the scheduler of a query that is to be added."""
-        self.take_over()
+        self._hand_over()
         return self._schedule.times(iri)
 
     def add(self, query: RegisteredQuery) -> None:
@@ -95,17 +96,6 @@ class EvaluationLoop:
         self._schedule.note(iri, times, counts)
         self._panes.arrived(iri, times)
 
-    def hold(self, iri: str, hand_over: Callable[[], None]) -> None:
-        """Note that a stream has elements that are not told of: `hand_over` is called before any query is asked."""
-        self._held[iri] = hand_over
-
-    def take_over(self) -> None:
-        """Have the elements handed over that streams hold back."""
-        while self._held:
-            iri = next(iter(self._held))
-            self._held[iri]()
-            self._held.pop(iri, None)
-
     def settled_up_to(self, iri: str) -> int:
         """The greatest instant of a stream that some query has evaluated: older elements come too late."""
         return self._schedule.settled_up_to(iri)
@@ -122,7 +112,7 @@ class EvaluationLoop:
     def passed(self) -> int:
         """The greatest instant that some query has passed: none is evaluated at it or before any more."""
         if not (self._evaluating or self._waiting):
-            self.take_over()
+            self._hand_over()
             self._schedule.catch_up(self._queries)
         return max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
 
@@ -192,7 +182,7 @@ class EvaluationLoop:
 
     def _ask_concerned(self) -> None:
         """Ask the queries that news concern and that are not to be evaluated anyway, and move the streams they make."""
-        self.take_over()
+        self._hand_over()
         for iri in list(self._moved):
             self._schedule.moved(iri)
             self._panes.promised(iri)

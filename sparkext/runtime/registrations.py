@@ -39,7 +39,7 @@ class Registrations:
             parts, self.streams, self.queries, lambda: self.evaluations.passed()
         )
         self.evaluations = EvaluationLoop(
-            self.streams, self.derived, self.graph_versions, parts.lock
+            self.streams, self.derived, self.graph_versions, parts.lock, parts.hand_over
         )
         self._numbers = itertools.count()
 
