@@ -6,10 +6,13 @@ import re
 from collections.abc import Sequence
 
 from sparkext.argument_checks import lone_surrogate
+from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import time_flaw
 from sparkext.s2r.event_time import GREATEST_TIME
 
+# Elements that go over to the JVM as one text, which is held several times on the way.
+_BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
 
 
@@ -46,6 +49,30 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
         return text.encode()
     except (AttributeError, TypeError, UnicodeEncodeError):
         return None
+
+
+def blocks_of(
+    elements: Sequence[StreamElement], whole: bool
+) -> tuple[list[Sequence[StreamElement]], list[str]]:
+    """Elements in parts that are handed over one by one, all in one if `whole`; and what is wrong with the others.
+
+    Several parts are in order of time. With `whole` a flaw is a StreamElementError.
+    """
+    if len(elements) <= _BLOCK and block_of(elements) is not None:
+        return [elements], []
+    sound, flaws = [], []
+    for element in elements:
+        flaw = flaw_of(element)
+        if flaw is None:
+            sound.append(element)
+            continue
+        flaws.append(f"element at {element.time_ms} ms: {flaw}")
+        if whole:
+            raise StreamElementError(flaws[0])
+    if whole or len(sound) <= _BLOCK:
+        return [sound], flaws
+    sound.sort(key=lambda element: element.time_ms)
+    return [sound[n : n + _BLOCK] for n in range(0, len(sound), _BLOCK)], flaws
 
 
 def lines_of(element: StreamElement) -> list[str]:

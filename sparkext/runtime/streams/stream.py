@@ -16,7 +16,7 @@ from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
-from sparkext.runtime.streams.element_text import block_of, flaw_of, trimmed
+from sparkext.runtime.streams.element_text import block_of, blocks_of, trimmed
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEPT_REASONS = 100
-# Elements that go over to the JVM as one text, which is held several times on the way.
-_BLOCK = 20_000
 
 
 @dataclass(frozen=True)
@@ -247,11 +245,20 @@ class Stream:
             if fresh:
                 if set_aside and self.on_error is not OnError.SKIP:
                     raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
-                if set_aside:
-                    logger.warning("stream <%s>: set aside %d element(s)", self.iri, len(set_aside))
                 self._append(elements)
-                self.malformed_count += len(set_aside)
-                self.set_aside.extend(set_aside)
+                self._note_flaws(len(set_aside), set_aside)
+                self._applied[source] = batch_id
+        return fresh
+
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
+        """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
+        strict, whole = self.rdf is RdfVersion.RDF_1_2, self.on_error is not OnError.SKIP
+        # Not under the engine's lock: the rows may take long to compute.
+        rows = self._parts.room.read_batch(batch, strict, self.accepts)
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                self._taken(lambda rules: [self._log.takeBatch(rows, whole, rules)])
                 self._applied[source] = batch_id
         return fresh
 
@@ -272,24 +279,8 @@ class Stream:
         With `believed` their times are not judged.
         """
         whole = self.on_error is not OnError.SKIP
-        blocks = [elements]
-        flaws = 0
-        if len(elements) > _BLOCK or block_of(elements) is None:
-            sound = []
-            for element in elements:
-                flaw = flaw_of(element)
-                if flaw is None:
-                    sound.append(element)
-                elif whole:
-                    raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
-                else:
-                    self._set_aside(f"element at {element.time_ms} ms: {flaw}")
-            flaws = len(elements) - len(sound)
-            if whole or len(sound) <= _BLOCK:
-                blocks = [sound]
-            else:  # one block after the other, all judged as if they were one
-                sound.sort(key=lambda element: element.time_ms)
-                blocks = [sound[n : n + _BLOCK] for n in range(0, len(sound), _BLOCK)]
+        blocks, flaws = blocks_of(elements, whole)
+        self._note_flaws(len(flaws), flaws)
 
         def take(rules: str) -> Iterator[str]:
             for part in blocks:
@@ -300,7 +291,7 @@ class Stream:
                 yield self._take_text(block, strict, rules, whole)
 
         report = self._taken(take, believed)
-        return PushReport(report.accepted, report.malformed + flaws, report.late)
+        return PushReport(report.accepted, report.malformed + len(flaws), report.late)
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
@@ -366,11 +357,6 @@ class Stream:
         logger.warning(
             "stream <%s>: set aside %d element(s); the first: %s", self.iri, count, first[0]
         )
-
-    def _set_aside(self, reason: str) -> None:
-        self.malformed_count += 1
-        self.set_aside.append(reason)
-        logger.warning("stream <%s>: set aside %s", self.iri, reason)
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""

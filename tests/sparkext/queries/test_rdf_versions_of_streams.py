@@ -12,7 +12,7 @@ import pytest
 
 from sparkext.engine import Engine
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
-from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_documents import elements_of_documents
 from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri, QuotedTriple

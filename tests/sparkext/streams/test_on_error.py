@@ -15,7 +15,7 @@ from sparkext.command_line.arguments import PACKINGS, WAYS_ON_ERROR
 from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_documents import elements_of_documents
 from static_data.files.on_error import OnError
 from static_data.files.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
