@@ -31,7 +31,7 @@ from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
-from sparkext.runtime.streams.stream import Stream
+from sparkext.runtime.streams.stream import PushReport, Stream
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
@@ -223,6 +223,10 @@ class Engine:
     def push(self, iri: str, *arguments: object, **options: object) -> object:
         """Push one element into a stream; see `Stream.push`."""
         return self.stream(iri).push(*arguments, **options)  # type: ignore[arg-type]
+
+    def push_table(self, iri: str, table: object, **columns: Any) -> PushReport:
+        """Push the rows of a table into a stream; see `Stream.push_table`."""
+        return self.stream(iri).push_table(table, **columns)
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""
