@@ -15,6 +15,7 @@ ROOMS = (
     "terms",
     "dictionary",
     "loading",
+    "ingest",
     "functions",
     "distributions",
     "calls",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from sparkext.bridge.handover import Handover
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -51,10 +53,12 @@ class EngineRoom:
         self.number = int(self.jvm.number())
         self.executors_apart = bool(self.jvm.executorsApart())
         self._constants: dict[str, int] = {}
+        self.handover = Handover(Path(self.scratch) / "handover", self.jvm.handover())
 
     def close(self) -> None:
         """Give back what the JVM holds for this engine."""
         self.jvm.close()
+        self.handover.close()
         self._cleanup()
 
     def constant(self, text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from sparkext.errors import ClosedEngineError, EvaluationError, first_line
@@ -35,11 +35,13 @@ class EvaluationLoop:
         streams: Mapping[str, Stream],
         derived: DerivedStreams,
         graphs: GraphVersions,
+        hand_over: Callable[[], None],
     ) -> None:
         self._queries = queries
         self._streams = streams
         self._derived = derived
         self._graphs = graphs
+        self._hand_over = hand_over
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._now: int | None = None
@@ -58,10 +60,11 @@ class EvaluationLoop:
             default=NEVER,
         )
 
-    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None:
+    def due_bound(self, iri: str) -> int:
+        return NEVER
+
+    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None:
         """Tell the queries over a stream at which times elements came, and how many at each."""
-        times = sorted(arrived)
-        counts = [arrived[time] for time in times]
         for query in self._queries.values():
             if query.scheduler.reads(iri):
                 query.scheduler.add(iri, times, counts)
@@ -103,6 +106,7 @@ class EvaluationLoop:
                 )
             if self._news:
                 self._news = False
+                self._hand_over()
                 self._now = milliseconds_now()
                 asked = {query for _, _, query in waiting}
                 for query in self._queries.values():

@@ -37,7 +37,7 @@ class Registrations:
         self.windows = WindowRegistry(settings.sharing_enabled, rules)
         self.graph_versions = GraphVersions(parts, self.streams, self.queries)
         self.evaluations = EvaluationLoop(
-            self.queries, self.streams, self.derived, self.graph_versions
+            self.queries, self.streams, self.derived, self.graph_versions, parts.hand_over
         )
         self._numbers = itertools.count()
 

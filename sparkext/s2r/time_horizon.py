@@ -68,6 +68,12 @@ class TimeHorizon:
             newest = max(newest, moment)
         return len(times)
 
+    @property
+    def rules(self) -> str:
+        """Which times are believed now, as TimeRules.scala reads it: from when, how far ahead, whether that moves on."""
+        newest = self._clock() if self._newest is None else self._newest
+        return f"{newest}|{self.max_ahead}|{0 if self._newest is None else 1}"
+
     def passes(self, moment: int) -> bool:
         """Whether a single time is to be believed."""
         return self.believed([moment]) == 1

@@ -119,6 +119,14 @@ class StreamWatermark:
         self._note_sign()
         return arrivals
 
+    def note(self, newest: int, on_time: int, late: int = 0) -> None:
+        """Note elements that have been judged: so many on time, the newest of that time, and so many too late."""
+        self.on_time_count += on_time
+        self.late_count += late
+        if on_time:
+            self._complete = max(self._complete, newest - self.allowed_lateness - 1)
+        self._note_sign()
+
     def advance_to(self, t: int) -> None:
         """Promise that no further element has time `t` or an earlier one; going back has no
         effect."""

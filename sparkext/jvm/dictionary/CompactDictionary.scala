@@ -112,6 +112,9 @@ final class CompactDictionary private (
   private[cqels] def hasText(slot: Int, utf8: Array[Byte]): Boolean =
     blob.sameAt(place(slot), utf8)
 
+  private[cqels] def hasText(slot: Int, bytes: Array[Byte], from: Int, until: Int): Boolean =
+    blob.sameAt(place(slot), bytes, from, until)
+
   private[cqels] def hasParts(slot: Int, s: Long, p: Long, o: Long): Boolean =
     quotedPart(slot, 0) == s && quotedPart(slot, 1) == p && quotedPart(slot, 2) == o
 

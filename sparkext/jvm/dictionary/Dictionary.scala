@@ -4,7 +4,7 @@ package dictionary
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.spark.sql.cqels.memory.ByteSink
-import org.apache.spark.sql.cqels.rdf.{IdCollision, NQuadsReader, UnknownTermException}
+import org.apache.spark.sql.cqels.rdf.{IdCollision, UnknownTermException}
 import org.apache.spark.sql.cqels.terms.{CanonicalText, ExceptionalIds, QuotedKey, TermCodec, TermHasher, TermId, TermKey, TextKey}
 
 /** All terms of a session: inline ids, immutable static layers, and one layer of terms known only
@@ -147,27 +147,22 @@ class Dictionary {
   /** As `encode` and `retain` in one step, so that no release or sweep comes in between. */
   def encodeRetained(canonicalText: String): Long = encodeUtf8(canonicalText.getBytes(UTF_8), 1)
 
-  /** Encodes the statement that the reader has read: subject, predicate, object and graph (0:
-    * default) into `out`.
-    */
-  def encodeStatement(reader: NQuadsReader, out: Array[Long]): Unit = {
-    out(0) = encode(reader.subject)
-    out(1) = encode(reader.predicate)
-    out(2) = encode(reader.obj)
-    out(3) = if (reader.graph == null) 0L else encode(reader.graph)
-  }
+  /** As `encodeRetained`, of the canonical text from `from` until `until`. */
+  private[cqels] def encodeRetained(bytes: Array[Byte], from: Int, until: Int): Long = encodeUtf8(bytes, from, until, 1)
 
-  private def encodeUtf8(utf8: Array[Byte], holders: Int): Long = {
-    val inline = TermCodec.inlineId(utf8, 0, utf8.length)
+  private def encodeUtf8(utf8: Array[Byte], holders: Int): Long = encodeUtf8(utf8, 0, utf8.length, holders)
+
+  private def encodeUtf8(bytes: Array[Byte], from: Int, until: Int, holders: Int): Long = {
+    val inline = TermCodec.inlineId(bytes, from, until)
     if (inline != 0) return inline
-    val kind = CanonicalText.kindOf(utf8, 0, utf8.length)
+    val kind = CanonicalText.kindOf(bytes, from, until)
     if (kind == TermId.QuotedTriple) lock.synchronized {
-      val parts = partsOf(utf8).map(encodeUtf8(_, 0))
+      val parts = partsOf(java.util.Arrays.copyOfRange(bytes, from, until)).map(encodeUtf8(_, 0))
       place(new QuotedKey(parts(0), parts(1), parts(2)), holders)
     }
     else {
-      val id = TermId.hashId(kind, utf8, 0, bits)
-      if (layers.hasText(id, utf8)) id else lock.synchronized(placeText(id, utf8, holders))
+      val id = TermId.hashId(kind, bytes, from, until - from, 0, bits)
+      if (layers.hasText(id, bytes, from, until)) id else lock.synchronized(placeText(id, bytes, from, until, holders))
     }
   }
 
@@ -180,12 +175,13 @@ class Dictionary {
   }
 
   /** The usual case of `place` without the making of a key. */
-  private def placeText(plain: Long, utf8: Array[Byte], holders: Int): Long = {
+  private def placeText(plain: Long, bytes: Array[Byte], from: Int, until: Int, holders: Int): Long = {
     val slot = stream.find(plain)
-    if (slot >= 0 && java.util.Arrays.equals(stream.body(slot).asInstanceOf[Array[Byte]], utf8)) {
+    val known = if (slot < 0) null else stream.body(slot).asInstanceOf[Array[Byte]]
+    if (known != null && java.util.Arrays.equals(known, 0, known.length, bytes, from, until)) {
       if (holders > 0) hold(slot, holders)
       plain
-    } else place(new TextKey(utf8), holders)
+    } else place(new TextKey(java.util.Arrays.copyOfRange(bytes, from, until)), holders)
   }
 
   /** Finds a term or gives it a free id; called with the lock held. */

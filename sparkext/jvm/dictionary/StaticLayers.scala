@@ -37,12 +37,12 @@ private[cqels] final class StaticLayers(most: Int) {
   }
 
   /** Whether the id is that of the term with this text; not for quoted triples. */
-  def hasText(id: Long, utf8: Array[Byte]): Boolean = {
+  def hasText(id: Long, bytes: Array[Byte], from: Int, until: Int): Boolean = {
     val known = held
     var i = 0
     while (i < known.length) {
       val slot = known(i).find(id)
-      if (slot >= 0) return known(i).hasText(slot, utf8)
+      if (slot >= 0) return known(i).hasText(slot, bytes, from, until)
       i += 1
     }
     false

@@ -63,9 +63,11 @@ private[cqels] final class JoinNodes(val spec: JoinSpec) {
   /** Relations that are done with when one is joined: those that it covers, and that cover it. */
   val spent: Array[Long] = Array.range(0, spec.relations.length).map(1L << _)
 
-  /** Begins an evaluation: whether the nodes are those of the one before. */
-  def begin(contents: Array[RelationContent], order: JoinOrderData): Boolean = {
-    evaluation += 1
+  /** Begins an evaluation, or takes part in the one that another thread has begun under this number: whether the nodes are those of
+   *  the one before.
+   */
+  def begin(contents: Array[RelationContent], order: JoinOrderData, number: Long = evaluation + 1): Boolean = {
+    evaluation = number
     largest = 0
     this.contents = contents
     val same = this.order == order
@@ -85,6 +87,7 @@ private[cqels] final class JoinNodes(val spec: JoinSpec) {
 
   /** Takes over what these nodes of another thread have found out. */
   def learn(others: Array[JoinNode]): Unit = {
+    for (first <- others.headOption; i <- times.indices) times(i).learn(first.graph.times(i))
     for (theirs <- others) {
       val ours = node(theirs.remaining, theirs.items)
       learn(ours.steps, theirs.steps)

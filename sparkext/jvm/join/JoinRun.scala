@@ -43,8 +43,9 @@ private[join] final class JoinRun(val spec: JoinSpec) {
   /** Makes code ready for the expressions. */
   def warm(): Unit = { predicates; projections }
 
-  def begin(contents: Array[RelationContent], order: JoinOrderData, out: LongTable, limit: RunLimit): Unit = {
-    if (!nodes.begin(contents, order)) waiting.clear()
+  /** `number`: of the evaluation, where another thread has begun it; -1: the next one. */
+  def begin(contents: Array[RelationContent], order: JoinOrderData, out: LongTable, limit: RunLimit, number: Long = -1): Unit = {
+    if (!nodes.begin(contents, order, if (number < 0) nodes.evaluation + 1 else number)) waiting.clear()
     this.out = out
     this.limit = limit
     vectors = 0

@@ -123,7 +123,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     val next = new AtomicInteger
     val morsel = math.max(16, math.min(JoinNodes.Vector, n / (total * MorselsOfThread)))
     val outs = new Array[LongTable](total)
-    val known = run(0).nodes.explored // listed now: that thread finds more nodes as soon as it runs
+    val (known, number) = (run(0).nodes.explored, run(0).nodes.evaluation) // listed now: that thread finds more nodes as soon as it runs
     val properties = DriverTask.localProperties()
     def task(thread: Int): Long = DriverTask.run(thread, properties) { context =>
       val began = System.nanoTime()
@@ -131,7 +131,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
         val here = run(thread)
         if (thread > 0) {
           outs(thread) = new LongTable(math.max(1, select.length), 64)
-          here.begin(contents, order, outs(thread), RunLimit.of(context))
+          here.begin(contents, order, outs(thread), RunLimit.of(context), number)
           here.output(select)
           here.nodes.learn(known)
         } else outs(0) = here.table
@@ -151,6 +151,7 @@ private[cqels] final class JoinRunner(val spec: JoinSpec, threads: Int, leastNan
     others.foreach { other => try busy += other.get() catch { case e: java.util.concurrent.ExecutionException => if (failure == null) failure = e.getCause } }
     if (failure != null) throw failure
     busyNanos = busy
+    (1 until total).foreach(thread => run(0).nodes.learn(run(thread).nodes.explored)) // it may have had few rows itself
     val out = outs(0)
     outs.drop(1).foreach(o => out.appendAll(o.data, 0, o.rowCount))
     out

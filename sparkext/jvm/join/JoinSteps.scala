@@ -105,7 +105,9 @@ private[cqels] sealed abstract class JoinStep(val from: JoinNode, val relations:
     }
   }
 
-  def learn(other: JoinStep): Unit = if (rowsIn < other.rowsIn) {
+  /** Takes over what another thread has met at this step: in a later evaluation, or of more rows. */
+  def learn(other: JoinStep): Unit = if (other.rowsIn > 0 && (fadedAt < other.fadedAt || (fadedAt == other.fadedAt && rowsIn < other.rowsIn))) {
+    fadedAt = other.fadedAt
     rowsIn = other.rowsIn
     rowsOut = other.rowsOut
     reads = other.reads
@@ -290,5 +292,13 @@ private[join] final class ItemTime {
     passed += out
   }
   def share: Double = (passed + 0.5) / (asked + 1.0)
+  /** Takes over what another thread has met lately. */
+  def learn(other: ItemTime): Unit = if (evaluation < other.evaluation || (evaluation == other.evaluation && asked < other.asked)) {
+    evaluation = other.evaluation
+    asked = other.asked
+    passed = other.passed
+    nanos = other.nanos
+    rows = other.rows
+  }
   def took(nanos: Long, rows: Int): Unit = { this.nanos = this.nanos / 2 + nanos; this.rows = this.rows / 2 + rows }
 }

@@ -93,14 +93,16 @@ private[cqels] final class ByteBlob {
     }
   }
 
-  def sameAt(place: Long, bytes: Array[Byte]): Boolean =
-    lengthAt(place) == bytes.length && {
+  def sameAt(place: Long, bytes: Array[Byte]): Boolean = sameAt(place, bytes, 0, bytes.length)
+
+  def sameAt(place: Long, bytes: Array[Byte], begin: Int, until: Int): Boolean =
+    lengthAt(place) == until - begin && {
       var at = startOf(place)
-      var from = 0
+      var from = begin
       var same = true
-      while (same && from < bytes.length) {
+      while (same && from < until) {
         val start = (at & ChunkMask).toInt
-        val count = math.min(bytes.length - from, ChunkSize - start)
+        val count = math.min(until - from, ChunkSize - start)
         val chunk = chunks((at >>> ChunkBits).toInt)
         same = Arrays.equals(chunk, start, start + count, bytes, from, from + count)
         from += count

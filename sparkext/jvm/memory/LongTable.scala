@@ -36,6 +36,9 @@ final class LongTable(val arity: Int, initialRows: Int = 16) {
 
   def clear(): Unit = rows = 0
 
+  /** Keeps the first rows only. */
+  def truncate(count: Int): Unit = rows = math.min(rows, count)
+
   /** As `clear`, with room for no more than so many cells kept. */
   def release(most: Int): Unit = {
     rows = 0

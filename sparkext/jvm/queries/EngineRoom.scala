@@ -17,6 +17,7 @@ import org.apache.spark.sql.cqels.execution.{ExecutablePlan, OrderedSlice, PathS
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
+import org.apache.spark.sql.cqels.ingest.Handover
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{PathReach, RelationContent, StageContent, StaticContent, WindowContent}
 import org.apache.spark.sql.cqels.spark.Frames
@@ -45,6 +46,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   @volatile var broadcastRows: Long = Long.MaxValue
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
+  /** Where Python hands over blocks of bytes. */
+  val handover = new Handover(scratch.resolve("handover"))
   TermValues.register(number, dictionary)
   ClassArchive.engineUsed()
   /** Calls of uncertainty functions: their cache, their sites. */
@@ -59,6 +62,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def close(): Unit = {
     TermValues.unregister(number)
     UncertainCalls.unregister(number)
+    handover.close()
   }
 
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, name => {

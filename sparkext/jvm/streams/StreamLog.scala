@@ -7,9 +7,8 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.memory.{Json, LongTable}
-import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader}
-import org.apache.spark.sql.cqels.relations.WindowTable
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, TimeRules}
+import org.apache.spark.sql.cqels.memory.LongTable
 
 /** The encoded elements of one stream that some window may still need, in panes by time.
  *
@@ -26,6 +25,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private var latestStarts: ElementStarts = _
   private var quads = 0L
   private var elements = 0L
+  private var latestClose = Long.MinValue // of all windows: what comes after it belongs to none of them yet
 
   private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
@@ -37,83 +37,70 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   def paneCount: Int = panes.size
   def quadCount: Long = quads
 
-  /** Takes a block of elements: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
-   *  default graph (its time triples), one N-Triples line each. All or nothing per element.
-   *
-   *  With `rdf12`, quoted triples are written as RDF 1.2 has them; with `accepts`, IRIs are taken as they stand. Returns JSON:
-   *  `{"accepted": n, "rejected": [[element number, column, message], ...]}`.
-   */
-  def append(block: String, rdf12: Boolean, accepts: Boolean): String = synchronized {
-    val lines = new LineCursor(block)
-    val rejected = new StringBuilder
-    var accepted = 0
-    var number = 0
-    while (lines.advance()) {
-      val header = ElementHeader.parse(lines.current)
-      try {
-        add(header, lines, rdf12, accepts)
-        accepted += 1
-      } catch {
-        case e: MalformedLine =>
-          if (rejected.nonEmpty) rejected.append(',')
-          rejected.append(s"""[$number,${e.column},${Json.quote(e.getMessage)}]""")
-      }
-      lines.skipTo(header.size)
-      number += 1
-    }
-    s"""{"accepted":$accepted,"rejected":[$rejected]}"""
+  /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
+  def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
+    takeText(handover.read(length), length, rdf12, accepts, allOrNothing, TimeRules.parse(rules))
+
+  /** Reads elements from text, see [[ElementLines]], and takes in all that are sound. */
+  def append(text: String): String = {
+    val bytes = text.getBytes(java.nio.charset.StandardCharsets.UTF_8)
+    takeText(bytes, bytes.length, rdf12 = false, accepts = false, allOrNothing = false, TimeRules.none)
   }
 
-  def append(block: String, rdf12: Boolean): String = append(block, rdf12, false)
-  def append(block: String): String = append(block, false)
+  private def takeText(
+      bytes: Array[Byte], length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: TimeRules): String = {
+    val lines = new ElementLines(dictionary, rdf12, accepts, countsOccurrences)
+    // Where a malformed element is an error, it is one also if it comes too late.
+    val block = lines.read(bytes, length, if (allOrNothing) TimeRules.none else rules)
+    take(block, rules, allOrNothing).json
+  }
 
-  private def add(header: ElementHeader, lines: LineCursor, rdf12: Boolean, accepts: Boolean): Unit = {
-    lines.beginElement()
-    val scope = dictionary.takeElementScope()
-    val reader = new NQuadsReader(scope, true, rdf12, accepts)
-    val texts = new Array[String](3 * header.size)
-    var n = 0
+  /** Takes in the elements of a block whose time is neither too late nor beyond belief, and with them what they hold in the dictionary.
+   *
+   *  They are judged in order of time: all that come after the first whose time is not believed are not, either. With
+   *  `allOrNothing` none is taken in where one was set aside as malformed.
+   */
+  private[cqels] def take(block: ElementBlock, rules: TimeRules, allOrNothing: Boolean): Intake = synchronized {
+    val order = block.order
+    val refused = allOrNothing && block.flaws.count > 0
+    var late = block.late
+    var believed = true
+    val places = new Array[Int](block.size)
+    var kept = 0
     var i = 0
-    while (i < header.size) {
-      if (!lines.advanceInElement()) throw new MalformedLine("the element ends before its last triple", 1)
-      if (reader.parse(lines.current)) {
-        texts(3 * n) = reader.subject
-        texts(3 * n + 1) = reader.predicate
-        texts(3 * n + 2) = reader.obj
-        if (i >= header.graphTriples && header.timeFrom < 0) header.timeFrom = n
-        n += 1
+    val beyond = mutable.ArrayBuffer[Long]()
+    while (i < block.size) {
+      val element = if (order == null) i else order(i)
+      val time = block.time(element)
+      if (refused) block.release(element)
+      else if (rules.isLate(time)) { late += 1; block.release(element) }
+      else {
+        believed &&= rules.believes(time)
+        if (believed) { places(kept) = element; kept += 1 }
+        else { beyond += time; block.release(element) }
       }
       i += 1
     }
-    val graph =
-      if (header.graph == "-") 0L
-      else if (header.graph.startsWith("_:")) dictionary.encode("_:" + scope + header.graph.substring(2)) // as in its triples
-      else dictionary.encode(header.graph)
-    val pane = paneOf(header.time)
-    latestStarts.add(pane.rowCount, elements)
-    elements += 1
-    val before = pane.rowCount
-    // An element is a graph: a line written twice is one triple, which matters only where occurrences count.
-    val seen = if (countsOccurrences && n > 1) new WindowTable(4) else null
-    val quad = new Array[Long](4)
-    ids.reset()
+    val intake = new Intake(late, block.flaws)
+    beyond.foreach(intake.notBelieved)
     i = 0
-    while (i < n) {
-      quad(3) = if (header.timeFrom >= 0 && i >= header.timeFrom) 0L else graph
-      var c = 0
-      while (c < 3) { quad(c) = dictionary.encode(texts(3 * i + c)); c += 1 }
-      val known = seen != null && { seen.insert(quad); seen.rowCount <= pane.rowCount - before }
-      if (!known) {
-        pane.appendAll(quad, 0, 1)
-        c = 0
-        while (c < 4) { ids.add(quad(c)); c += 1 }
-      }
+    while (i < kept) {
+      enter(block, places(i))
+      intake.take(block.time(places(i)))
       i += 1
     }
-    // Terms of the pane stay known as long as the pane does.
-    dictionary.retain(ids.array, ids.size)
+    intake
+  }
+
+  private def enter(block: ElementBlock, element: Int): Unit = {
+    val time = block.time(element)
+    val pane = paneOf(time)
+    val before = pane.rowCount
+    latestStarts.add(before, elements)
+    elements += 1
+    pane.appendAll(block.quads.data, block.begin(element), block.end(element) - block.begin(element))
     quads += pane.rowCount - before
-    windows.valuesIterator.foreach(_.arriveLate(header.time, pane, before))
+    if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, before))
   }
 
   /** The pane of a time; elements of one time come one after the other, so the last one is kept at hand. */
@@ -138,6 +125,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   /** Moves a window to (open, close]; both never fall. Where a window of the last elements opens is its own affair. */
   private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
+    latestClose = math.max(latestClose, close)
     window match {
       case counted: CountedWindow => counted.advanceTo(close, panes, starts)
       case _ => advanceByTime(window, open, close)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.bridge.engine_room import EngineRoom
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class Waiting(Protocol):
+    """Something with elements that wait to be taken in together."""
+
+    def hand_over(self) -> None: ...
+
+
 class EngineParts:
     """Made once for an engine, as its session's settings say; given to what is made of it."""
 
@@ -33,6 +39,7 @@ class EngineParts:
         self.spark = spark
         settings = self.settings = Settings.from_session(spark)
         self.lock = EngineLock()
+        self.waiting: set[Waiting] = set()
         self.closed = False
         self.rdf = RdfVersion(settings.rdf)
         self.store = StaticStore(
@@ -88,9 +95,19 @@ class EngineParts:
             raise ClosedEngineError
 
     @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Hold the engine's lock for a call that an engine which is closed refuses."""
+    def in_use(self, reads: bool = True) -> Iterator[None]:
+        """Hold the engine's lock for a call that an engine which is closed refuses.
+
+        Unless the call `reads` nothing of streams, what waits to be taken in is taken in first.
+        """
         self.check_open()
         with self.lock:
             self.check_open()  # it may have been closed meanwhile
+            if reads:
+                self.hand_over()
             yield
+
+    def hand_over(self) -> None:
+        """Have all streams take in what was pushed and waits."""
+        while self.waiting:
+            self.waiting.pop().hand_over()

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
-import re
-from collections import Counter, deque
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sparkext.argument_checks import check, lone_surrogate
+from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
-from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time, time_flaw
+from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
+from sparkext.runtime.streams.element_text import block_of, flaw_of, trimmed
+from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.s2r.watermark import NEVER, StreamWatermark
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
-from static_data.jvm import extension
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +33,6 @@ logger = logging.getLogger(__name__)
 _KEPT_REASONS = 100
 # Elements that go over to the JVM as one text, which is held several times on the way.
 _BLOCK = 20_000
-_SPACE = re.compile(r"\s", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,15 @@ class PushReport:
     late: int = 0
 
 
+_ONE_TAKEN = PushReport(1)
+
+
 class Evaluations(Protocol):
     """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
 
     def settled_up_to(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, arrived: Mapping[int, int]) -> None: ...
+    def due_bound(self, iri: str) -> int: ...
+    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
     def evaluate_due(self) -> None: ...
 
 
@@ -77,9 +79,10 @@ class Stream:
         self.accepts = on_error is OnError.ACCEPT
         self.rdf = parts.rdf
         self.watermark = watermark
-        self.log: Any = parts.room.stream(iri)
+        self._log: Any = parts.room.stream(iri)
+        self._buffer = PushedElements()
         if parts.settings.duplicates == "bag":
-            self.log.countOccurrences()
+            self._log.countOccurrences()
         self._parts = parts
         self._evaluations = evaluations
         self._derived = derived
@@ -90,6 +93,12 @@ class Stream:
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
+
+    @property
+    def log(self) -> Any:
+        """The stream's log in the JVM, with all that was pushed in it; see StreamLog.scala."""
+        self.hand_over()
+        return self._log
 
     def push(
         self,
@@ -113,11 +122,43 @@ class Stream:
             check.text("graph", graph)
         moment = milliseconds(time)
         lines = triple_lines(triples, self.rdf)
-        element = StreamElement(
-            moment, None if graph is None else f"<{graph}>", tuple(lines), None, ()
-        )
+        name = None if graph is None else f"<{graph}>"
+        if are_sound(lines, self.rdf):
+            with self._parts.in_use(reads=False):
+                self._check_nobody_makes_it()
+                if self._wait(moment, name, lines):
+                    return _ONE_TAKEN
         with self._fed():
+            element = StreamElement(moment, name, tuple(lines), None, ())
             return self._append([element], self.rdf is RdfVersion.RDF_1_2)
+
+    def _wait(self, moment: int, graph: str | None, lines: Sequence[str]) -> bool:
+        """Keep a sound element until something may become due, or reads the stream; False where its time is not right.
+
+        It counts as taken in: what is asked of the stream before is handed over first.
+        """
+        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        if moment <= floor or not self._parts.horizon.passes(moment):
+            return False
+        self._buffer.add(moment, graph, lines)
+        self._parts.waiting.add(self)
+        self._note_taken(moment, 1)
+        if self._buffer.is_full or self.watermark.complete_up_to >= self._evaluations.due_bound(
+            self.iri
+        ):
+            self._evaluations.evaluate_due()
+        return True
+
+    def hand_over(self) -> None:
+        """Have the log take in the elements that were pushed one by one and wait."""
+        self._parts.waiting.discard(self)
+        block = self._buffer.take()
+        if block is None:
+            return
+        # What is in it has been judged.
+        strict = self.rdf is RdfVersion.RDF_1_2
+        outcome = json.loads(self._take_text(block, strict, "", all_or_nothing=False))
+        self._evaluations.note_arrivals(self.iri, outcome["times"], outcome["counts"])
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
@@ -200,92 +241,93 @@ class Stream:
 
         With `believed` their times are not judged.
         """
-        if self.on_error is not OnError.SKIP:
-            self._check(elements, strict)
-        sound = []
-        for element in elements:
-            flaw = _flaw(element)
-            if flaw is None:
-                sound.append(element)
-            else:
-                self._set_aside(f"element at {element.time_ms} ms: {flaw}")
-        in_order = sorted(sound, key=lambda element: element.time_ms)
-        if not believed:
-            in_order = self._within_horizon(in_order)
-        ahead = len(sound) - len(in_order)
-        # A sorted batch is judged by the watermark before it; what is malformed must not move it.
+        whole = self.on_error is not OnError.SKIP
+        blocks = [elements]
+        flaws = 0
+        if len(elements) > _BLOCK or block_of(elements) is None:
+            sound = []
+            for element in elements:
+                flaw = flaw_of(element)
+                if flaw is None:
+                    sound.append(element)
+                elif whole:
+                    raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
+                else:
+                    self._set_aside(f"element at {element.time_ms} ms: {flaw}")
+            flaws = len(elements) - len(sound)
+            if whole or len(sound) <= _BLOCK:
+                blocks = [sound]
+            else:  # one block after the other, all judged as if they were one
+                sound.sort(key=lambda element: element.time_ms)
+                blocks = [sound[n : n + _BLOCK] for n in range(0, len(sound), _BLOCK)]
+
+        def take(rules: str) -> Iterator[str]:
+            for part in blocks:
+                block = block_of(part)
+                if block is None:
+                    block = block_of([trimmed(element) for element in part])
+                assert block is not None
+                yield self._take_text(block, strict, rules, whole)
+
+        report = self._taken(take, believed)
+        return PushReport(report.accepted, report.malformed + flaws, report.late)
+
+    def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
+        """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
+        handover = self._parts.room.handover
+        outcome: str = self._log.takeText(
+            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+        )
+        return outcome
+
+    def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
+        """Note what has become of blocks of elements that the JVM takes in.
+
+        `take` is told which times are taken in, as TimeRules.scala reads it, and gives what Intake.scala writes of each
+        block. With `believed` no time is taken to be out of bounds.
+        """
+        # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
-        late = sum(element.time_ms <= floor for element in in_order)
+        horizon = self._parts.horizon
+        accepted = malformed = late = 0
+        for outcome in map(json.loads, take(f"{floor}|{'' if believed else horizon.rules}")):
+            rejected, reasons = outcome["rejected"]
+            if rejected and self.on_error is not OnError.SKIP:
+                raise StreamElementError(_reason(*reasons[0]))
+            beyond, ahead = outcome["ahead"]
+            self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
+            if beyond:
+                said = ahead_of(horizon)
+                self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
+            malformed += rejected + beyond
+            late += outcome["late"]
+            accepted += outcome["accepted"]
+            times = outcome["times"]
+            if times:
+                if not believed:
+                    horizon.note(times[-1])
+                self._note_taken(times[-1], outcome["accepted"])
+                self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
         if late:
             self.late_count += late
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
-        too_late, in_order = in_order[:late], in_order[late:]
-        rejected = self._hand_over(in_order, strict)
-        refused = {number for number, _, _ in rejected}
-        for number, place, message in rejected:
-            self._set_aside(f"element at {in_order[number].time_ms} ms, column {place}: {message}")
-        taken = [e.time_ms for n, e in enumerate(in_order) if n not in refused]
-        times = Counter([e.time_ms for e in too_late] + taken)
-        self.watermark.observe(times, list(times.values()), settled=floor)
-        if taken:
-            if not believed:
-                self._parts.horizon.note(taken[-1])
-            self.newest_time = max(taken[-1], self.newest_time)
-        self.accepted_count += len(taken)
-        self._evaluations.note_arrivals(self.iri, Counter(taken))
-        malformed = len(elements) - len(sound) + ahead + len(refused)
-        return PushReport(len(taken), malformed, late)
+        self.watermark.note(NEVER, 0, late)
+        return PushReport(accepted, malformed, late)
 
-    def _within_horizon(self, in_order: list[StreamElement]) -> list[StreamElement]:
-        """Those of the elements, which are in order of time, whose time can be right; the others are set aside."""
-        horizon = self._parts.horizon
-        count = horizon.believed([element.time_ms for element in in_order])
-        beyond = in_order[count:]
-        if beyond:
-            # One warning for all: there may be as many as there are elements.
-            self.malformed_count += len(beyond)
-            reasons = [
-                f"element at {element.time_ms} ms: {ahead_of(horizon)}" for element in beyond
-            ]
-            self.set_aside.extend(reasons)
-            logger.warning(
-                "stream <%s>: set aside %d element(s) whose time cannot be right; the first: %s",
-                self.iri,
-                len(beyond),
-                reasons[0],
-            )
-        return in_order[:count]
+    def _note_taken(self, newest: int, count: int) -> None:
+        """Note that elements were taken in, the newest of this time."""
+        self.accepted_count += count
+        self.newest_time = max(newest, self.newest_time)
+        self.watermark.note(newest, count)
 
-    def _check(self, elements: Sequence[StreamElement], strict: bool) -> None:
-        """Raise StreamElementError for the first malformed element, before any of them is taken in."""
-        on_error = (OnError.ACCEPT if self.accepts else OnError.FAIL).value
-        reader = extension(self._parts.spark).loading.CanonicalLines(True, strict, on_error)
-        for element in elements:
-            flaw = _flaw(element)
-            if flaw is not None:
-                raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
-        for first in range(0, len(elements), _BLOCK):
-            block = elements[first : first + _BLOCK]
-            texts = [_lines_of(element) for element in block]
-            reader.read("\n".join(itertools.chain.from_iterable(texts)))
-            problem = reader.problem()
-            if problem is not None:
-                ends = itertools.accumulate(map(len, texts))
-                place = next(n for n, end in enumerate(ends) if problem.line() <= end)
-                raise StreamElementError(
-                    f"element at {block[place].time_ms} ms, column {problem.column()}: {problem.message()}"
-                )
-
-    def _hand_over(
-        self, elements: Sequence[StreamElement], strict: bool
-    ) -> list[tuple[int, int, str]]:
-        """Write elements into the log; those that are malformed: number, column and what is wrong."""
-        rejected = []
-        for first in range(0, len(elements), _BLOCK):
-            block = block_of(elements[first : first + _BLOCK])
-            outcome = json.loads(self.log.append(block, strict, self.accepts))
-            rejected += [(first + number, *flaw) for number, *flaw in outcome["rejected"]]
-        return rejected
+    def _note_flaws(self, count: int, first: Sequence[str]) -> None:
+        if not count:
+            return
+        self.malformed_count += count
+        self.set_aside.extend(first)
+        logger.warning(
+            "stream <%s>: set aside %d element(s); the first: %s", self.iri, count, first[0]
+        )
 
     def _set_aside(self, reason: str) -> None:
         self.malformed_count += 1
@@ -315,46 +357,6 @@ class Stream:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
 
 
-def block_of(elements: Iterable[StreamElement]) -> str:
-    """Elements as the block that StreamLog.append reads: a header and N-Triples lines each.
-
-    >>> element = StreamElement(5, None, ("<http://e/s> <http://e/p> <http://e/o> .",), None, ())
-    >>> print(block_of([element]))
-    @5 - 1 0
-    <http://e/s> <http://e/p> <http://e/o> .
-    """
-    parts = []
-    for element in elements:
-        texts, triples = _texts_of(element), len(element.triples)
-        parts.append(f"@{element.time_ms} {element.graph or '-'} {triples} {len(texts) - triples}")
-        for line in texts:
-            parts.append(line.rstrip("\r\n"))
-    return "\n".join(parts)
-
-
-def _lines_of(element: StreamElement) -> list[str]:
-    return [line.rstrip("\r\n") for line in _texts_of(element)]
-
-
-def _texts_of(element: StreamElement) -> tuple[str, ...]:
-    if element.time_triple is None and not element.about:
-        return element.triples  # most that is pushed: as it is, for the sake of time
-    times = () if element.time_triple is None else (element.time_triple,)
-    return (*element.triples, *times, *element.about)
-
-
-def _flaw(element: StreamElement) -> str | None:
-    """Why an element cannot be part of a block, None if it can be; whether its lines are RDF is not asked."""
-    try:
-        for line in _texts_of(element):
-            if "\n" in line and "\n" in line.rstrip("\r\n"):
-                return f"a line break in {line!r}"
-            place = None if line.isascii() else lone_surrogate(line)
-            if place is not None:
-                return f"column {place + 1}: a lone surrogate in {line!r}"
-        graph = element.graph
-        if graph is not None and (_SPACE.search(graph) or lone_surrogate(graph) is not None):
-            return f"{graph!r} is no graph name"
-    except (AttributeError, TypeError):
-        return "its triples or its graph name are no texts"
-    return time_flaw(element.time_ms)
+def _reason(time: int, column: int, reason: str) -> str:
+    place = f", column {column}" if column else ""
+    return f"element at {time} ms{place}: {reason}"

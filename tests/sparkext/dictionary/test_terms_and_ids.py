@@ -187,14 +187,3 @@ def test_threads_agree_on_ids_and_leave_nothing_behind(dictionary: Any, longs: A
         answers = list(pool.map(work, range(3)))
     assert answers[0] == answers[1] == answers[2]
     assert dictionary.streamSize() == 0
-
-
-def test_statements_are_encoded_from_the_reader(cqels: Any, dictionary: Any, longs: Any) -> None:
-    reader = cqels.rdf.NQuadsReader("f_")
-    out = longs([0] * 4)
-    assert reader.parse('_:a <http://e/p> "x"@EN <http://e/g> .')
-    dictionary.encodeStatement(reader, out)
-    assert [dictionary.text(i) for i in out] == ["_:f_a", "<http://e/p>", '"x"@en', "<http://e/g>"]
-    assert reader.parse("_:a <http://e/p> _:b .")
-    dictionary.encodeStatement(reader, out)
-    assert out[3] == 0

@@ -51,8 +51,8 @@ def test_a_malformed_element_is_set_aside_whole_and_the_others_are_taken(
     text = "\n".join([*good[:2], *bad, *good[2:], "@3 - 1 0", f"{iri('c')} {P} ."])
     answer = json.loads(stream.append(text))
     assert answer["accepted"] == 2
-    (first, column, message), (second, *_) = answer["rejected"]
-    assert (first, second) == (1, 3)
+    count, ((first, column, message), (second, *_)) = answer["rejected"]
+    assert (count, first, second) == (2, 2, 3)  # their times
     assert column == len(f"{iri('half')} {P} ") + 1
     assert message
     window.advance(0, 9)
@@ -66,7 +66,7 @@ def test_an_element_cut_short_is_set_aside(live: LiveRoom, stream: Any) -> None:
     text = block([sighting(1, "a")]) + f"\n@2 - 2 0\n{iri('b')} {P} {iri('o')} ."
     answer = json.loads(stream.append(text))
     assert answer["accepted"] == 1
-    assert [number for number, *_ in answer["rejected"]] == [1]
+    assert [time for time, *_ in answer["rejected"][1]] == [2]
     assert stream.quadCount() == 1
 
 
@@ -78,16 +78,16 @@ def test_every_malformed_statement_names_its_column(live: LiveRoom, stream: Any)
         f'{iri("a")} "literal" {iri("o")} .': 24,
         f'{iri("a")} {P} "open .': 48,
     }
-    text = "\n".join(f"@1 - 1 0\n{line}" for line in wrong)
-    rejected = json.loads(stream.append(text))["rejected"]
-    assert [number for number, *_ in rejected] == list(range(len(wrong)))
+    text = "\n".join(f"@{n} - 1 0\n{line}" for n, line in enumerate(wrong))
+    count, rejected = json.loads(stream.append(text))["rejected"]
+    assert [time for time, *_ in rejected] == list(range(count)) == list(range(len(wrong)))
     assert all(column >= 1 and message for _, column, message in rejected)
     assert [column for _, column, _ in rejected[2:4]] == [1, len(iri("a")) + 2]
 
 
 def test_no_elements_and_elements_without_triples(live: LiveRoom, stream: Any) -> None:
-    assert json.loads(stream.append("")) == {"accepted": 0, "rejected": []}
-    assert json.loads(stream.append("@5 - 0 0\n@6 - 0 0")) == {"accepted": 2, "rejected": []}
+    assert json.loads(stream.append(""))["accepted"] == 0
+    assert json.loads(stream.append("@5 - 0 0\n@6 - 0 0"))["accepted"] == 2
     assert stream.quadCount() == 0
 
 

@@ -59,7 +59,7 @@ class World:
             new.append(Element(self.rng.choice(times), graph, triples))
         self.elements += new
         answer = self.stream.append(block(new))
-        assert f'"accepted":{count},"rejected":[]' in answer
+        assert f'"accepted":{count},' in answer and '"rejected":[0,' in answer
 
     def quads(self, open_at: int, close_at: int) -> list[Quad]:
         return [

@@ -1,0 +1,50 @@
+"""Blocks of bytes for the JVM, handed over in a file that lies in memory where the machine has such files.
+
+py4j would escape or encode them, byte by byte.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+_MOST_KEPT = 1 << 25
+
+
+class Handover:
+    """The file `path`, in which one block at a time waits for the JVM; `jvm` is the JVM's side, ingest.Handover.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     handover = Handover(Path(folder) / "block", None)
+    ...     length = handover.write(b"a block")
+    ...     (Path(folder) / "block").read_bytes()[:length]
+    b'a block'
+    """
+
+    def __init__(self, path: Path, jvm: Any) -> None:
+        self.jvm = jvm
+        self._path = path
+        self._file: int | None = None
+        self._size = 0
+
+    def write(self, block: bytes | memoryview) -> int:
+        """Have the JVM find this block; gives its length. Raises OSError where there is no room for it."""
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        view = memoryview(block).cast("B")
+        if self._size > _MOST_KEPT >= len(view):
+            os.ftruncate(self._file, 0)
+            self._size = 0
+        done = 0
+        while done < len(view):
+            done += os.pwrite(self._file, view[done:], done)
+        self._size = max(self._size, done)
+        return done
+
+    def close(self) -> None:
+        """Let go of the file, which the engine's folder is deleted with."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,110 @@
+package org.apache.spark.sql.cqels
+package ingest
+
+import java.util.Arrays
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.terms.TermId
+
+/** Stream elements as longs: of each its time and its quads (subject, predicate, object, graph; 0: the default graph).
+ *
+ *  The ids in it are held in the dictionary, once for each cell; who takes elements over takes over what they hold, and
+ *  `release` gives back what the others do. Elements come in any order. Not for several threads at once.
+ */
+private[cqels] final class ElementBlock(val dictionary: Dictionary) {
+  private var times = new Array[Long](64)
+  private var begins = new Array[Int](65)
+  private var used = 0
+  val quads = new LongTable(4, 128)
+  val flaws = new Flaws
+  /** Elements that were not read, as they come too late. */
+  var late = 0
+
+  def size: Int = used
+  def time(element: Int): Long = times(element)
+  /** The first quad of an element. */
+  def begin(element: Int): Int = begins(element)
+  def end(element: Int): Int = if (element + 1 < used) begins(element + 1) else quads.rowCount
+
+  /** Begins an element; the quads that are added from now on are its own. */
+  def beginElement(time: Long): Unit = {
+    if (used == times.length) {
+      times = Arrays.copyOf(times, used * 2)
+      begins = Arrays.copyOf(begins, used * 2)
+    }
+    times(used) = time
+    begins(used) = quads.rowCount
+    used += 1
+  }
+
+  /** Adds a quad of ids that are held for it. */
+  def add(subject: Long, predicate: Long, obj: Long, graph: Long): Unit = {
+    val at = quads.appendRow()
+    val cells = quads.data
+    cells(at) = subject
+    cells(at + 1) = predicate
+    cells(at + 2) = obj
+    cells(at + 3) = graph
+  }
+
+  /** Takes the element begun last back, and what it holds. */
+  def dropElement(): Unit = {
+    used -= 1
+    val from = begins(used)
+    releaseQuads(from, quads.rowCount)
+    quads.truncate(from)
+  }
+
+  /** Gives back what the quads of an element hold. */
+  def release(element: Int): Unit = releaseQuads(begin(element), end(element))
+
+  private def releaseQuads(from: Int, until: Int): Unit =
+    if (until > from) dictionary.release(Arrays.copyOfRange(quads.data, from * 4, until * 4), (until - from) * 4)
+
+  /** The elements in order of time, those of one time as they came; null where they are so already. */
+  def order: Array[Int] = {
+    var i = 1
+    while (i < used && times(i - 1) <= times(i)) i += 1
+    if (i >= used) null
+    else {
+      val sorted = Array.range(0, used).map(Integer.valueOf)
+      Arrays.sort(sorted, (a: Integer, b: Integer) => java.lang.Long.compare(times(a), times(b))) // stable
+      sorted.map(_.intValue)
+    }
+  }
+
+  /** The graph that names an element in its quads, held once more for each. */
+  def hold(id: Long): Long = {
+    if (id != 0 && !TermId.isInline(id)) dictionary.retain(Array(id), 1)
+    id
+  }
+}
+
+/** What was set aside: all counted, the first ones with their reasons. */
+private[cqels] final class Flaws {
+  import Flaws._
+
+  private val kept = scala.collection.mutable.ArrayBuffer[Flaw]()
+  private var all = 0
+
+  def count: Int = all
+  def first: Iterable[Flaw] = kept
+
+  /** `column`: of the text, from 1; 0 where there is none. */
+  def add(time: Long, column: Int, reason: String): Unit = {
+    if (all < Most) kept += Flaw(time, column, reason)
+    all += 1
+  }
+
+  def addAll(others: Flaws): Unit = {
+    others.kept.foreach(f => if (kept.length < Most) kept += f)
+    all += others.all
+  }
+}
+
+private[cqels] object Flaws {
+  final val Most = 100
+}
+
+private[cqels] final case class Flaw(time: Long, column: Int, reason: String)

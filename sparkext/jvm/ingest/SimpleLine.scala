@@ -1,0 +1,91 @@
+package org.apache.spark.sql.cqels
+package ingest
+
+import org.apache.spark.sql.cqels.rdf.NTriplesChars
+
+/** Finds the terms of a line of N-Triples or N-Quads in its bytes, where all of them stand there as their canonical texts.
+ *
+ *  That is nearly every line: absolute IRIs in ASCII, literals without escapes and language tags, no blank nodes, no quoted
+ *  triples. Of any other line `read` says so, and [[org.apache.spark.sql.cqels.rdf.NQuadsReader]] judges it. Literals must be
+ *  sound UTF-8: that is not looked at.
+ */
+private[cqels] final class SimpleLine {
+  import SimpleLine._
+
+  private var bytes: Array[Byte] = _
+  private var at = 0
+  private var end = 0
+  /** Where the terms begin and end: subject, predicate, object, graph. */
+  val from = new Array[Int](4)
+  val until = new Array[Int](4)
+  var hasGraph = false
+
+  /** Whether the bytes from `begin` until `end` are a statement of such terms. */
+  def read(bytes: Array[Byte], begin: Int, end: Int, allowGraph: Boolean): Boolean = {
+    this.bytes = bytes
+    this.end = end
+    at = begin
+    hasGraph = false
+    blanks()
+    if (!iri(0)) return false
+    blanks()
+    if (!iri(1)) return false
+    blanks()
+    if (at >= end || !(if (bytes(at) == '"') literal(2) else iri(2))) return false
+    blanks()
+    if (allowGraph && at < end && bytes(at) == '<') {
+      if (!iri(3)) return false
+      hasGraph = true
+      blanks()
+    }
+    if (at >= end || bytes(at) != '.') return false
+    at += 1
+    blanks()
+    while (at < end && (bytes(at) == '\r' || bytes(at) == '\n')) at += 1
+    at == end
+  }
+
+  private def blanks(): Unit = while (at < end && { val c = bytes(at); c == ' ' || c == '\t' }) at += 1
+
+  private def iri(place: Int): Boolean = {
+    val begin = at
+    val found = passIri()
+    from(place) = begin
+    until(place) = at
+    found
+  }
+
+  /** Passes over an absolute IRI in ASCII. */
+  private def passIri(): Boolean = {
+    if (at >= end || bytes(at) != '<') return false
+    var i = at + 1
+    if (i >= end || !isLetter(bytes(i))) return false
+    while (i < end && inScheme(bytes(i) & 0xff)) i += 1
+    if (i >= end || bytes(i) != ':') return false
+    while (i < end && { val c = bytes(i); c >= 0 && NTriplesChars.inIri(c) }) i += 1
+    if (i >= end || bytes(i) != '>') return false
+    at = i + 1
+    true
+  }
+
+  private def literal(place: Int): Boolean = {
+    from(place) = at
+    var i = at + 1
+    while (i < end && { val c = bytes(i); c != '"' && c != '\\' && c != '\n' && c != '\r' }) i += 1
+    if (i >= end || bytes(i) != '"') return false
+    at = i + 1
+    if (at + 1 < end && bytes(at) == '^' && bytes(at + 1) == '^') {
+      at += 2
+      // Datatypes that are not written, or must not be: xsd:string, rdf:langString, rdf:dirLangString.
+      if (!passIri() || bytes(at - 2) == 'g') return false
+    } else if (at < end && bytes(at) != ' ' && bytes(at) != '\t' && bytes(at) != '.' && bytes(at) != '<') return false
+    until(place) = at
+    true
+  }
+}
+
+private object SimpleLine {
+  private def isLetter(c: Byte): Boolean = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+  private val scheme = Array.tabulate(256)(c => c < 128 && NTriplesChars.inScheme(c.toChar, first = false))
+  private def inScheme(c: Int): Boolean = scheme(c)
+}
