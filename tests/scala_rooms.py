@@ -21,6 +21,7 @@ ROOMS = (
     "calls",
     "relations",
     "streams",
+    "mapped",
     "events",
     "rows",
     "leaves",

@@ -1,0 +1,176 @@
+package org.apache.spark.sql.cqels
+package mapped
+
+import java.io.ByteArrayInputStream
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.arrow.vector.{BigIntVector, FieldVector, VarCharVector}
+import org.apache.arrow.vector.ipc.ArrowStreamReader
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, Handover, TimeRules}
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.spark.Arrow
+import org.apache.spark.sql.cqels.streams.StreamLog
+
+/** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
+ *
+ *  The last column of the rows is their time: milliseconds since 1970, or texts, see [[RowTimes]]. With `distinct`, what an
+ *  element has twice counts once.
+ */
+final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
+  private val dictionary = log.dictionary
+  private val mapping = new MappedProgram(program, dictionary)
+
+  /** Takes in the rows of an Arrow stream, the first `length` bytes that were handed over; what became of them, as Intake writes it. */
+  def take(handover: Handover, length: Int, allOrNothing: Boolean, rules: String): String = {
+    val allocator = Arrow.allocator("cqels-rows")
+    try {
+      val reader = new ArrowStreamReader(new ByteArrayInputStream(handover.read(length), 0, length), allocator)
+      val times = TimeRules.parse(rules)
+      val block = new ElementBlock(dictionary)
+      val terms = new BatchTerms(dictionary)
+      try {
+        var row = 0
+        while (reader.loadNextBatch()) {
+          val vectors = reader.getVectorSchemaRoot.getFieldVectors.asScala.toArray
+          val rows = reader.getVectorSchemaRoot.getRowCount
+          read(vectors, reader, rows, row, if (allOrNothing) TimeRules.none else times, block, terms)
+          row += rows
+        }
+        dictionary.retain(block.quads.data, block.quads.rowCount * 4)
+      } finally {
+        terms.release()
+        reader.close()
+      }
+      log.take(block, times, allOrNothing).json
+    } finally allocator.close()
+  }
+
+  def close(): Unit = mapping.close()
+
+  private def read(
+      vectors: Array[FieldVector], reader: ArrowStreamReader, rows: Int, before: Int, rules: TimeRules, block: ElementBlock,
+      terms: BatchTerms): Unit = {
+    val columns = vectors.init.map { vector =>
+      val encoding = vector.getField.getDictionary
+      val texts = if (encoding == null) null else reader.lookup(encoding.getId).getVector.asInstanceOf[VarCharVector]
+      MappedColumn.of(vector, texts, vector.getField.getMetadata.get("datatype"))
+    }
+    val times = new RowTimes(vectors.last)
+    val slots = mapping.slots(columns, terms)
+    val quads = new RowQuads(mapping.quads, slots, distinct)
+    var row = 0
+    while (row < rows) {
+      var time = RowTimes.None
+      try {
+        time = times(row)
+        if (rules.isLate(time)) block.late += 1
+        else {
+          quads.make(row)
+          block.beginElement(time)
+          quads.addTo(block)
+        }
+      } catch {
+        case flaw: RowFlaw => block.flaws.add(time, 0, s"row ${before + row + 1}: ${flaw.getMessage}")
+      }
+      row += 1
+    }
+  }
+}
+
+/** The quads of one row at a time. */
+private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[TermSlot], distinct: Boolean) {
+  private val made = new LongTable(4, 16)
+  private val several = quads.map(_.exists(slot => slot >= 0 && slots(slot).makesSeveral))
+  private val cells = Array.fill(4)(new Ids)
+  private val quad = new Array[Long](4)
+
+  /** Makes the quads of a row; throws [[RowFlaw]]. */
+  def make(row: Int): Unit = {
+    made.clear()
+    var q = 0
+    while (q < quads.length) {
+      if (several(q)) makeAll(quads(q), row) else makeOne(quads(q), row)
+      q += 1
+    }
+  }
+
+  private def makeOne(terms: Array[Int], row: Int): Unit = {
+    var complete = true
+    var c = 0
+    while (c < 4) {
+      quad(c) = if (terms(c) < 0) 0L else slots(terms(c)).id(row)
+      complete &&= quad(c) != 0 || terms(c) < 0
+      c += 1
+    }
+    if (complete) add()
+  }
+
+  private def makeAll(terms: Array[Int], row: Int): Unit = {
+    var c = 0
+    while (c < 4) {
+      cells(c).size = 0
+      if (terms(c) < 0) cells(c).add(0L) else slots(terms(c)).addAll(row, cells(c))
+      c += 1
+    }
+    for (s <- 0 until cells(0).size; p <- 0 until cells(1).size; o <- 0 until cells(2).size; g <- 0 until cells(3).size) {
+      quad(0) = cells(0).values(s)
+      quad(1) = cells(1).values(p)
+      quad(2) = cells(2).values(o)
+      quad(3) = cells(3).values(g)
+      add()
+    }
+  }
+
+  private def add(): Unit = if (!distinct || !isKnown) made.appendAll(quad, 0, 1)
+
+  /** Whether the row has made the quad already; there are few. */
+  private def isKnown: Boolean = {
+    val data = made.data
+    var at = 0
+    while (at < made.rowCount * 4) {
+      if (data(at) == quad(0) && data(at + 1) == quad(1) && data(at + 2) == quad(2) && data(at + 3) == quad(3)) return true
+      at += 4
+    }
+    false
+  }
+
+  /** Adds them to the element begun last; who has made them holds their terms, so far. */
+  def addTo(block: ElementBlock): Unit = block.quads.appendAll(made.data, 0, made.rowCount)
+}
+
+/** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
+private[mapped] final class RowTimes(vector: FieldVector) {
+  import RowTimes._
+
+  def apply(row: Int): Long = {
+    if (vector.isNull(row)) throw new RowFlaw("no time")
+    val time = vector match {
+      case whole: BigIntVector => whole.get(row)
+      case texts: VarCharVector => ofText(texts.get(row))
+      case other => throw new IllegalArgumentException(s"no times of ${other.getField}")
+    }
+    if (time > Greatest || time < -Greatest) throw new RowFlaw("time out of range")
+    time
+  }
+}
+
+private[mapped] object RowTimes {
+  /** Where there is no time; as Python writes it. */
+  final val None = -(1L << 62)
+  /** As `sparkext.s2r.event_time` has it. */
+  final val Greatest = (1L << 53) - 1
+
+  private[mapped] def ofText(text: Array[Byte]): Long = {
+    import org.apache.spark.sql.cqels.functions.DateTimes
+    import org.apache.spark.sql.cqels.terms.{InlineDateTime, InlineNumbers}
+    val payload = InlineDateTime.parse(text, 0, text.length)
+    if (payload != InlineDateTime.Absent) return InlineDateTime.millis(payload)
+    val number = InlineNumbers.parseInteger(text, 0, text.length)
+    if (number != InlineNumbers.Absent) return number
+    val said = RowTexts.text(text, 0, text.length)
+    val moment = DateTimes.parse(DateTimes.DateTime, said)
+    if (moment == null) throw new RowFlaw(s"'$said' is neither an xsd:dateTime nor a number of milliseconds")
+    moment.instant.movePointRight(3).setScale(0, java.math.RoundingMode.FLOOR).longValue
+  }
+}
