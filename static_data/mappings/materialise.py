@@ -7,7 +7,7 @@ and plain: what is compiled is held to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -89,6 +89,10 @@ class Materialiser:
             found.update(dict.fromkeys(quads))
         return list(found)
 
+    def joined(self, term: JoinedTerm) -> Mapping[tuple[str, ...], list[Term]]:
+        """The terms of another source's rows by the values that the conditions of a join ask for."""
+        return self._joins[term]
+
     def _own_parents_references(self) -> Iterator[Reference]:
         """What joins with the row itself read of it as a parent."""
         for term in self._mapped.term_maps():
@@ -98,14 +102,15 @@ class Materialiser:
 
     def _quads(self, row: Mapping[Reference, Values]) -> Iterator[Quad]:
         for quad in self._mapped.quads:
-            graphs = [None] if quad.graph is None else self._terms(quad.graph, row)
-            for terms in product(
-                self._terms(quad.subject, row),
-                self._terms(quad.predicate, row),
-                self._terms(quad.object, row),
-                graphs,
-            ):
-                yield Quad(*terms)
+            # In this order, which decides what is said of a row that is wrong in several ways.
+            subjects = self._terms(quad.subject, row)
+            predicates = self._terms(quad.predicate, row)
+            objects = self._terms(quad.object, row)
+            graphs: Sequence[Term | None] = [None]
+            if quad.graph is not None:
+                graphs = self._terms(quad.graph, row)
+            for s, p, o, g in product(subjects, predicates, objects, graphs):
+                yield Quad(s, p, o, g)
 
     def _terms(self, term: TermMap, row: Mapping[Reference, Values]) -> list[Term]:
         if isinstance(term, ConstantTerm):

@@ -93,6 +93,8 @@ def column_of(
         raise place.error(
             f"the rows have no column {reference.text}; they have {', '.join(table.column_names)}"
         )
+    if table.column_names.count(name) > 1:
+        raise place.error(f"the rows have several columns {name}")
     column = table.column(name)
     for step in reference.steps[1:]:
         kind = column.type

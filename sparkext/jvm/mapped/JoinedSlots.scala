@@ -36,7 +36,7 @@ private[mapped] final class JoinedSlot(table: JoinTable, columns: Array[MappedCo
   override def addAll(row: Int, out: Ids): Unit =
     if (!columns.exists(_.isNull(row))) {
       val found = table.terms(columns.toSeq.map(MappedTexts.of(_, row)))
-      if (found != null) found.foreach(term => out.add(if (term.id != 0) term.id else terms.encoded("_:" + terms.scopeOf(row) + term.label)))
+      if (found != null) found.foreach(term => out.add(if (term.id != 0) term.id else terms.encoded("_:" + terms.elementScope + term.label)))
     }
 }
 

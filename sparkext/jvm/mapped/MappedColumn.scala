@@ -1,7 +1,8 @@
 package org.apache.spark.sql.cqels
 package mapped
 
-import java.nio.charset.StandardCharsets.US_ASCII
+import java.math.{BigDecimal => JBigDecimal}
+import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
 
 import org.apache.arrow.vector._
 import org.apache.spark.sql.cqels.memory.ByteSink
@@ -19,23 +20,19 @@ private[mapped] abstract class MappedColumn {
   def appendPlain(row: Int, out: ByteSink): Unit = appendLexical(row, out)
   /** The natural literal as an id that needs no dictionary, else 0. */
   def naturalId(row: Int): Long = 0L
-  /** What follows the lexical form of the natural literal after its quote: a datatype, or nothing. */
-  def suffix: Array[Byte] = MappedColumn.Nothing
+  /** Writes what follows the lexical form of the natural literal after its quote: a datatype, or nothing. */
+  def appendSuffix(row: Int, out: ByteSink): Unit
 }
 
 private[mapped] object MappedColumn {
-  val Nothing: Array[Byte] = Array.emptyByteArray
+  def xsd(name: String): Array[Byte] = s"^^<${TermCodec.Xsd}$name>".getBytes(US_ASCII)
 
-  def datatype(iri: String): Array[Byte] = s"^^<$iri>".getBytes(java.nio.charset.StandardCharsets.UTF_8)
-
-  def xsd(name: String): Array[Byte] = datatype(TermCodec.Xsd + name)
-
-  /** The column of an Arrow vector of texts, 64-bit integers, doubles, booleans or timestamps; `datatype`: the IRI of the literals
-   *  that texts stand for, null for plain ones.
+  /** The column of an Arrow vector of texts 64-bit integers, doubles, booleans or timestamps, or of codes of those in `distinct`.
+   *  With `mixed`, texts have their datatypes with them.
    */
-  def of(vector: FieldVector, texts: VarCharVector, datatype: String): MappedColumn = vector match {
-    case indexes: IntVector => new CodedTexts(indexes, texts, if (datatype == null) Nothing else this.datatype(datatype))
-    case plain: VarCharVector => new Texts(plain, if (datatype == null) Nothing else this.datatype(datatype))
+  def of(vector: FieldVector, distinct: FieldVector, mixed: Boolean): MappedColumn = vector match {
+    case indexes: IntVector => new CodedColumn(indexes, of(distinct, null, mixed), distinct.getValueCount)
+    case texts: VarCharVector => if (mixed) new MixedTexts(texts) else new Texts(texts)
     case whole: BigIntVector => new Integers(whole)
     case double: Float8Vector => new Doubles(double)
     case truth: BitVector => new Booleans(truth)
@@ -44,24 +41,55 @@ private[mapped] object MappedColumn {
   }
 }
 
-private[mapped] final class Texts(vector: VarCharVector, override val suffix: Array[Byte]) extends MappedColumn {
+private[mapped] final class Texts(vector: VarCharVector) extends MappedColumn {
   def isNull(row: Int): Boolean = vector.isNull(row)
   def appendLexical(row: Int, out: ByteSink): Unit = out.append(vector.get(row))
+  def appendSuffix(row: Int, out: ByteSink): Unit = ()
 }
 
-/** Texts by code: each distinct one stands in `texts` once. */
-private[mapped] final class CodedTexts(indexes: IntVector, texts: VarCharVector, override val suffix: Array[Byte]) extends MappedColumn {
-  def isNull(row: Int): Boolean = indexes.isNull(row) || texts.isNull(indexes.get(row))
-  override def codes: Int = texts.getValueCount
+/** Lexical forms of several datatypes: after each stand a character 0 and the IRI of its datatype, which is empty for plain texts. */
+private[mapped] final class MixedTexts(vector: VarCharVector) extends MappedColumn {
+  def isNull(row: Int): Boolean = vector.isNull(row)
+
+  def appendLexical(row: Int, out: ByteSink): Unit = {
+    val text = vector.get(row)
+    out.append(text, 0, end(text))
+  }
+
+  override def appendPlain(row: Int, out: ByteSink): Unit = {
+    val text = vector.get(row)
+    val number = new String(text, 0, end(text), UTF_8)
+    if (datatype(text) == TermCodec.Xsd + "double" && number.contains('E')) Doubles.appendPlain(new JBigDecimal(number), out)
+    else out.append(text, 0, end(text))
+  }
+
+  def appendSuffix(row: Int, out: ByteSink): Unit = {
+    val iri = datatype(vector.get(row))
+    if (iri.nonEmpty) out.append(s"^^<$iri>".getBytes(UTF_8))
+  }
+
+  private def datatype(text: Array[Byte]): String = { val from = end(text) + 1; new String(text, from, text.length - from, UTF_8) }
+
+  /** Where the lexical form ends; it may have the character itself. */
+  private def end(text: Array[Byte]): Int = { var at = text.length - 1; while (text(at) != 0) at -= 1; at }
+}
+
+/** Values by code: each distinct one stands in `values` once. */
+private[mapped] final class CodedColumn(indexes: IntVector, values: MappedColumn, override val codes: Int) extends MappedColumn {
+  def isNull(row: Int): Boolean = indexes.isNull(row) || values.isNull(indexes.get(row))
   override def code(row: Int): Int = indexes.get(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = out.append(texts.get(indexes.get(row)))
+  def appendLexical(row: Int, out: ByteSink): Unit = values.appendLexical(indexes.get(row), out)
+  override def appendPlain(row: Int, out: ByteSink): Unit = values.appendPlain(indexes.get(row), out)
+  override def naturalId(row: Int): Long = values.naturalId(indexes.get(row))
+  def appendSuffix(row: Int, out: ByteSink): Unit = values.appendSuffix(indexes.get(row), out)
 }
 
 private[mapped] final class Integers(vector: BigIntVector) extends MappedColumn {
   def isNull(row: Int): Boolean = vector.isNull(row)
   def appendLexical(row: Int, out: ByteSink): Unit = out.appendLong(vector.get(row))
   override def naturalId(row: Int): Long = TermCodec.integerId(vector.get(row))
-  override val suffix: Array[Byte] = MappedColumn.xsd("integer")
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("integer")
 }
 
 private[mapped] final class Booleans(vector: BitVector) extends MappedColumn {
@@ -70,7 +98,8 @@ private[mapped] final class Booleans(vector: BitVector) extends MappedColumn {
   override def code(row: Int): Int = vector.get(row)
   def appendLexical(row: Int, out: ByteSink): Unit = out.appendAscii(if (vector.get(row) != 0) "true" else "false")
   override def naturalId(row: Int): Long = TermCodec.booleanId(vector.get(row) != 0)
-  override val suffix: Array[Byte] = MappedColumn.xsd("boolean")
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("boolean")
 }
 
 /** Doubles in their canonical form: "2.15E1". */
@@ -80,20 +109,23 @@ private[mapped] final class Doubles(vector: Float8Vector) extends MappedColumn {
   override def appendPlain(row: Int, out: ByteSink): Unit = {
     val value = vector.get(row)
     if (value.isNaN || value.isInfinite) Doubles.append(value, out)
-    else if (value == 0) out.appendByte('0')
-    else out.appendAscii(new java.math.BigDecimal(java.lang.Double.toString(value)).stripTrailingZeros.toPlainString)
+    else Doubles.appendPlain(new JBigDecimal(java.lang.Double.toString(value)), out)
   }
   override def naturalId(row: Int): Long = TermCodec.doubleIdOrZero(vector.get(row))
-  override val suffix: Array[Byte] = MappedColumn.xsd("double")
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("double")
 }
 
 private[mapped] object Doubles {
+  def appendPlain(value: JBigDecimal, out: ByteSink): Unit =
+    if (value.signum == 0) out.appendByte('0') else out.appendAscii(value.stripTrailingZeros.toPlainString)
+
   def append(value: Double, out: ByteSink): Unit = {
     val payload = InlineNumbers.ofDouble(value)
     if (payload != InlineNumbers.Absent) InlineNumbers.appendDouble(payload, out)
     else {
       // More digits than fit into an id.
-      val decimal = new java.math.BigDecimal(java.lang.Double.toString(value)).stripTrailingZeros
+      val decimal = new JBigDecimal(java.lang.Double.toString(value)).stripTrailingZeros
       val digits = decimal.unscaledValue.abs.toString
       if (decimal.signum < 0) out.appendByte('-')
       out.appendAscii(digits.substring(0, 1) + "." + (if (digits.length > 1) digits.substring(1) else "0"))
@@ -120,7 +152,8 @@ private[mapped] final class Times(vector: TimeStampVector) extends MappedColumn 
     if (payload == InlineDateTime.Absent) 0L else TermId.of(TermId.DateTime, payload)
   }
 
-  override val suffix: Array[Byte] = MappedColumn.xsd("dateTime")
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("dateTime")
 }
 
 private[mapped] object Times {

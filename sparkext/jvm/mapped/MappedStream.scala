@@ -14,8 +14,9 @@ import org.apache.spark.sql.cqels.streams.StreamLog
 
 /** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
  *
- *  The last column of the rows is their time: milliseconds since 1970, or texts, see [[RowTimes]]. With `distinct`, what an
- *  element has twice counts once.
+ *  After the columns that the program reads come two: the number of the row's element, which several rows that follow each other
+ *  may have together, and its time: milliseconds since 1970, or texts, see [[RowTimes]]. With `distinct`, what an element has twice
+ *  counts once.
  */
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
   private val dictionary = log.dictionary
@@ -30,13 +31,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
       val block = new ElementBlock(dictionary)
       val terms = new BatchTerms(dictionary)
       try {
-        var row = 0
-        while (reader.loadNextBatch()) {
-          val vectors = reader.getVectorSchemaRoot.getFieldVectors.asScala.toArray
-          val rows = reader.getVectorSchemaRoot.getRowCount
-          read(vectors, reader, rows, row, if (allOrNothing) TimeRules.none else times, block, terms)
-          row += rows
-        }
+        while (reader.loadNextBatch()) read(reader, if (allOrNothing) TimeRules.none else times, block, terms)
         dictionary.retain(block.quads.data, block.quads.rowCount * 4)
       } finally {
         terms.release()
@@ -48,46 +43,53 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
 
   def close(): Unit = mapping.close()
 
-  private def read(
-      vectors: Array[FieldVector], reader: ArrowStreamReader, rows: Int, before: Int, rules: TimeRules, block: ElementBlock,
-      terms: BatchTerms): Unit = {
-    val columns = vectors.init.map { vector =>
+  private def read(reader: ArrowStreamReader, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
+    val vectors = reader.getVectorSchemaRoot.getFieldVectors.asScala.toArray
+    val rows = reader.getVectorSchemaRoot.getRowCount
+    val columns = vectors.dropRight(2).map { vector =>
       val encoding = vector.getField.getDictionary
-      val texts = if (encoding == null) null else reader.lookup(encoding.getId).getVector.asInstanceOf[VarCharVector]
-      MappedColumn.of(vector, texts, vector.getField.getMetadata.get("datatype"))
+      val distinct = if (encoding == null) null else reader.lookup(encoding.getId).getVector
+      MappedColumn.of(vector, distinct, mixed = vector.getField.getName.startsWith("m"))
     }
+    val elements = vectors(vectors.length - 2).asInstanceOf[BigIntVector]
     val times = new RowTimes(vectors.last)
-    val slots = mapping.slots(columns, terms)
-    val quads = new RowQuads(mapping.quads, slots, distinct)
+    val quads = new RowQuads(mapping.quads, mapping.slots(columns, terms), distinct)
     var row = 0
     while (row < rows) {
-      var time = RowTimes.None
+      val element = elements.get(row)
+      val first = row
+      while (row < rows && elements.get(row) == element) row += 1
+      var time = RowTimes.Absent
       try {
-        time = times(row)
+        time = times(first)
         if (rules.isLate(time)) block.late += 1
         else {
-          quads.make(row)
+          terms.beginElement()
+          quads.begin()
+          var r = first
+          while (r < row) { quads.make(r); r += 1 }
           block.beginElement(time)
           quads.addTo(block)
         }
       } catch {
-        case flaw: RowFlaw => block.flaws.add(time, 0, s"row ${before + row + 1}: ${flaw.getMessage}")
+        case flaw: RowFlaw => block.flaws.add(time, 0, s"row ${element + 1}: ${flaw.getMessage}")
       }
-      row += 1
     }
   }
 }
 
-/** The quads of one row at a time. */
+/** The quads of one element at a time, of a row of it after the other. */
 private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[TermSlot], distinct: Boolean) {
   private val made = new LongTable(4, 16)
   private val several = quads.map(_.exists(slot => slot >= 0 && slots(slot).makesSeveral))
   private val cells = Array.fill(4)(new Ids)
   private val quad = new Array[Long](4)
 
+  /** Begins with another element. */
+  def begin(): Unit = made.clear()
+
   /** Makes the quads of a row; throws [[RowFlaw]]. */
   def make(row: Int): Unit = {
-    made.clear()
     var q = 0
     while (q < quads.length) {
       if (several(q)) makeAll(quads(q), row) else makeOne(quads(q), row)
@@ -157,7 +159,7 @@ private[mapped] final class RowTimes(vector: FieldVector) {
 
 private[mapped] object RowTimes {
   /** Where there is no time; as Python writes it. */
-  final val None = -(1L << 62)
+  final val Absent = -(1L << 62)
   /** As `sparkext.s2r.event_time` has it. */
   final val Greatest = (1L << 53) - 1
 

@@ -33,8 +33,7 @@ private[mapped] final class Ids {
 private[mapped] final class BatchTerms(val dictionary: Dictionary) {
   private var held = new Array[Long](1024)
   private var used = 0
-  private var scopeRow = -1
-  private var scope: String = _
+  private var scope: String = _ // null: the element has none yet
   val sink = new ByteSink(512)
   val scratch = new ByteSink(256)
 
@@ -58,9 +57,12 @@ private[mapped] final class BatchTerms(val dictionary: Dictionary) {
     id
   }
 
-  /** The prefix of the labels of a row's blank nodes: an element has its own. */
-  def scopeOf(row: Int): String = {
-    if (row != scopeRow) { scope = dictionary.takeElementScope(); scopeRow = row }
+  /** Says that the rows from now on are of another element. */
+  def beginElement(): Unit = scope = null
+
+  /** The prefix of the labels of an element's blank nodes. */
+  def elementScope: String = {
+    if (scope == null) scope = dictionary.takeElementScope()
     scope
   }
 
@@ -74,7 +76,6 @@ private[mapped] final class ConstantSlot(constant: Long) extends TermSlot {
 /** The natural literals of a column (R2RML, section 10.2). */
 private[mapped] final class NaturalSlot(column: MappedColumn, terms: BatchTerms) extends TermSlot {
   private val known = new Array[Long](column.codes)
-  private val suffix = column.suffix
 
   def id(row: Int): Long =
     if (column.isNull(row)) 0L
@@ -95,7 +96,7 @@ private[mapped] final class NaturalSlot(column: MappedColumn, terms: BatchTerms)
     sink.appendByte('"')
     RowTexts.appendEscaped(scratch.array, 0, scratch.length, sink)
     sink.appendByte('"')
-    sink.append(suffix)
+    column.appendSuffix(row, sink)
     terms.encoded()
   }
 }
@@ -147,6 +148,7 @@ private[mapped] final class IriSlot(
     parts: Array[TextPart], columns: Array[MappedColumn], template: Boolean, ascii: Boolean, base: Array[Byte], absolute: Boolean,
     terms: BatchTerms)
     extends TextSlot(columns, terms) {
+  private val text = new ByteSink(128)
 
   protected def make(row: Int): Long = {
     val sink = terms.sink
@@ -159,7 +161,7 @@ private[mapped] final class IriSlot(
 
   /** Appends the IRI of a row without brackets. */
   def append(row: Int, out: ByteSink): Unit = {
-    val text = new ByteSink(128)
+    text.reset()
     val scratch = terms.scratch
     parts.foreach {
       case fixed: FixedPart => text.append(fixed.bytes)
@@ -170,11 +172,11 @@ private[mapped] final class IriSlot(
           RowTexts.appendSafe(scratch.array, 0, scratch.length, ascii, text)
         } else part.column.appendLexical(row, text)
     }
-    val whole = if (absolute || RowTexts.isAbsolute(text.array, 0, text.length)) text else based(text)
+    val whole = if (absolute || RowTexts.isAbsolute(text.array, 0, text.length)) text else based()
     if (ascii) RowTexts.appendAscii(whole.array, 0, whole.length, out) else out.append(whole.array, 0, whole.length)
   }
 
-  private def based(text: ByteSink): ByteSink = {
+  private def based(): ByteSink = {
     val bare = !(0 until text.length).exists(text.array(_) == ':')
     if (base == null && bare) throw new RowFlaw(s"'${text.text}' is a relative IRI, and there is no base (base_iri=)")
     val whole = new ByteSink(text.length + 64)
@@ -193,8 +195,10 @@ private[mapped] final class LiteralSlot(
   /** The column whose value the literal is. */
   private val only = if (template) null else parts(0) match { case p: ColumnPart => p.column; case _ => null }
 
+  private val end = new ByteSink(64)
+
   protected def make(row: Int): Long = {
-    val end = new ByteSink(64)
+    end.reset()
     var plain = false
     if (datatype != null) {
       datatype.append(row, end)
@@ -263,7 +267,7 @@ private[mapped] final class BlankSlot(parts: Array[TextPart], columns: Array[Map
       case fixed: FixedPart => text.append(fixed.bytes)
       case part: ColumnPart => part.column.appendLexical(row, text)
     }
-    terms.encoded("_:" + terms.scopeOf(row) + RowTexts.label(text.text))
+    terms.encoded("_:" + terms.elementScope + RowTexts.label(text.text))
   }
 }
 
