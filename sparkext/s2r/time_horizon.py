@@ -70,7 +70,7 @@ class TimeHorizon:
 
     @property
     def rules(self) -> str:
-        """Which times are believed now, as TimeRules.scala reads it: from when, how far ahead, whether that moves on."""
+        """Which times are believed now, as TimeRules.scala reads it: from when, how far ahead, whether it moves."""
         newest = self._clock() if self._newest is None else self._newest
         return f"{newest}|{self.max_ahead}|{0 if self._newest is None else 1}"
 

@@ -39,7 +39,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
   def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
-    takeText(handover.read(length), length, rdf12, accepts, allOrNothing, TimeRules.parse(rules))
+    handover.answer(takeText(handover.read(length), length, rdf12, accepts, allOrNothing, TimeRules.parse(rules)))
 
   /** Reads elements from text, see [[ElementLines]], and takes in all that are sound. */
   def append(text: String): String = {

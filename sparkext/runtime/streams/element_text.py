@@ -14,7 +14,7 @@ _SPACE = re.compile(r"\s", re.ASCII)
 
 
 def block_of(elements: Sequence[StreamElement]) -> bytes | None:
-    """Elements as a block that ElementLines.scala reads, a header and N-Triples lines each; None where some have a flaw.
+    """Elements as a block that ElementLines.scala reads, a header and N-Triples lines each; None where one has a flaw.
 
     >>> element = StreamElement(5, None, ("<http://e/s> <http://e/p> <http://e/o> .",), None, ())
     >>> print(block_of([element]).decode())
@@ -46,6 +46,22 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
         return text.encode()
     except (AttributeError, TypeError, UnicodeEncodeError):
         return None
+
+
+def parts_of(elements: Sequence[StreamElement], most: int) -> list[Sequence[StreamElement]]:
+    """Elements in parts of `most`; where these are several, in order of time.
+
+    >>> elements = [StreamElement(time, None, ()) for time in (3, 1, 2)]
+    >>> [[element.time_ms for element in part] for part in parts_of(elements, 2)]
+    [[1, 2], [3]]
+    """
+    if len(elements) <= most:
+        return [elements]
+    whole = [e for e in elements if type(getattr(e, "time_ms", None)) is int]
+    odd = [e for e in elements if type(getattr(e, "time_ms", None)) is not int]
+    whole.sort(key=lambda element: element.time_ms)
+    whole += odd
+    return [whole[n : n + most] for n in range(0, len(whole), most)]
 
 
 def lines_of(element: StreamElement) -> list[str]:

@@ -16,7 +16,7 @@ from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
-from sparkext.runtime.streams.element_text import block_of, flaw_of, trimmed
+from sparkext.runtime.streams.element_text import block_of, flaw_of, parts_of, trimmed
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.s2r.watermark import NEVER, StreamWatermark
 from static_data.files.on_error import OnError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEPT_REASONS = 100
-# Elements that go over to the JVM as one text, which is held several times on the way.
+# Elements that go over to the JVM as one text.
 _BLOCK = 20_000
 
 
@@ -242,35 +242,31 @@ class Stream:
         With `believed` their times are not judged.
         """
         whole = self.on_error is not OnError.SKIP
-        blocks = [elements]
-        flaws = 0
-        if len(elements) > _BLOCK or block_of(elements) is None:
-            sound = []
-            for element in elements:
-                flaw = flaw_of(element)
-                if flaw is None:
-                    sound.append(element)
-                elif whole:
-                    raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
-                else:
-                    self._set_aside(f"element at {element.time_ms} ms: {flaw}")
-            flaws = len(elements) - len(sound)
-            if whole or len(sound) <= _BLOCK:
-                blocks = [sound]
-            else:  # one block after the other, all judged as if they were one
-                sound.sort(key=lambda element: element.time_ms)
-                blocks = [sound[n : n + _BLOCK] for n in range(0, len(sound), _BLOCK)]
+        # A block goes over as one text, which is held twice on the way; all are judged as if they were one.
+        parts = [elements] if whole else parts_of(elements, _BLOCK)
 
         def take(rules: str) -> Iterator[str]:
-            for part in blocks:
+            for part in parts:
                 block = block_of(part)
                 if block is None:
-                    block = block_of([trimmed(element) for element in part])
+                    block = block_of([trimmed(element) for element in self._sound(part)])
                 assert block is not None
                 yield self._take_text(block, strict, rules, whole)
 
+        malformed = self.malformed_count
         report = self._taken(take, believed)
-        return PushReport(report.accepted, report.malformed + flaws, report.late)
+        return PushReport(report.accepted, self.malformed_count - malformed, report.late)
+
+    def _sound(self, elements: Sequence[StreamElement]) -> Iterator[StreamElement]:
+        """Those that can be part of a block; the others are set aside, or an error."""
+        for element in elements:
+            flaw = flaw_of(element)
+            if flaw is None:
+                yield element
+            elif self.on_error is OnError.SKIP:
+                self._set_aside(f"element at {element.time_ms} ms: {flaw}")
+            else:
+                raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
@@ -278,7 +274,7 @@ class Stream:
         outcome: str = self._log.takeText(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
-        return outcome
+        return handover.answer(outcome)
 
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.
