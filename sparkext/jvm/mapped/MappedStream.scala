@@ -37,7 +37,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
         terms.release()
         reader.close()
       }
-      log.take(block, times, allOrNothing).json
+      handover.answer(log.take(block, times, allOrNothing).json)
     } finally allocator.close()
   }
 

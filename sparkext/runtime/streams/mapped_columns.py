@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,9 +29,9 @@ _READ = (
 
 
 def columns_of(
-    rows: ArrowRows | JsonRows, references: Sequence[Reference], time: Reference
+    rows: ArrowRows | JsonRows, references: Sequence[Reference], time: Reference, first: int = 0
 ) -> pa.Table:
-    """The columns of some references, then the number of each row's element, from 0, and its time.
+    """The columns of some references, then the number of each row's element, from `first`, and its time.
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
@@ -45,7 +46,8 @@ def columns_of(
     for number, column in enumerate(columns[:-1]):
         found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
         named[f"{'m' if mixed else 'c'}{number}"] = found
-    named[ELEMENT] = pa.array(range(len(rows)) if places is None else places, pa.int64())
+    numbers = np.arange(len(rows)) if places is None else np.array(places, np.int64)
+    named[ELEMENT] = pa.array(numbers + first, pa.int64())
     named[TIME] = _times(columns[-1])
     return pa.table(named)
 

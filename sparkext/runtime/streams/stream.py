@@ -354,5 +354,7 @@ class Stream:
 
 
 def _reason(time: int, column: int, reason: str) -> str:
+    if time == NEVER:
+        return reason  # of a row without a time
     place = f", column {column}" if column else ""
     return f"element at {time} ms{place}: {reason}"
