@@ -30,7 +30,7 @@ from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
 from sparkext.runtime.static_rows import load_rows
-from sparkext.runtime.streams.stream import Stream
+from sparkext.runtime.streams.stream import PushReport, Stream
 from sparkext.runtime.streams.stream_mapping import MappingOptions
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
@@ -117,13 +117,11 @@ class Engine:
             return load_rows(self.parts, files, rows, graph, progress, on_error, skipped_file)
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
-                given = cast("rdflib.Graph", files)
-                file.writelines(file_lines(given))
+                file.writelines(file_lines(cast("rdflib.Graph", files)))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
-        named = cast("str | Path | Sequence[str | Path]", files)
         return self.store.load(
-            named,
+            cast("str | Path | Sequence[str | Path]", files),
             graph=graph,
             format=format,
             progress=progress,
@@ -223,6 +221,10 @@ class Engine:
     def push(self, iri: str, *arguments: object, **options: object) -> object:
         """Push one element into a stream; see `Stream.push`."""
         return self.stream(iri).push(*arguments, **options)  # type: ignore[arg-type]
+
+    def push_table(self, iri: str, table: object, **columns: Any) -> PushReport:
+        """Push the rows of a table into a stream; see `Stream.push_table`."""
+        return self.stream(iri).push_table(table, **columns)
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparkext.argument_checks import check
+from sparkext.bridge.arrow_blocks import TABLES, as_table
 from static_data.mappings.source_rows import RowsFinder
 
 if TYPE_CHECKING:
@@ -17,21 +18,14 @@ if TYPE_CHECKING:
 
 # What may be the name of a table of Spark; a path of a file need not be asked for.
 _NAME = re.compile(r"\w+(?:\.\w+)*")
-TABLES = "a pyarrow Table or RecordBatch, a pandas, Polars or Spark DataFrame"
 
 
 def table_of(name: str, given: object) -> pa.Table:
     """Rows as an Arrow table; raises ArgumentError for what is no table, calling it `name`."""
-    table = _as_table(given)
+    table = as_table(given)
     if table is None:
         raise check.wrong(name, TABLES, given)
     return table
-
-
-def _as_table(given: object) -> pa.Table | None:
-    if isinstance(given, pa.RecordBatch):
-        return pa.Table.from_batches([given])
-    return given if isinstance(given, pa.Table) else None
 
 
 def finder_of(tables: Mapping[str, object], spark: SparkSession) -> RowsFinder:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkext.bridge.arrow_blocks import block_of, readable
 from static_data.mappings.lexical_forms import NaturalValue, natural_values
 from static_data.mappings.row_mapping import Reference, Source
 from static_data.mappings.rows import ArrowRows, JsonRows, Values, column_of
@@ -22,9 +23,12 @@ _MIXED = "\0"
 _READ = (
     pa.types.is_string,
     pa.types.is_int64,
-    pa.types.is_float64,  # a 32-bit float has other digits than the double of its value
+    pa.types.is_float64,
+    pa.types.is_float32,
     pa.types.is_boolean,
+    pa.types.is_decimal128,
     pa.types.is_timestamp,
+    pa.types.is_date32,
 )
 
 
@@ -50,6 +54,11 @@ def columns_of(
     named[ELEMENT] = pa.array(numbers + first, pa.int64())
     named[TIME] = _times(columns[-1])
     return pa.table(named)
+
+
+def row_block(columns: pa.Table) -> memoryview:
+    """Columns as the block that MappedStream.scala reads."""
+    return block_of({name: readable(name, columns.column(name)) for name in columns.column_names})
 
 
 def _column(rows: ArrowRows | JsonRows, reference: Reference) -> pa.ChunkedArray | list[Values]:
@@ -92,10 +101,10 @@ def _arrow(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray | pa.Array, bool]:
     """A column of a type that the JVM reads: others as texts with their datatypes."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        if kind == pa.dictionary(pa.int32(), pa.string()):
+        values = kind.value_type
+        if any(is_read(values) for is_read in _READ) or pa.types.is_large_string(values):
             return column, False
-        plain, mixed = _arrow(column.cast(kind.value_type))
-        return (plain.dictionary_encode() if plain.type == pa.string() else plain), mixed
+        return _arrow(column.cast(values))
     if pa.types.is_null(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.string()), False
     if any(is_read(kind) for is_read in _READ):

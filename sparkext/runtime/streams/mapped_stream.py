@@ -11,7 +11,7 @@ import pyarrow as pa
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.runtime.streams.given_rows import table_of
-from sparkext.runtime.streams.mapped_columns import columns_of
+from sparkext.runtime.streams.mapped_columns import columns_of, row_block
 from sparkext.runtime.streams.stream import Evaluations, PushReport, Stream
 from sparkext.runtime.streams.stream_mapping import ElementMapping
 from sparkext.s2r.watermark import StreamWatermark
@@ -137,10 +137,7 @@ class MappedStream(Stream):
 
         def take(rules: str) -> Iterator[str]:
             for part in parts:
-                sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, part.schema) as writer:
-                    writer.write_table(part.combine_chunks())
-                length = handover.write(memoryview(sink.getvalue()))
+                length = handover.write(row_block(part))
                 yield handover.answer(self._mapped.take(handover.jvm, length, whole, rules))
 
         self.hand_over()

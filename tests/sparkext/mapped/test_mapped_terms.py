@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkext.runtime.streams.mapped_columns import columns_of
+from sparkext.runtime.streams.mapped_columns import columns_of, row_block
 from sparkext.runtime.streams.stream_mapping import MappingOptions, element_mapping
 from static_data.errors import MappedRowError
 from static_data.mappings.materialise import Materialiser
@@ -59,10 +59,7 @@ class Taker:
         if isinstance(rows, pa.Table):
             rows = ArrowRows(rows, mapping.rows.source)
         columns = columns_of(rows, mapping.program.columns, mapping.time)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, columns.schema) as writer:
-            writer.write_table(columns.combine_chunks())
-        length = self.handover.write(memoryview(sink.getvalue()))
+        length = self.handover.write(row_block(columns))
         outcome = json.loads(self.handover.answer(jvm.take(self.handover.jvm, length, False, "")))
         elements = list(self._elements(log))
         log.dropExpired((1 << 62) - 1)
@@ -123,11 +120,12 @@ def held_to_plain_reading(taker: Taker, file: Path, rows: ArrowRows | JsonRows) 
     options = MappingOptions(file, "row_time")
     outcome, elements = taker.take(options, rows_with_times(rows), {}.get)
     expected = list(Materialiser(mapped, {}).quads_by_row(rows))
-    flaws = [f"row {error.row}" for error in expected if isinstance(error, MappedRowError)]
-    assert outcome["rejected"][0] == len(flaws)
-    assert [flaw[2].split(":")[0] for flaw in outcome["rejected"][1]] == flaws[:100]
-    said = [error.message for error in expected if isinstance(error, MappedRowError)]
-    assert [flaw[2].partition(": ")[2] for flaw in outcome["rejected"][1]] == said[:100]
+    flaws = [
+        [None, error.row - 1, error.message]
+        for error in expected
+        if isinstance(error, MappedRowError)
+    ]
+    assert outcome["rejected"] == [len(flaws), flaws]
     sound = [quads for quads in expected if not isinstance(quads, MappedRowError)]
     filled = [
         quads for quads in sound if quads
@@ -148,7 +146,7 @@ _EVERYTHING = (
   rr:predicateObjectMap [ rr:predicate ex:double; rr:objectMap [ rr:column "v"; rr:datatype xsd:double ] ];
   rr:predicateObjectMap [ rr:predicate ex:string; rr:objectMap [ rr:column "v"; rr:datatype xsd:string ] ];
   rr:predicateObjectMap [ rr:predicate ex:tagged; rr:objectMap [ rr:column "v"; rr:language "en-GB" ] ];
-  rr:predicateObjectMap [ rr:predicate ex:text; 
+  rr:predicateObjectMap [ rr:predicate ex:text;
     rr:objectMap [ rr:template "{s}: \\\\{{v}\\\\}"; rr:termType rr:Literal ] ];
   rr:predicateObjectMap [ rr:predicate ex:uri;
     rr:objectMap [ rml:template "http://example.com/ü/{s}"; rr:termType rml:URI ] ];
@@ -297,5 +295,5 @@ def test_times(taker: Taker, tmp_path: Path, column: pa.Array, expected: list[in
     outcome, _ = taker.take(MappingOptions(file, "row_time"), table, {}.get)
     times = [t for t, n in zip(outcome["times"], outcome["counts"], strict=True) for _ in range(n)]
     assert times == sorted(e for e in expected if isinstance(e, int))
-    reasons = [f"row {n + 1}: {e}" for n, e in enumerate(expected) if isinstance(e, str)]
-    assert [reason for _, _, reason in outcome["rejected"][1]] == reasons
+    reasons = [[None, n, e] for n, e in enumerate(expected) if isinstance(e, str)]
+    assert outcome["rejected"] == [len(reasons), reasons]
