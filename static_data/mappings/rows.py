@@ -51,8 +51,8 @@ class ArrowRows:
         if column is None:
             if reference.steps and reference.steps[0] not in self.table.column_names:
                 return [()] * len(self)
-            whole = self.table.to_pylist()
-            return [_found(row, reference.steps, self.source) for row in whole]
+            whole = self.table.select(list(reference.steps[:1])) if reference.steps else self.table
+            return JsonRows(whole.to_pylist(), self.source).values(reference)
         try:
             found = natural_values(column)
         except NoLexicalFormError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkext.bridge.arrow_blocks import block_of, readable
-from static_data.mappings.lexical_forms import NaturalValue, natural_values
+from static_data.mappings.lexical_forms import NaturalValue, NoLexicalFormError, natural_values
 from static_data.mappings.row_mapping import Reference, Source
 from static_data.mappings.rows import ArrowRows, JsonRows, Values, column_of
 from static_data.terms import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
@@ -48,7 +49,10 @@ def columns_of(
         places, columns = _exploded(columns, len(rows))
     named = {}
     for number, column in enumerate(columns[:-1]):
-        found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
+        try:
+            found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
+        except NoLexicalFormError as error:
+            raise rows.source.place.error(f"{error}: {references[number].text}") from None
         named[f"{'m' if mixed else 'c'}{number}"] = found
     numbers = np.arange(len(rows)) if places is None else np.array(places, np.int64)
     named[ELEMENT] = pa.array(numbers + first, pa.int64())
@@ -144,7 +148,7 @@ def _mixed(value: NaturalValue) -> str:
 def _times(column: Any) -> pa.Array | pa.ChunkedArray:
     """Milliseconds since the epoch, or texts."""
     if isinstance(column, list):
-        column = pa.chunked_array([_typed(column)[0]])
+        column = pa.chunked_array([pa.array(list(map(_time_text, column)), pa.string())])
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _times(column.cast(kind.value_type))
@@ -155,10 +159,18 @@ def _times(column: Any) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_date(kind):
         return column.cast(pa.timestamp("ms")).cast(pa.int64())
     if pa.types.is_floating(kind):
-        return pc.floor(column).cast(pa.int64(), safe=False)
+        some = pc.if_else(pc.is_finite(column), pc.floor(column), pa.scalar(None, kind))
+        return some.cast(pa.int64(), safe=False)
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
     return column.cast(pa.string())
+
+
+def _time_text(value: NaturalValue | None) -> str | None:
+    if value is None or value.datatype != XSD_DOUBLE:
+        return None if value is None else value.lexical
+    number = float(value.lexical)
+    return str(math.floor(number)) if math.isfinite(number) else None
 
 
 def _scaled(ticks: pa.ChunkedArray, per_second: int) -> pa.ChunkedArray:
