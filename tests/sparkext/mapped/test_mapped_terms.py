@@ -261,7 +261,7 @@ _LINKS = (
     + """
 <#T> rml:logicalSource [ rml:source "r.csv" ];
   rr:subjectMap [ rr:column "s" ];
-  rr:predicateObjectMap [ rr:predicateMap [ rr:template "{p}" ]; rr:objectMap [ rr:column "o"; rr:termType rr:IRI ] ] .
+  rr:predicateObjectMap [ rr:predicateMap [ rr:column "p" ]; rr:objectMap [ rr:column "o"; rr:termType rr:IRI ] ] .
 """
 )
 _IRIS = st.sampled_from(["http://e/a", "urn:x:ü", "no", "a:b c", "1:2", "", ":", "http://e/<"])
