@@ -7,9 +7,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
@@ -17,6 +16,7 @@ from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
 from sparkext.runtime.streams.element_text import block_of, parts_of, sound_of, trimmed
+from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
@@ -34,26 +34,8 @@ logger = logging.getLogger(__name__)
 _KEPT_REASONS = 100
 
 
-@dataclass(frozen=True)
-class PushReport:
-    """What became of pushed elements: taken in, set aside as malformed, too late."""
-
-    accepted: int = 0
-    malformed: int = 0
-    late: int = 0
-
-
 _MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
-
-
-class Evaluations(Protocol):
-    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
-
-    def settled_up_to(self, iri: str) -> int: ...
-    def due_bound(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
-    def evaluate_due(self) -> None: ...
 
 
 class Stream:
@@ -321,7 +303,7 @@ class Stream:
     def _flawed(self, flaw: str) -> None:
         if self.on_error is not OnError.SKIP:
             raise StreamElementError(flaw)
-        self._set_aside(flaw)
+        self._note_flaws(1, [flaw])
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
@@ -353,9 +335,9 @@ class Stream:
         for outcome in map(json.loads, take(rules)):
             rejected, reasons = outcome["rejected"]
             if rejected and self.on_error is not OnError.SKIP:
-                raise StreamElementError(_reason(*reasons[0]))
+                raise StreamElementError(reason_of(*reasons[0]))
             beyond, ahead = outcome["ahead"]
-            self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
+            self._note_flaws(rejected, [reason_of(*flaw) for flaw in reasons])
             if beyond:
                 said = ahead_of(horizon)
                 self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
@@ -411,10 +393,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
-
-
-def _reason(time: int | None, column: int, reason: str) -> str:
-    if time is None:  # a row of a table
-        return reason if column < 0 else f"row {column}: {reason}"
-    place = f", column {column}" if column else ""
-    return f"element at {time} ms{place}: {reason}"
