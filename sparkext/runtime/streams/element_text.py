@@ -51,14 +51,15 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
 
 
 def parts_of(
-    elements: Sequence[StreamElement], most: int = _BLOCK
+    elements: Sequence[StreamElement], most: int | None = None
 ) -> list[Sequence[StreamElement]]:
-    """Elements in parts of `most`; where these are several, in order of time.
+    """Elements in parts of `most` (20,000); where these are several, in order of time.
 
     >>> elements = [StreamElement(time, None, ()) for time in (3, 1, 2)]
     >>> [[element.time_ms for element in part] for part in parts_of(elements, 2)]
     [[1, 2], [3]]
     """
+    most = most or _BLOCK
     if len(elements) <= most:
         return [elements]
     whole = [e for e in elements if type(getattr(e, "time_ms", None)) is int]
