@@ -234,7 +234,13 @@ def check_source(spark: SparkSession, folder: Path) -> None:
     rows.mkdir()
     for part in range(3):
         lines = [
-            {"subject": f"http://e/{name}", "predicate": "http://e/p", "object": value, "time": n, "graph": graph}
+            {
+                "subject": f"http://e/{name}",
+                "predicate": "http://e/p",
+                "object": value,
+                "time": n,
+                "graph": graph,
+            }
             for n, (name, value, graph) in enumerate(
                 [("a", f'"{part}"', "http://e/g"), ("b", "_:x", None), ("c", "oops", None)], 1
             )

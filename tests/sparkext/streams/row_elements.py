@@ -32,7 +32,7 @@ class RowElements:
     set_aside: list[str] = field(default_factory=list)
 
 
-class Flawed(Exception):
+class FlawedError(Exception):
     """A cell that is no term."""
 
 
@@ -50,10 +50,10 @@ def elements_of(
             if row.get("graph") is not None:
                 graph = _term("graph", row["graph"], version, accepts)
             if time is None:
-                raise Flawed("no time")
+                raise FlawedError("no time")
             if abs(time) > GREATEST_TIME:
-                raise Flawed("time out of range")
-        except Flawed as flaw:
+                raise FlawedError("time out of range")
+        except FlawedError as flaw:
             found.set_aside.append(f"row {number}: {flaw}")
             continue
         key = (graph, time, None if graph is not None else number)
@@ -61,7 +61,7 @@ def elements_of(
         try:
             terms = [_term(c, row[c], version, accepts) for c in ("subject", "predicate", "object")]
             lines.append(" ".join(terms) + " .")
-        except Flawed as flaw:
+        except FlawedError as flaw:
             named = "" if graph is None else f"{graph}: "
             flaws.append(f"row {number}: {named}{flaw}")
     for (graph, time, _), (lines, flaws) in groups.items():
@@ -74,7 +74,7 @@ def elements_of(
 
 def _term(column: str, value: Any, version: RdfVersion, accepts: bool) -> str:
     if value is None:
-        raise Flawed(f"no {column}")
+        raise FlawedError(f"no {column}")
     if not isinstance(value, str):
         value = term_text(value)
     if column != "object" and ABSOLUTE_IRI.fullmatch(value) and not value.startswith("_:"):
@@ -82,10 +82,10 @@ def _term(column: str, value: Any, version: RdfVersion, accepts: bool) -> str:
     try:
         term = canonical_term(value, version, accepts)
     except MalformedLineError:
-        raise Flawed(f"{column} {value!r} is not an RDF term in N-Triples syntax") from None
+        raise FlawedError(f"{column} {value!r} is not an RDF term in N-Triples syntax") from None
     misplaced = version is RdfVersion.RDF_1_2 and column != "object" and term.startswith("<<")
     if misplaced or _ALLOWED[column].match(term) is None:
-        raise Flawed(f"{term} cannot be a {column}")
+        raise FlawedError(f"{term} cannot be a {column}")
     return term
 
 
@@ -95,4 +95,6 @@ def _times(column: pa.ChunkedArray) -> list[int | None]:
     ticks = column.cast(pa.int64()).to_pylist()
     if not pa.types.is_timestamp(column.type):
         return ticks
-    return [None if tick is None else tick * 1000 // _PER_SECOND[column.type.unit] for tick in ticks]
+    return [
+        None if tick is None else tick * 1000 // _PER_SECOND[column.type.unit] for tick in ticks
+    ]

@@ -32,7 +32,14 @@ TIMES = pa.timestamp("us", tz="UTC")
 GOOD = {
     "subject": [f"{E}a", f"<{E}b>", "_:x", f"{E}ü", f"<< <{E}a> <{E}p> _:x >>"],
     "predicate": [f"{E}p", f"<{E}p>", f" <{E}q>"],
-    "object": ['"1"', f"<{E}b>", "_:x", '"a\\u0062"@EN', '"5"^^<http://www.w3.org/2001/XMLSchema#integer>', '"ü\\n"'],
+    "object": [
+        '"1"',
+        f"<{E}b>",
+        "_:x",
+        '"a\\u0062"@EN',
+        '"5"^^<http://www.w3.org/2001/XMLSchema#integer>',
+        '"ü\\n"',
+    ],
     "graph": [f"{E}g", f"<{E}g>", "_:x", f"<{E}h>", None],
 }
 BAD = {
@@ -107,7 +114,8 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, pa.Table]:
     moments = draw(st.lists(times, min_size=rows, max_size=rows))
     if not any(t == 1 << 60 for t in moments) and draw(st.booleans()):
         unit = draw(st.sampled_from(["s", "ms", "us", "ns"]))
-        ticks = pa.array([None if t is None else t * {"s": 1, "ms": 1, "us": 999, "ns": 999_999}[unit] for t in moments], pa.int64())
+        factor = {"s": 1, "ms": 1, "us": 999, "ns": 999_999}[unit]
+        ticks = pa.array([None if t is None else t * factor for t in moments], pa.int64())
         given["time"] = ticks.cast(pa.timestamp(unit))
     else:
         given["time"] = pa.array(moments, pa.int64())
@@ -149,7 +157,10 @@ VALUES = [
     (pa.array([1, -5, 1 << 60]), [1, -5, 1 << 60]),
     (pa.array([1, 255], pa.uint8()), [1, 255]),
     (pa.array([1, (1 << 64) - 1], pa.uint64()), None),
-    (pa.array([21.5, 1e16, 1.5e-7, float("inf"), -0.0, 1e300]), [21.5, 1e16, 1.5e-7, float("inf"), -0.0, 1e300]),
+    (
+        pa.array([21.5, 1e16, 1.5e-7, float("inf"), -0.0, 1e300]),
+        [21.5, 1e16, 1.5e-7, float("inf"), -0.0, 1e300],
+    ),
     (pa.array([0.1, 3.0], pa.float32()), [0.1, 3.0]),
     (pa.array([True, False]), [True, False]),
     (pa.array([7, 7]).dictionary_encode(), [7, 7]),
@@ -163,7 +174,9 @@ def test_numbers_are_what_pushed_numbers_are(
     stream, seen = fresh(engine)
     other, wanted = fresh(engine)
     table = pa.table({"s": [f"{E}a"] * len(values), "value": values, "at": range(len(values))})
-    report = stream.push_table(table, subject="s", predicate=Iri(f"{E}p"), object="value", time="at")
+    report = stream.push_table(
+        table, subject="s", predicate=Iri(f"{E}p"), object="value", time="at"
+    )
     assert report.accepted == len(values)
     for time, number in enumerate(numbers or []):
         other.push((f"{E}a", f"{E}p", number), time)
@@ -178,14 +191,22 @@ def test_numbers_are_what_pushed_numbers_are(
         (Decimal("1.50"), None, '"1.50"^^<xsd:decimal>'),
         (date(2026, 1, 31), None, '"2026-01-31"^^<xsd:date>'),
         (datetime(2026, 1, 31, 10), pa.timestamp("s"), '"2026-01-31T10:00:00"^^<xsd:dateTime>'),
-        (datetime(2026, 1, 31, 10, microsecond=500_000), TIMES, '"2026-01-31T10:00:00.5Z"^^<xsd:dateTime>'),
+        (
+            datetime(2026, 1, 31, 10, microsecond=500_000),
+            TIMES,
+            '"2026-01-31T10:00:00.5Z"^^<xsd:dateTime>',
+        ),
     ],
 )
 def test_other_values_are_literals(engine: Engine, value: Any, kind: Any, literal: str) -> None:
     stream, seen = fresh(engine)
     stream.push_table(
         pa.table({"v": pa.array([value], kind)}),
-        subject=Iri(f"{E}a"), predicate=Iri(f"{E}p"), object="v", time=5, graph=Iri(f"{E}g"),
+        subject=Iri(f"{E}a"),
+        predicate=Iri(f"{E}p"),
+        object="v",
+        time=5,
+        graph=Iri(f"{E}g"),
     )
     engine.finish()
     text = literal.replace("xsd:", "http://www.w3.org/2001/XMLSchema#")
@@ -203,7 +224,13 @@ def test_tables_of_all_kinds(spark: SparkSession, engine: Engine) -> None:
 
     stream, _ = fresh(engine)
     frame = pd.DataFrame(rows())
-    kinds = [pa.table(rows()), pa.record_batch(rows()), frame, spark.createDataFrame(frame), Stream()]
+    kinds = [
+        pa.table(rows()),
+        pa.record_batch(rows()),
+        frame,
+        spark.createDataFrame(frame),
+        Stream(),
+    ]
     for number, table in enumerate(kinds, start=1):
         assert stream.push_table(table).accepted == 1
         assert stream.accepted_count == number
@@ -214,10 +241,22 @@ def test_tables_of_all_kinds(spark: SparkSession, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (rows(), {"subject": "sensor"}, "table: no column sensor for the subject; its columns: subject, predicate"),
+        (
+            rows(),
+            {"subject": "sensor"},
+            "table: no column sensor for the subject; its columns: subject, predicate",
+        ),
         (rows(), {"graph": "source"}, "table: no column source for the graph"),
-        (rows(time=["now"]), {}, "table: column time must hold timestamps or milliseconds, not string"),
-        (rows(object=[[1]]), {}, "table: column object: values of type list<item: int64> cannot be read"),
+        (
+            rows(time=["now"]),
+            {},
+            "table: column time must hold timestamps or milliseconds, not string",
+        ),
+        (
+            rows(object=[[1]]),
+            {},
+            "table: column object: values of type list<item: int64> cannot be read",
+        ),
         (rows(object=[b"\xff"]), {}, "table: column object: Invalid UTF8"),
         (rows(), {"time": 5.5}, "time: a time is a whole number of milliseconds"),
         (rows(), {"predicate": object()}, "not an RDF term"),
@@ -253,7 +292,12 @@ def test_constants_for_all_rows(engine: Engine) -> None:
     stream, seen = fresh(engine)
     table = pa.table({"room": [f"{E}r1", f"{E}r2"], "subject": ["not", "looked at"]})
     report: PushReport = stream.push_table(
-        table, subject="room", predicate=Iri(f"{E}is"), object=Literal("warm"), time=7, graph=Iri(f"{E}g")
+        table,
+        subject="room",
+        predicate=Iri(f"{E}is"),
+        object=Literal("warm"),
+        time=7,
+        graph=Iri(f"{E}g"),
     )
     assert report.accepted == 1  # of one graph and one time
     engine.finish()
