@@ -22,6 +22,7 @@ ROOMS = (
     "calls",
     "relations",
     "streams",
+    "mapped",
     "events",
     "rows",
     "leaves",

@@ -1,6 +1,7 @@
-"""Blocks of bytes for the JVM, handed over in a file that lies in memory where the machine has such files.
+"""Blocks of bytes for the JVM, and long answers of it, handed over in a file that lies in memory where the machine has
+such files.
 
-py4j would escape or encode them, byte by byte.
+py4j would escape or encode the bytes, one by one, and sends what is too long for a packet 40 milliseconds later.
 """
 
 from __future__ import annotations
@@ -42,6 +43,15 @@ class Handover:
             done += os.pwrite(self._file, view[done:], done)
         self._size = max(self._size, done)
         return done
+
+    def answer(self, text: str) -> str:
+        """What the JVM has answered through its Handover."""
+        if not text.startswith("@"):
+            return text
+        assert self._file is not None
+        length = int(text[1:])
+        self._size = max(self._size, length)
+        return os.pread(self._file, length, 0).decode()
 
     def close(self) -> None:
         """Let go of the file, which the engine's folder is deleted with."""

@@ -1,64 +1,61 @@
-"""The element times of one window, and the next instant at which a report strategy holds for it."""
+"""The next instant at which a report strategy holds for one window, by what arrived on its stream."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-
 from sparkext.s2r.report import Strategy
+from sparkext.s2r.stream_times import SeenTimes
+from sparkext.s2r.watermark import FOREVER, NEVER
 from sparkext.s2r.windows import ElementsWindow, WindowSpec
 
 
-def arrivals_of(window: WindowSpec) -> WindowArrivals:
-    """What keeps the arrivals of a window of this kind."""
+def arrivals_of(window: WindowSpec, seen: SeenTimes) -> WindowArrivals:
+    """What finds the instants of a window of this kind among the times of its stream."""
     if isinstance(window, ElementsWindow):
-        return CountedArrivals(window)
-    return WindowArrivals(window)
+        return CountedArrivals(window, seen)
+    return WindowArrivals(window, seen)
 
 
 class WindowArrivals:
-    """The distinct times of the elements that entered one window and have not been forgotten.
+    """A window over the times that its query has seen of a stream.
 
     Every answer is found by bisection over what arrived; no instant in between is looked at.
     """
 
-    def __init__(self, window: WindowSpec) -> None:
+    def __init__(self, window: WindowSpec, seen: SeenTimes) -> None:
         self.window = window
         self.latest: int | None = None
-        self._times: list[int] = []
+        self._seen = seen
+        self._stays = False  # what has entered stays for ever
 
-    def add(self, times: Iterable[int], counts: Sequence[int] | None = None) -> None:
-        """Take in element times, in any order, `counts` elements of each; those that enter no
-        window (gaps, before the start) are passed over."""
-        for time in times:
-            if not self.window.holds(time):
-                continue
-            if self.latest is None or time > self.latest:
-                self._times.append(time)
+    def look(self) -> None:
+        """Find the `latest` time that enters the window, after news."""
+        time = self._seen.last()
+        latest = NEVER if self.latest is None else self.latest
+        while time is not None and time > latest:
+            if self.window.holds(time):
                 self.latest = time
-                continue
-            place = bisect_left(self._times, time)
-            if place == len(self._times) or self._times[place] != time:
-                self._times.insert(place, time)
+                return
+            time = self._seen.last(min(time - 1, self.window.held_until(time)))
 
-    def forget(self, settled: int) -> None:
-        """Drop the times of elements that are no longer in the content at an instant that has been
-        decided."""
-        low, high = self.window.present_bounds(settled)
-        gone = bisect_right(self._times, low)
-        if gone < len(self._times) and self.window.leaves_at(self._times[gone]) is None:
-            # What stays for ever is there as long as one of its times is.
-            gone = max(gone, bisect_right(self._times, high) - 1)
-        if gone * 2 > len(self._times):  # amortised: a deletion at the front moves what stays
-            del self._times[:gone]
+    def settle(self, t: int) -> None:
+        """Note that instants up to `t` are decided."""
 
-    def __len__(self) -> int:
-        return len(self._times)
+    def needed_after(self, passed: int) -> int:
+        """The time up to which no element decides on an instant after `passed`, by which it is decided."""
+        self.settle(passed)
+        low, high = self.window.present_bounds(passed)
+        if not self._stays:
+            time = self._seen.first(low)
+            self._stays = time is not None and time <= high and self.window.leaves_at(time) is None
+        return high if self._stays else low
 
     def is_empty_at(self, t: int) -> bool:
         """Whether the window shows no element at `t`."""
+        if self._stays:
+            return False
         low, high = self.window.present_bounds(t)
-        return bisect_right(self._times, low) == bisect_right(self._times, high)
+        time = self._seen.first(low)
+        return time is None or time > high
 
     def next_holding(self, strategy: Strategy, t: int) -> int | None:
         """The first instant from `t` on at which the strategy holds, by the elements known so far;
@@ -72,55 +69,61 @@ class WindowArrivals:
         changes = [at for at in (self._next_entering(t), self._next_leaving(t)) if at is not None]
         return min(changes, default=None)
 
+    def may_hold(self, strategy: Strategy, t: int, coming: int) -> int | None:
+        """As `next_holding`, but whatever elements of times from `coming` on may still come: not before this."""
+        known = self.next_holding(strategy, t)
+        entering = self.window.held_from(coming)
+        if entering >= FOREVER or not self._moved_by_arrivals(strategy):
+            return known
+        new = max(t, self.window.enters_at(entering))
+        return new if known is None else min(known, new)
+
+    def _moved_by_arrivals(self, strategy: Strategy) -> bool:
+        return strategy is not Strategy.WINDOW_CLOSE
+
     def _next_close(self, t: int) -> int | None:
         return self.window.next_close(t - 1)
 
     def _next_entering(self, t: int) -> int | None:
         # Elements enter in the order of their times; those up to here were in before.
-        place = bisect_right(self._times, self.window.present_bounds(t - 1)[1])
-        return self.window.enters_at(self._times[place]) if place < len(self._times) else None
+        time = self._first_held(self.window.present_bounds(t - 1)[1])
+        return None if time is None else self.window.enters_at(time)
 
     def _next_leaving(self, t: int) -> int | None:
         # Elements leave in the order of their times; the first still there at t - 1 is the next to
         # go.
-        place = bisect_right(self._times, self.window.present_bounds(t - 1)[0])
-        return self.window.leaves_at(self._times[place]) if place < len(self._times) else None
+        time = self._first_held(self.window.present_bounds(t - 1)[0])
+        return None if time is None else self.window.leaves_at(time)
+
+    def _first_held(self, after: int) -> int | None:
+        time = self._seen.first(after)
+        while time is not None and not self.window.holds(time):
+            time = self._seen.first(max(time, self.window.held_from(time) - 1))
+        return time
 
 
 class CountedArrivals(WindowArrivals):
     """The arrivals of a window of the last elements: what closes it, and what pushes elements out,
     is that others come."""
 
-    def __init__(self, window: ElementsWindow) -> None:
-        super().__init__(window)
+    def __init__(self, window: ElementsWindow, seen: SeenTimes) -> None:
+        super().__init__(window, seen)
         self._step = window.step or 1
-        self._counts: dict[int, int] = {}
-        self._forgotten = 0  # elements up to the last settled instant
-        self._front = 0  # where the times after it begin
+        self._settled = NEVER
+        self._passed = 0  # elements up to the settled instant
 
-    def add(self, times: Iterable[int], counts: Sequence[int] | None = None) -> None:
-        arrived = list(times)
-        for place, time in enumerate(arrived):
-            count = 1 if counts is None else counts[place]
-            self._counts[time] = self._counts.get(time, 0) + count
-        super().add(arrived)
+    def settle(self, t: int) -> None:
+        for time in self._seen.between(self._settled, t):
+            self._passed += self._seen.count(time)
+        self._settled = t
 
-    def forget(self, settled: int) -> None:
-        while self._front < len(self._times) and self._times[self._front] <= settled:
-            self._forgotten += self._counts.pop(self._times[self._front])
-            self._front += 1
-        if self._front * 2 > len(self._times):
-            del self._times[: self._front]
-            self._front = 0
-
-    def is_empty_at(self, t: int) -> bool:
-        return not self._forgotten and super().is_empty_at(t)
+    def _moved_by_arrivals(self, strategy: Strategy) -> bool:
+        return True
 
     def _next_close(self, t: int) -> int | None:
-        before = self._forgotten
-        for place in range(self._front, len(self._times)):
-            time = self._times[place]
-            now = before + self._counts[time]
+        before = self._passed
+        for time in self._seen.between(self._settled, FOREVER):
+            now = before + self._seen.count(time)
             if time >= t and now // self._step > before // self._step:
                 return time
             before = now

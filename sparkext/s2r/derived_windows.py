@@ -59,6 +59,12 @@ class LastClosedWindow(WindowSpec):
             return self.enters_at(time)
         return closing + self.windows.slide + self.strictly
 
+    def held_from(self, time: int) -> int:
+        return self.windows.held_from(time)
+
+    def held_until(self, time: int) -> int:
+        return self.windows.held_until(time)
+
 
 @dataclass(frozen=True, slots=True)
 class ClosedOpenWindow(WindowSpec):
@@ -101,6 +107,12 @@ class ClosedOpenWindow(WindowSpec):
 
     def leaves_at(self, time: int) -> int | None:
         return self.inside.leaves_at(time + 1)
+
+    def held_from(self, time: int) -> int:
+        return self.inside.held_from(time + 1) - 1
+
+    def held_until(self, time: int) -> int:
+        return self.inside.held_until(time + 1) - 1
 
     def last_instant(self, time: int) -> int:
         return self.inside.last_instant(time + 1)
@@ -153,6 +165,12 @@ class DelayedWindow(WindowSpec):
         leaving = self.inside.leaves_at(time)
         return None if leaving is None else leaving + self.delay
 
+    def held_from(self, time: int) -> int:
+        return self.inside.held_from(time)
+
+    def held_until(self, time: int) -> int:
+        return self.inside.held_until(time)
+
     def last_instant(self, time: int) -> int:
         return self.inside.last_instant(time) + self.delay
 
@@ -204,6 +222,12 @@ class ComposedWindow(WindowSpec):
     def leaves_at(self, time: int) -> int | None:
         ends = (self.outer.leaves_at(time), self.inner.leaves_at(time))
         return min((end for end in ends if end is not None), default=None)
+
+    def held_from(self, time: int) -> int:
+        return max(self.outer.held_from(time), self.inner.held_from(time))
+
+    def held_until(self, time: int) -> int:
+        return min(self.outer.held_until(time), self.inner.held_until(time))
 
     def last_instant(self, time: int) -> int:
         leaving = self.leaves_at(time)

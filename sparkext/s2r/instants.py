@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkext.errors import UnknownStreamError
 from sparkext.s2r.arrivals import arrivals_of
-from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Rule, Strategy
+from sparkext.s2r.report import ReportPolicy, ReportPolicyError, Strategy
+from sparkext.s2r.rule_search import RuleSearch
+from sparkext.s2r.stream_times import SeenTimes, StreamTimes
 from sparkext.s2r.watermark import (
     FOREVER,
     NEVER,
@@ -31,7 +33,8 @@ class InstantScheduler:
 
     `windows` lists (stream IRI, window) in the order the policy refers to. With `watermarks` the
     streams are shared with other queries: then `add` takes what their owner found on time. Without,
-    the scheduler keeps its own, fed by `push`.
+    the scheduler keeps its own, fed by `push`. With `times`, too, their owner adds what arrives to
+    these, and has them forget what no scheduler needs any more (`needed_after`).
 
     >>> from sparkext.s2r.report import default_policy
     >>> from sparkext.s2r.windows import SlidingWindow
@@ -48,6 +51,7 @@ class InstantScheduler:
         windows: Sequence[tuple[str, WindowSpec]],
         policy: ReportPolicy,
         watermarks: Mapping[str, StreamWatermark] | None = None,
+        times: Mapping[str, StreamTimes] | None = None,
         *,
         allowed_lateness: int = 0,
         idle_timeout: int | None = None,
@@ -60,7 +64,6 @@ class InstantScheduler:
             )
         self.windows = tuple(windows)
         self.policy = policy
-        self.steps = 0
         self.late_count = 0
         streams = list(dict.fromkeys(stream for stream, _ in windows))
         if watermarks is None:
@@ -69,11 +72,27 @@ class InstantScheduler:
             }
         else:
             self.watermarks = {stream: watermarks[stream] for stream in streams}
-        self._arrivals = [arrivals_of(window) for _, window in windows]
+        # Whether a stream may be passed over, as the clock has it.
+        self.clocked = len(streams) > 1 and any(
+            mark.idle_timeout is not None for mark in self.watermarks.values()
+        )
+        self._owned = times is None
+        self._times = {
+            stream: StreamTimes() if times is None else times[stream] for stream in streams
+        }
+        self._seen = {
+            stream: SeenTimes(kept, self.watermarks[stream].complete_up_to)
+            for stream, kept in self._times.items()
+        }
+        self._arrivals = [arrivals_of(window, self._seen[stream]) for stream, window in windows]
+        self._search = RuleSearch(self._arrivals)
         self._first: int | None = None
+        self._last = NEVER  # at which a window, by what arrived so far, still holds an element
         self._settled = NEVER
         self._changed = True
+        self._next_change: int | None = None  # after the settled instant; None: not known
         self._unsure_until = NEVER
+        self._looked_at: list[int] = []
 
     # ---- what arrives
 
@@ -88,7 +107,7 @@ class InstantScheduler:
         # An idle stream is not waited for, so it may be behind the instants already evaluated.
         arrivals = self._watermark(stream).observe(times, counts, self._settled)
         self.late_count += arrivals.late_elements
-        self._take(stream, arrivals.on_time, arrivals.on_time_counts)
+        self._take(stream, zip(arrivals.on_time, arrivals.on_time_counts, strict=True))
         return arrivals
 
     def add(
@@ -101,16 +120,17 @@ class InstantScheduler:
         enter the query's windows.
         """
         self._watermark(stream)
-        arrived = list(times)
-        late = [place for place, time in enumerate(arrived) if time <= self._settled]
-        self.late_count += sum(1 if counts is None else counts[place] for place in late)
-        on_time = [place for place, time in enumerate(arrived) if time > self._settled]
-        self._take(
-            stream,
-            [arrived[place] for place in on_time],
-            None if counts is None else [counts[place] for place in on_time],
-        )
-        return [arrived[place] for place in late]
+        late = []
+        on_time = []
+        for place, time in enumerate(times):
+            count = 1 if counts is None else counts[place]
+            if time <= self._settled:
+                self.late_count += count
+                late.append(time)
+            else:
+                on_time.append((time, count))
+        self._take(stream, on_time)
+        return late
 
     def classify(self, stream: str, time: int) -> str:
         """``"late"`` for a time that this query can no longer take in from the stream, else
@@ -130,6 +150,15 @@ class InstantScheduler:
             watermark.finish()
 
     # ---- what is due
+
+    @property
+    def steps(self) -> int:
+        """How many instants have been looked at."""
+        return self._search.steps
+
+    def pause_by(self, pause: Callable[[], None]) -> None:
+        """Have `pause` called once in a while in the midst of a long search, which it may end by an exception."""
+        self._search.pause = pause
 
     @property
     def settled_up_to(self) -> int:
@@ -153,6 +182,7 @@ class InstantScheduler:
         """
         complete = complete_up_to(self.watermarks.values())
         decided = min([complete, *(w.complete_up_to for w in self.watermarks.values() if w.idle)])
+        self._look()
         goes_on = self._first is not None and complete < FOREVER
         if goes_on and not all(rule.needs_element for rule in self.policy.rules):
             decided = NEVER
@@ -166,20 +196,105 @@ class InstantScheduler:
         Where all that has come is gone, that is as far as the streams are complete: `settled_up_to` waits for an
         element that some window shows, which may never come.
         """
-        if self._last_instant() > self._settled:
+        self._look()
+        if self._last > self._settled:
             return self._settled
         return max(self._settled, complete_up_to(self.watermarks.values()))
 
     def reads(self, stream: str) -> bool:
         """Whether a window of the query looks at the stream."""
-        return any(name == stream for name, _ in self.windows)
+        return stream in self.watermarks
 
     def due(self) -> Iterator[int]:
         """Yield the instants that are due, in order; an instant counts as evaluated once it has
         been yielded."""
-        while (instant := self._next_due()) is not None:
-            self._settle(instant)
+        while (instant := self.next_due()) is not None:
+            self.settle(instant)
             yield instant
+
+    def next_due(self) -> int | None:
+        """The first instant that is due; where none is, what is complete is settled.
+
+        The same is found again until `settle` is called. It must not be called between that and the
+        evaluation of the instant.
+        """
+        self._look()
+        if self._first is None:
+            return None
+        complete = complete_up_to(self.watermarks.values())
+        start = max(self._settled + 1, self._first)
+        found: int | None = None
+        for rule in self.policy.rules:
+            limit = min(complete, self._last + rule.tells_loss)
+            if limit < start:
+                continue
+            instant = self._search.first(rule, start, limit if found is None else found - 1)
+            found = found if instant is None else instant
+        if found is None:
+            self.settle(min(complete, self._last))
+            self._forget_own()
+        return found
+
+    def settle(self, instant: int) -> None:
+        """Say that an instant is to be evaluated now, and none before it any more."""
+        if instant <= self._settled:
+            return
+        self._changed = self._changed or self._changes_until(instant)
+        self._settled = instant
+        for arrivals in self._arrivals:
+            arrivals.settle(instant)
+
+    def waits_for(self) -> dict[str, int]:
+        """Where no instant is due: the streams whose news may make one due, each with the least `complete_up_to` at
+        which they may, whatever elements are still to come.
+
+        >>> from sparkext.s2r.report import default_policy
+        >>> from sparkext.s2r.windows import NowWindow, SlidingWindow
+        >>> windows = [SlidingWindow(10, 10), NowWindow()]
+        >>> query = InstantScheduler([("a", windows[0]), ("b", windows[0])], default_policy(windows[:1]))
+        >>> _ = query.push("a", [3, 45]); _ = query.push("b", [8]); query.next_due(), query.waits_for()
+        (None, {'b': 10})
+
+        A stream that is ahead of another is not waited for. One that must bring another element, whatever the
+        others do, is with a time that any element takes it to.
+        """
+        self._look()
+        coming = {stream: mark.complete_up_to + 1 for stream, mark in self.watermarks.items()}
+        firsts = [*coming.values(), *([] if self._first is None else [self._first])]
+        start = max(self._settled + 1, min(firsts))
+        to_windows = [coming[stream] for stream, _ in self.windows]
+        instant = min(self._search.bound(rule, start, to_windows) for rule in self.policy.rules)
+        if instant >= FOREVER:
+            return {}
+        slowest = min(coming, key=lambda stream: coming[stream])
+        if coming[slowest] <= instant:
+            return dict.fromkeys(coming, instant) if self.clocked else {slowest: instant}
+        # All are complete up to there, so no window holds an element then, and one is waited for.
+        bounds: dict[str, int] = {}
+        for stream, window in self.windows:
+            held = window.held_from(coming[stream])
+            if held < FOREVER:
+                reached = held - 1 - self.watermarks[stream].allowed_lateness
+                bounds[stream] = min(reached, bounds.get(stream, FOREVER))
+        return bounds
+
+    def needed_after(self, stream: str) -> int:
+        """The time up to which elements of a stream matter no more for the instants to come; to be asked when none is
+        due."""
+        self._look()
+        passed = self._settled
+        if self._last <= passed:
+            passed = max(passed, min(mark.complete_up_to for mark in self.watermarks.values()))
+            # What leaves by then cannot be seen to leave afterwards.
+            self._changed = self._changed or self._changes_until(passed)
+        needed = [
+            arrivals.needed_after(passed)
+            for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True)
+            if name == stream
+        ]
+        after = min(passed, *needed)
+        self._seen[stream].pass_over(after)
+        return after
 
     @property
     def changed(self) -> bool:
@@ -208,83 +323,44 @@ class InstantScheduler:
                     [self._unsure_until, newest, *(end for end in ends if end is not None)]
                 )
 
+    def _forget_own(self) -> None:
+        if self._owned:
+            for stream, kept in self._times.items():
+                if kept.crowded():
+                    kept.forget(self.needed_after(stream))
+
     def _changes_until(self, t: int) -> bool:
         """Whether a window may change at an instant after the settled one, up to `t`."""
         if self._settled < self._unsure_until:
             return True
-        for arrivals in self._arrivals:
-            change = arrivals.next_holding(Strategy.STRICT_CONTENT_CHANGE, self._settled + 1)
-            if change is not None and change <= t:
-                return True
-        return False
+        if self._next_change is None or self._next_change <= self._settled:
+            strict = Strategy.STRICT_CONTENT_CHANGE
+            changes = [kept.next_holding(strict, self._settled + 1) for kept in self._arrivals]
+            self._next_change = min([FOREVER, *(at for at in changes if at is not None)])
+        return self._next_change <= t
 
-    def _next_due(self) -> int | None:
-        complete = complete_up_to(self.watermarks.values())
-        last = self._last_instant()
-        if self._first is None:
-            return None
-        start = max(self._settled + 1, self._first)
-        found: int | None = None
-        for rule in self.policy.rules:
-            limit = min(complete, last + rule.tells_loss)
-            if limit < start:
-                continue
-            instant = self._next_of(rule, start, limit if found is None else found - 1)
-            found = found if instant is None else instant
-        if found is None and min(complete, last) > self._settled:
-            self._settle(min(complete, last))
-        return found
-
-    def _next_of(self, rule: Rule, start: int, limit: int) -> int | None:
-        """The first instant in [start, limit] at which all of the rule holds: each condition in
-        turn moves the candidate on."""
-        t, agreed, place = start, 0, 0
-        parts = len(rule.conditions) + (rule.every is not None)
-        while t <= limit:
-            self.steps += 1
-            if place < len(rule.conditions):
-                condition = rule.conditions[place]
-                moved = self._arrivals[condition.window].next_holding(condition.strategy, t)
-            else:
-                moved = self._next_period(rule, t)
-            if moved is None:
-                return None
-            agreed = agreed + 1 if moved == t else 1
-            t = moved
-            if agreed == parts and t <= limit:
-                return t
-            place = (place + 1) % parts
-        return None
-
-    def _next_period(self, rule: Rule, t: int) -> int:
-        assert rule.every is not None
-        return t + (rule.start - t) % rule.every
-
-    def _last_instant(self) -> int:
-        """The last instant at which a window, by what arrived so far, still holds an element."""
-        return max(
-            (
-                arrivals.window.last_instant(arrivals.latest)
-                for arrivals in self._arrivals
-                if arrivals.latest is not None
-            ),
-            default=NEVER,
-        )
-
-    def _settle(self, t: int) -> None:
-        self._changed = self._changed or self._changes_until(t)
-        self._settled = t
-        for arrivals in self._arrivals:
-            arrivals.forget(t)
-
-    def _take(self, stream: str, on_time: list[int], counts: Sequence[int] | None) -> None:
-        if not on_time:
+    def _look(self) -> None:
+        """Take up what has arrived since the last time."""
+        versions = [kept.version for kept in self._times.values()]
+        if versions == self._looked_at:
             return
-        earliest = min(on_time)
-        self._first = earliest if self._first is None else min(self._first, earliest)
-        for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True):
-            if name == stream:
-                arrivals.add(on_time, counts)
+        for arrivals in self._arrivals:
+            arrivals.look()
+            if arrivals.latest is not None:
+                self._last = max(self._last, arrivals.window.last_instant(arrivals.latest))
+        if self._first is None or self._settled < self._first:
+            firsts = [self._first, *(seen.first(self._settled) for seen in self._seen.values())]
+            self._first = min((time for time in firsts if time is not None), default=None)
+        self._next_change = None
+        self._looked_at = versions
+
+    def _take(self, stream: str, on_time: Iterable[tuple[int, int]]) -> None:
+        arrived: dict[int, int] = {}
+        for time, count in on_time:
+            arrived[time] = arrived.get(time, 0) + count
+        if arrived:
+            times = sorted(arrived)
+            self._times[stream].add(times, [arrived[time] for time in times])
 
     def _watermark(self, stream: str) -> StreamWatermark:
         try:

@@ -45,7 +45,7 @@ class StreamWatermark:
 
     `clock` gives processing time in milliseconds and is asked only when there is an `idle_timeout`:
     a stream from which nothing has come for that long (since it was made, if never) is idle, and
-    instants no longer wait for it.
+    instants no longer wait for it. `on_move` is called when the stream is complete further than before.
 
     >>> stream = StreamWatermark(allowed_lateness=2)
     >>> stream.observe([10, 11]).on_time, stream.complete_up_to
@@ -66,6 +66,7 @@ class StreamWatermark:
         self.idle_timeout = idle_timeout
         self.on_time_count = 0
         self.late_count = 0
+        self.on_move: Callable[[], object] | None = None
         self._clock = clock
         self._complete = NEVER
         self._last_sign = clock() if idle_timeout is not None else 0
@@ -113,7 +114,7 @@ class StreamWatermark:
             arrivals.on_time.append(element_time)
             arrivals.on_time_counts.append(count)
             arrivals.on_time_elements += count
-            self._complete = max(self._complete, element_time - self.allowed_lateness - 1)
+            self._move_to(element_time - self.allowed_lateness - 1)
         self.on_time_count += arrivals.on_time_elements
         self.late_count += arrivals.late_elements
         self._note_sign()
@@ -124,18 +125,24 @@ class StreamWatermark:
         self.on_time_count += on_time
         self.late_count += late
         if on_time:
-            self._complete = max(self._complete, newest - self.allowed_lateness - 1)
+            self._move_to(newest - self.allowed_lateness - 1)
         self._note_sign()
 
     def advance_to(self, t: int) -> None:
         """Promise that no further element has time `t` or an earlier one; going back has no
         effect."""
-        self._complete = max(self._complete, min(t, FOREVER - 1))
+        self._move_to(min(t, FOREVER - 1))
         self._note_sign()
 
     def finish(self) -> None:
         """Say that the stream has ended: it is complete for ever, and what still comes is late."""
-        self._complete = FOREVER
+        self._move_to(FOREVER)
+
+    def _move_to(self, complete: int) -> None:
+        if complete > self._complete:
+            self._complete = complete
+            if self.on_move is not None:
+                self.on_move()
 
     def _note_sign(self) -> None:
         if self.idle_timeout is not None:

@@ -84,6 +84,15 @@ class WindowSpec(ABC):
         leaving = self.leaves_at(time)
         return leaving is None or leaving > self.enters_at(time)
 
+    def held_from(self, time: int) -> int:
+        """A time from `time` on such that no element between is ever in the content: over a gap, in one step; FOREVER
+        where none is any more."""
+        return time
+
+    def held_until(self, time: int) -> int:
+        """As `held_from`, backwards: NEVER where none was before."""
+        return time
+
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(WindowSpec):
@@ -126,10 +135,23 @@ class SlidingWindow(WindowSpec):
         return first if after < first else after + self.slide - (after - first) % self.slide
 
     def leaves_at(self, time: int) -> int:
-        # The last window that opens before the element; it is the last to hold it, if it does.
-        last = -((self.start - time) // self.slide) - 1
-        closing = self.start + last * self.slide + self.width
+        last, closing = self._last_to_hold(time)
         return closing + 1 if last >= 0 and time <= closing else time
+
+    def held_from(self, time: int) -> int:
+        last, closing = self._last_to_hold(time)
+        if last >= 0 and time <= closing:
+            return time
+        return self.start + max(0, last + 1) * self.slide + 1
+
+    def held_until(self, time: int) -> int:
+        last, closing = self._last_to_hold(time)
+        return min(time, closing) if last >= 0 else NEVER
+
+    def _last_to_hold(self, time: int) -> tuple[int, int]:
+        """The last window that opens before the time, which is the last to hold it if any does, and its close."""
+        last = -((self.start - time) // self.slide) - 1
+        return last, self.start + last * self.slide + self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +225,12 @@ class LandmarkWindow(WindowSpec):
     def leaves_at(self, time: int) -> int | None:
         return None if self.since is None or time >= self.since else time
 
+    def held_from(self, time: int) -> int:
+        return time if self.since is None else max(time, self.since)
+
+    def held_until(self, time: int) -> int:
+        return time if self.since is None or time >= self.since else NEVER
+
 
 @dataclass(frozen=True, slots=True)
 class IntervalWindow(WindowSpec):
@@ -238,6 +266,12 @@ class IntervalWindow(WindowSpec):
 
     def leaves_at(self, time: int) -> int | None:
         return None if self.first <= time <= self.last else time
+
+    def held_from(self, time: int) -> int:
+        return max(time, self.first) if time <= self.last else FOREVER
+
+    def held_until(self, time: int) -> int:
+        return min(time, self.last) if time >= self.first else NEVER
 
     def last_instant(self, time: int) -> int:
         return self.last

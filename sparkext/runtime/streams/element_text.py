@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sparkext.argument_checks import lone_surrogate
-from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import time_flaw
 from sparkext.s2r.event_time import GREATEST_TIME
 
-# Elements that go over to the JVM as one text, which is held several times on the way.
+# Elements that go over to the JVM as one text, which is held twice on the way.
 _BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
 
@@ -51,28 +50,34 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
         return None
 
 
-def blocks_of(
-    elements: Sequence[StreamElement], whole: bool
-) -> tuple[list[Sequence[StreamElement]], list[str]]:
-    """Elements in parts that are handed over one by one, all in one if `whole`; and what is wrong with the others.
+def parts_of(
+    elements: Sequence[StreamElement], most: int = _BLOCK
+) -> list[Sequence[StreamElement]]:
+    """Elements in parts of `most`; where these are several, in order of time.
 
-    Several parts are in order of time. With `whole` a flaw is a StreamElementError.
+    >>> elements = [StreamElement(time, None, ()) for time in (3, 1, 2)]
+    >>> [[element.time_ms for element in part] for part in parts_of(elements, 2)]
+    [[1, 2], [3]]
     """
-    if len(elements) <= _BLOCK and block_of(elements) is not None:
-        return [elements], []
-    sound, flaws = [], []
+    if len(elements) <= most:
+        return [elements]
+    whole = [e for e in elements if type(getattr(e, "time_ms", None)) is int]
+    odd = [e for e in elements if type(getattr(e, "time_ms", None)) is not int]
+    whole.sort(key=lambda element: element.time_ms)
+    whole += odd
+    return [whole[n : n + most] for n in range(0, len(whole), most)]
+
+
+def sound_of(
+    elements: Iterable[StreamElement], flawed: Callable[[str], object]
+) -> Iterator[StreamElement]:
+    """Those that can be part of a block; `flawed` is told what is wrong with the others."""
     for element in elements:
         flaw = flaw_of(element)
         if flaw is None:
-            sound.append(element)
-            continue
-        flaws.append(f"element at {element.time_ms} ms: {flaw}")
-        if whole:
-            raise StreamElementError(flaws[0])
-    if whole or len(sound) <= _BLOCK:
-        return [sound], flaws
-    sound.sort(key=lambda element: element.time_ms)
-    return [sound[n : n + _BLOCK] for n in range(0, len(sound), _BLOCK)], flaws
+            yield element
+        else:
+            flawed(f"element at {element.time_ms} ms: {flaw}")
 
 
 def lines_of(element: StreamElement) -> list[str]:

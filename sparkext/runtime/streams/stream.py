@@ -7,16 +7,16 @@ import logging
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
-from sparkext.runtime.streams.element_text import block_of, blocks_of, trimmed
+from sparkext.runtime.streams.element_text import block_of, parts_of, sound_of, trimmed
+from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
@@ -34,25 +34,8 @@ logger = logging.getLogger(__name__)
 _KEPT_REASONS = 100
 
 
-@dataclass(frozen=True)
-class PushReport:
-    """What became of pushed elements: taken in, set aside as malformed, too late."""
-
-    accepted: int = 0
-    malformed: int = 0
-    late: int = 0
-
-
+_MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
-
-
-class Evaluations(Protocol):
-    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
-
-    def settled_up_to(self, iri: str) -> int: ...
-    def due_bound(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
-    def evaluate_due(self) -> None: ...
 
 
 class Stream:
@@ -80,6 +63,7 @@ class Stream:
         self.watermark = watermark
         self._log: Any = parts.room.stream(iri)
         self._buffer = PushedElements()
+        self._unsettled: list[str] = []  # a call of its own would cost more than what waits
         if parts.settings.duplicates == "bag":
             self._log.countOccurrences()
         self._parts = parts
@@ -88,6 +72,7 @@ class Stream:
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
+        self.panes = 0  # as the log has told last
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
@@ -97,6 +82,7 @@ class Stream:
     def log(self) -> Any:
         """The stream's log in the JVM, with all that was pushed in it; see StreamLog.scala."""
         self.hand_over()
+        self._settle_now()
         return self._log
 
     def push(
@@ -150,14 +136,34 @@ class Stream:
 
     def hand_over(self) -> None:
         """Have the log take in the elements that were pushed one by one and wait."""
-        self._parts.waiting.discard(self)
         block = self._buffer.take()
+        self._parts.waiting.discard(self)
         if block is None:
             return
-        # What is in it has been judged.
         strict = self.rdf is RdfVersion.RDF_1_2
-        outcome = json.loads(self._take_text(block, strict, "", all_or_nothing=False))
+        # What is in it has been judged.
+        outcome = json.loads(self._take_text(block, strict, self._rules(""), all_or_nothing=False))
+        self.panes = outcome["panes"]
         self._evaluations.note_arrivals(self.iri, outcome["times"], outcome["counts"])
+
+    def settle(self, bounds: str) -> None:
+        """Have windows move and panes go as StreamLog.settle reads it: with the next block, or the next calls."""
+        self._unsettled.append(bounds)
+        if len(self._unsettled) > _MOST_UNSETTLED:
+            self._settle_now()
+
+    def _settle_now(self) -> None:
+        if self._unsettled:
+            self._log.settle(self._bounds())
+
+    def _bounds(self) -> str:
+        bounds = "\v".join(self._unsettled)
+        self._unsettled.clear()
+        return bounds
+
+    def _rules(self, times: str) -> str:
+        """What the log is told with a block: which times it takes in, and what is to go before."""
+        return f"{times}\f{self._bounds()}"
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
@@ -279,19 +285,25 @@ class Stream:
         With `believed` their times are not judged.
         """
         whole = self.on_error is not OnError.SKIP
-        blocks, flaws = blocks_of(elements, whole)
-        self._note_flaws(len(flaws), flaws)
+        # All parts are judged as if they were one.
+        parts = [elements] if whole else parts_of(elements)
 
         def take(rules: str) -> Iterator[str]:
-            for part in blocks:
+            for part in parts:
                 block = block_of(part)
                 if block is None:
-                    block = block_of([trimmed(element) for element in part])
+                    block = block_of([trimmed(element) for element in sound_of(part, self._flawed)])
                 assert block is not None
                 yield self._take_text(block, strict, rules, whole)
 
+        malformed = self.malformed_count
         report = self._taken(take, believed)
-        return PushReport(report.accepted, report.malformed + len(flaws), report.late)
+        return PushReport(report.accepted, self.malformed_count - malformed, report.late)
+
+    def _flawed(self, flaw: str) -> None:
+        if self.on_error is not OnError.SKIP:
+            raise StreamElementError(flaw)
+        self._note_flaws(1, [flaw])
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
@@ -299,7 +311,7 @@ class Stream:
         outcome: str = self._log.takeText(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
-        return outcome
+        return handover.answer(outcome)
 
     def _take_columns(self, block: memoryview, rules: str, all_or_nothing: bool) -> str:
         handover = self._parts.room.handover
@@ -307,7 +319,7 @@ class Stream:
         outcome: str = self._log.takeColumns(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
-        return outcome
+        return handover.answer(outcome)
 
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.
@@ -318,13 +330,14 @@ class Stream:
         # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         horizon = self._parts.horizon
+        rules = self._rules(f"{floor}|{'' if believed else horizon.rules}")
         accepted = malformed = late = 0
-        for outcome in map(json.loads, take(f"{floor}|{'' if believed else horizon.rules}")):
+        for outcome in map(json.loads, take(rules)):
             rejected, reasons = outcome["rejected"]
             if rejected and self.on_error is not OnError.SKIP:
-                raise StreamElementError(_reason(*reasons[0]))
+                raise StreamElementError(reason_of(*reasons[0]))
             beyond, ahead = outcome["ahead"]
-            self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
+            self._note_flaws(rejected, [reason_of(*flaw) for flaw in reasons])
             if beyond:
                 said = ahead_of(horizon)
                 self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
@@ -332,6 +345,7 @@ class Stream:
             late += outcome["late"]
             accepted += outcome["accepted"]
             times = outcome["times"]
+            self.panes = outcome["panes"]
             if times:
                 if not believed:
                     horizon.note(times[-1])
@@ -379,10 +393,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
-
-
-def _reason(time: int | None, column: int, reason: str) -> str:
-    if time is None:  # a row of a table
-        return reason if column < 0 else f"row {column}: {reason}"
-    place = f", column {column}" if column else ""
-    return f"element at {time} ms{place}: {reason}"

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
-    from sparkext.runtime.streams.stream import PushReport, Stream
+    from sparkext.runtime.streams.push_report import PushReport
+    from sparkext.runtime.streams.stream import Stream
 
 E = "http://e/"
 TIMES = pa.timestamp("us", tz="UTC")
