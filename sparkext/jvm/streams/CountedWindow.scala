@@ -27,49 +27,46 @@ private[cqels] final class ElementStarts {
 
 /** The window of the last `count` elements up to a time, those of one time by their arrival; it may begin inside a pane. */
 final class CountedWindow private[cqels] (stream: StreamLog, key: String, count: Int) extends StreamWindow(stream, key) {
-  private type Panes = java.util.NavigableMap[Long, LongTable]
-  private type Starts = java.util.NavigableMap[Long, ElementStarts]
   private var held = 0
   // The first element of the content: the pane's time and its number in there; nothing while nothing is held.
   private var cutTime = Long.MinValue
   private var cutElement = 0
 
   /** Shows the last elements up to `close`, which never falls; what comes and goes again within the move never gets in. */
-  private[cqels] def advanceTo(close: Long, panes: Panes, starts: Starts): Unit = {
+  private[cqels] def advanceTo(close: Long, panes: Panes): Unit = {
     if (close < this.close) throw new IllegalArgumentException(s"window $key cannot move back from ${this.close} to $close")
-    val entering = starts.subMap(this.close, false, close, true).descendingMap.entrySet.iterator
     var missing = count
     var firstTime = cutTime
-    while (missing > 0 && entering.hasNext) {
-      val pane = entering.next()
-      missing -= pane.getValue.size
-      firstTime = pane.getKey
+    panes.eachBackwards(this.close, close) { pane =>
+      missing -= pane.starts.size
+      firstTime = pane.time
+      missing > 0
     }
     val news = count - math.max(missing, 0)
-    shed(held + news - count, panes, starts)
+    shed(held + news - count, panes)
     if (news > 0) {
       val firstElement = math.max(-missing, 0)
       if (held == 0) { cutTime = firstTime; cutElement = firstElement }
       held += news
       val first = panes.get(firstTime)
-      enter(first, starts.get(firstTime).row(firstElement, first), firstTime)
-      panes.subMap(firstTime, false, close, true).forEach((time, pane) => enter(pane, 0, time))
+      enter(first.quads, first.starts.row(firstElement, first.quads), firstTime)
+      panes.each(firstTime, close)(pane => enter(pane.quads, 0, pane.time))
     }
     moved(if (held == 0) close else cutTime - 1, close)
   }
 
   /** Lets the oldest elements go. */
-  private def shed(elements: Int, panes: Panes, starts: Starts): Unit = {
+  private def shed(elements: Int, panes: Panes): Unit = {
     var excess = elements
     while (excess > 0) {
       val pane = panes.get(cutTime)
-      val begin = starts.get(cutTime)
+      val (begin, quads) = (pane.starts, pane.quads)
       val here = math.min(excess, begin.size - cutElement)
-      leave(pane, begin.row(cutElement, pane), begin.row(cutElement + here, pane))
+      leave(quads, begin.row(cutElement, quads), begin.row(cutElement + here, quads))
       excess -= here
       held -= here
       cutElement += here
-      if (cutElement == begin.size && held > 0) { cutTime = panes.higherKey(cutTime); cutElement = 0 }
+      if (cutElement == begin.size && held > 0) { cutTime = panes.next(cutTime).time; cutElement = 0 }
     }
   }
 
@@ -81,6 +78,6 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
   // Elements come in order where they are counted (see `arriveLate`), so their numbers are in the order in which they leave.
   override private[cqels] def position(time: Long, number: Long): Long = number
   // Where none is held, there never was one.
-  override private[cqels] def leftBehind(starts: Starts): Long =
-    if (held == 0) Long.MinValue else starts.get(cutTime).number(cutElement) - 1
+  override private[cqels] def leftBehind(panes: Panes): Long =
+    if (held == 0) Long.MinValue else panes.get(cutTime).starts.number(cutElement) - 1
 }

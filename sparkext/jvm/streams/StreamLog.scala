@@ -1,10 +1,7 @@
 package org.apache.spark.sql.cqels
 package streams
 
-import java.util.{TreeMap => JTreeMap}
-
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.columns.{ArrowColumns, BatchRows, TermElements, TermRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
@@ -17,13 +14,10 @@ import org.apache.spark.sql.cqels.memory.LongTable
  *  takes out what fell behind. No content is ever scanned again.
  */
 final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary) {
-  private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
-  private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
+  private val panes = new Panes
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
-  private var latestTime = 0L
-  private var latestPane: LongTable = _ // null: look for it
-  private var latestStarts: ElementStarts = _
+  private var latest: Pane = _ // null: look for it
   private var quads = 0L
   private var elements = 0L
   private var latestClose = Long.MinValue // of all windows: what comes after it belongs to none of them yet
@@ -109,23 +103,16 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   private def enter(block: ElementBlock, element: Int): Unit = {
     val time = block.time(element)
-    val pane = paneOf(time)
+    val count = block.end(element) - block.begin(element)
+    // Elements of one time come one after the other.
+    if (latest == null || latest.time != time) latest = panes.getOrAdd(time, count)
+    val pane = latest.quads
     val before = pane.rowCount
-    latestStarts.add(before, elements)
+    latest.starts.add(before, elements)
     elements += 1
-    pane.appendAll(block.quads.data, block.begin(element), block.end(element) - block.begin(element))
+    pane.appendAll(block.quads.data, block.begin(element), count)
     quads += pane.rowCount - before
     if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, before))
-  }
-
-  /** The pane of a time; elements of one time come one after the other, so the last one is kept at hand. */
-  private def paneOf(time: Long): LongTable = {
-    if (latestPane == null || latestTime != time) {
-      latestPane = panes.computeIfAbsent(time, _ => new LongTable(4, 16))
-      latestStarts = starts.computeIfAbsent(time, _ => new ElementStarts)
-      latestTime = time
-    }
-    latestPane
   }
 
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
@@ -142,7 +129,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
     latestClose = math.max(latestClose, close)
     window match {
-      case counted: CountedWindow => counted.advanceTo(close, panes, starts)
+      case counted: CountedWindow => counted.advanceTo(close, panes)
       case _ => advanceByTime(window, open, close)
     }
   }
@@ -155,7 +142,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     leave(window, open)
     if (close > window.close) {
       val from = math.max(window.close, open)
-      if (close > from) panes.subMap(from, false, close, true).forEach((time, pane) => window.enter(pane, 0, time))
+      panes.each(from, close)(pane => window.enter(pane.quads, 0, pane.time))
     }
     window.moved(open, close)
   }
@@ -181,40 +168,41 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private def leave(window: StreamWindow, open: Long): Unit = {
     val until = math.min(open, window.close)
     if (until > window.open && !(until == window.close && window.clear()))
-      panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
+      panes.each(window.open, until)(pane => window.leave(pane.quads))
   }
 
   /** The panes that a window shows, each with its time and the row from which it does. */
   private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, LongTable, Int)] =
     if (window.close <= window.open) Nil
-    else
-      panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
-        (time, pane, starts.get(time).row(window.firstElement(time), pane))
+    else {
+      val shown = mutable.ArrayBuffer[(Long, LongTable, Int)]()
+      panes.each(window.open, window.close) { pane =>
+        shown += ((pane.time, pane.quads, pane.starts.row(window.firstElement(pane.time), pane.quads)))
       }
+      shown
+    }
 
   /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
   private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, LongTable) => Unit): Unit = synchronized {
-    val from = math.max(window.open, time)
-    if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
+    panes.each(math.max(window.open, time), window.close)(pane => take(pane.time, pane.quads))
   }
 
   /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their rows
    *  of the pane, from and until.
    */
   private[cqels] def eachElementAfter(window: StreamWindow, time: Long)(take: (Long, Long, LongTable, Int, Int) => Unit): Unit = synchronized {
-    val from = math.max(window.open, time)
-    if (window.close > from) panes.subMap(from, false, window.close, true).forEach { (t, pane) =>
-      val begins = starts.get(t)
-      var e = window.firstElement(t)
+    panes.each(math.max(window.open, time), window.close) { pane =>
+      val (begins, quads) = (pane.starts, pane.quads)
+      var e = window.firstElement(pane.time)
       while (e < begins.size) {
-        take(t, begins.number(e), pane, begins.row(e, pane), begins.row(e + 1, pane))
+        take(pane.time, begins.number(e), quads, begins.row(e, quads), begins.row(e + 1, quads))
         e += 1
       }
     }
   }
 
   /** The positions of a window's elements up to which none is in the window any more. */
-  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(starts))
+  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(panes))
 
   /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
    *
@@ -244,27 +232,20 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   def dropExpired(close: Long): Int = dropExpired(close, "")
 
   private def drop(after: Long, upTo: Long): Int = {
-    if (upTo <= after) return 0
-    val gone = panes.subMap(after, false, upTo, true)
-    val n = gone.size
-    latestPane = null
-    latestStarts = null
-    gone.values.forEach { pane =>
-      ids.reset()
-      val data = pane.data
+    latest = null
+    val dropped = panes.remove(after, upTo) { pane =>
+      val data = pane.quads.data
       var i = 0
-      while (i < pane.rowCount * 4) {
+      while (i < pane.quads.rowCount * 4) {
         ids.add(data(i))
-        // In parts: the stream would keep a copy of its largest pane for as long as it lives.
+        // In parts: the stream would keep a copy of all of them for as long as it lives.
         if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
         i += 1
       }
-      releaseIds()
-      quads -= pane.rowCount
+      quads -= pane.quads.rowCount
     }
-    gone.clear()
-    starts.subMap(after, false, upTo, true).clear()
-    n
+    releaseIds()
+    dropped
   }
 
   private def releaseIds(): Unit = {

@@ -116,7 +116,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** Where an element of that time, the stream's `number`th, stands among those that leave the window one after the other. */
   private[cqels] def position(time: Long, number: Long): Long = time
   /** The positions up to which all elements are no longer in the window. */
-  private[cqels] def leftBehind(starts: java.util.NavigableMap[Long, ElementStarts]): Long = opens
+  private[cqels] def leftBehind(panes: Panes): Long = opens
 }
 
 private[cqels] object StreamWindow {

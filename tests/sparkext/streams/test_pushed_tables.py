@@ -115,13 +115,8 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, pa.Table]:
     moments = draw(st.lists(times, min_size=rows, max_size=rows))
     if not any(t == 1 << 60 for t in moments) and draw(st.booleans()):
         unit = draw(st.sampled_from(["s", "ms", "us", "ns"]))
-        ticks = pa.array(
-            [
-                None if t is None else t * {"s": 1, "ms": 1, "us": 999, "ns": 999_999}[unit]
-                for t in moments
-            ],
-            pa.int64(),
-        )
+        factor = {"s": 1, "ms": 1, "us": 999, "ns": 999_999}[unit]
+        ticks = pa.array([None if t is None else t * factor for t in moments], pa.int64())
         given["time"] = ticks.cast(pa.timestamp(unit))
     else:
         given["time"] = pa.array(moments, pa.int64())
