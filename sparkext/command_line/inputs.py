@@ -21,7 +21,7 @@ from sparkext.command_line.query_file import (
     in_file,
     read_query,
 )
-from sparkext.command_line.row_streams import RowStream, mapping_options, read_row_stream
+from sparkext.command_line.row_streams import RowReplay, mapping_options, row_replay
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
@@ -142,7 +142,7 @@ class Prepared:
     engine: Engine
     query: RegisteredQuery
     recordings: Mapping[str, RecordedStream]
-    rows: Sequence[RowStream] = ()
+    rows: RowReplay | None = None
 
 
 @contextmanager
@@ -178,7 +178,9 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
     mappings = mapping_options(arguments, used)
-    rows = [read_row_stream(iri, used.pop(iri), mappings[iri]) for iri in mappings]
+    rows = row_replay(arguments, used, RdfVersion(typed.rdf))
+    if rows is not None:
+        used = {}  # they have been read
     with ThreadPoolExecutor(1) as readers:
         reading = readers.submit(_read_recordings, used, arguments, RdfVersion(typed.rdf))
         _raise_early(reading)
@@ -192,7 +194,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
                 engine.register_stream(iri, on_error=way, mapping=mappings.get(iri))
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
-            recordings = reading.result()
+            recordings = reading.result() if rows is None else rows.recorded
             _list_set_aside(recordings, arguments)
             yield Prepared(engine, registered, recordings, rows)
 

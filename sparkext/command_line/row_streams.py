@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -12,7 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from sparkext.errors import InputFileError
-from sparkext.recorded_streams import RecordedStream, StreamElement
+from sparkext.recorded_streams import (
+    TIME_PROPERTIES,
+    RecordedStream,
+    StreamElement,
+    read_recorded_stream,
+)
 from sparkext.runtime.streams.mapped_columns import TIME, columns_of
 from sparkext.runtime.streams.stream_mapping import (
     ElementMapping,
@@ -21,6 +26,8 @@ from sparkext.runtime.streams.stream_mapping import (
 )
 from sparkext.s2r.event_time import GREATEST_TIME, parse_date_time
 from static_data.errors import MappedRowError
+from static_data.files.on_error import OnError
+from static_data.files.rdf_version import RdfVersion
 from static_data.mappings.materialise import Materialiser, Quad
 from static_data.mappings.rows import ArrowRows, JsonRows
 from static_data.mappings.source_rows import rows_of_file, rows_of_source
@@ -110,45 +117,76 @@ def _nothing(name: str) -> None:
     return None
 
 
-def replay_rows(
-    engine: Engine,
-    streams: Iterable[RowStream],
-    recordings: Mapping[str, RecordedStream],
-    arrival_order: bool = False,
-    after_each: Callable[[], object] = lambda: None,
-) -> None:
-    """Push the rows of streams, and the elements of recordings, in order of time, and end their streams.
+@dataclass(frozen=True)
+class RowReplay:
+    """Streams of rows to be replayed, and recorded streams beside them."""
 
-    They are pushed in chunks, each of all streams up to a time, and what lies before a chunk is evaluated first. In
-    arrival order they are pushed one by one instead, each stream in the order of its files.
+    rows: Sequence[RowStream]
+    recorded: Mapping[str, RecordedStream]
+    arrival_order: bool = False
+
+    @property
+    def found(self) -> dict[str, RecordedStream]:
+        """What was found in files; of rows the streams themselves count what is of no use."""
+        return {**self.recorded, **{stream.iri: RecordedStream() for stream in self.rows}}
+
+    def run(self, engine: Engine, after_each: Callable[[], object] = lambda: None) -> None:
+        """Push the rows of all streams, and the elements of recorded ones, in order of time, and end them.
+
+        They are pushed in chunks, each of all streams up to a time, and what lies before a chunk is evaluated first.
+        In arrival order they are pushed one by one instead, each stream in the order of its files. `after_each` is
+        called after each chunk.
+        """
+        parts: list[_Part] = []
+        for stream in self.rows:
+            parts += [_RowPart(engine, file) for file in stream.columns(not self.arrival_order)]
+        for iri, recording in self.recorded.items():
+            parts.append(_ElementPart(engine, iri, recording.elements))
+        known = (part.times[part.times != _NO_TIME] for part in parts)
+        engine.parts.horizon.begin_replay(t for times in known for t in times.tolist())
+        if self.arrival_order:
+            for part, row in _in_arrival_order(parts):
+                part.push(row, row + 1)
+                after_each()
+        else:
+            _in_chunks(engine, parts, after_each)
+        engine.finish()
+        after_each()
+
+
+def row_replay(
+    arguments: Namespace, files: Mapping[str, Sequence[str]], version: RdfVersion
+) -> RowReplay | None:
+    """What is to be replayed of the files of streams where some are rows; None where none are.
+
+    Raises what `read_row_stream` and `read_recorded_stream` do.
     """
-    parts: list[_Part] = []
-    for stream in streams:
-        for file in stream.columns(not arrival_order):
-            parts.append(_RowPart(engine, file))
-    for iri, recording in recordings.items():
-        parts.append(_ElementPart(engine, iri, recording.elements))
-    known = (part.times[part.times != _NO_TIME] for part in parts)
-    engine.parts.horizon.begin_replay(t for times in known for t in times.tolist())
-    if arrival_order:
-        arriving = [np.maximum.accumulate(part.times) for part in parts]
-        placed = sorted(
-            (int(time), n, row)
-            for n, times in enumerate(arriving)
-            for row, time in enumerate(times)
+    mappings = mapping_options(arguments, files)
+    if not mappings:
+        return None
+    rows = [read_row_stream(iri, files[iri], options) for iri, options in mappings.items()]
+    recorded = {
+        iri: read_recorded_stream(
+            named,
+            (*TIME_PROPERTIES, *arguments.time_property),
+            in_time_order=not arguments.arrival_order,
+            scope=f"r{place}",
+            version=version,
+            on_error=OnError(arguments.on_error or OnError.SKIP),
         )
-        for _, n, row in placed:
-            parts[n].push(row, row + 1)
-            after_each()
-    else:
-        _in_chunks(engine, parts, after_each)
-    engine.finish()
-    after_each()
+        for place, (iri, named) in enumerate(files.items())
+        if iri not in mappings
+    }
+    return RowReplay(rows, recorded, arguments.arrival_order)
 
 
-def row_reports(streams: Iterable[RowStream]) -> dict[str, RecordedStream]:
-    """What there is to report of streams of rows beside what the streams count themselves: nothing."""
-    return {stream.iri: RecordedStream() for stream in streams}
+def _in_arrival_order(parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
+    """Rows of parts; each arrives at the greatest time that its part has shown until then."""
+    arriving = [np.maximum.accumulate(part.times) for part in parts]
+    placed = sorted(
+        (int(time), n, row) for n, times in enumerate(arriving) for row, time in enumerate(times)
+    )
+    return ((parts[n], row) for _, n, row in placed)
 
 
 def _in_chunks(engine: Engine, parts: Sequence[_Part], after_each: Callable[[], object]) -> None:

@@ -1,0 +1,71 @@
+"""`cqels` with rows beside recorded streams: what it answers, its own oracle finds right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.cli import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+E = "http://example.org/"
+MAPPING = """\
+prefixes: {ex: "http://example.org/"}
+mappings:
+  reading:
+    sources:
+      - [readings.jsonl~jsonpath]
+    s: ex:$(sensor)
+    po:
+      - [ex:celsius, $(celsius)]
+      - [ex:tag, "$(tags[*])"]
+"""
+READINGS = """\
+{"sensor": "a", "celsius": 21.5, "ms": 3000, "tags": ["x", "y"]}
+{"sensor": "b", "celsius": 20, "ms": 1000}
+{"sensor": "a", "celsius": 22, "ms": 7000, "tags": []}
+{"celsius": 1, "ms": 8000}
+"""
+MOVES = f"""\
+@prefix : <{E}> . @prefix prov: <http://www.w3.org/ns/prov#> .
+:g1 prov:generatedAtTime 2000 . :g1 {{ :a :in :hall }}
+:g2 prov:generatedAtTime 6000 . :g2 {{ :b :in :attic }}
+:g3 prov:generatedAtTime 9000 . :g3 {{ :a :in :attic }}
+"""
+QUERY = f"""\
+PREFIX : <{E}>
+REGISTER RSTREAM :q AS SELECT ?sensor ?value ?place ?tag
+FROM NAMED WINDOW :r ON <{E}readings> [RANGE PT4S STEP PT2S]
+FROM NAMED WINDOW :m ON <{E}moves> [RANGE PT4S STEP PT2S]
+WHERE {{ WINDOW :r {{ ?sensor :celsius ?value }} WINDOW :m {{ ?sensor :in ?place }}
+         OPTIONAL {{ WINDOW :r {{ ?sensor :tag ?tag }} }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    "order", [[], ["--arrival-order", "--set", "spark.cqels.allowedLateness=5s"]]
+)
+def test_rows_beside_a_recorded_stream(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "m.yml": MAPPING,
+        "readings.jsonl": READINGS,
+        "moves.trig": MOVES,
+        "q.rspql": QUERY,
+    }.items():
+        Path(name).write_text(text, "utf-8")
+    inputs = [
+        *("q.rspql", "--stream", f"{E}readings=readings.jsonl", "--stream", f"{E}moves=moves.trig"),
+        *("--mapping", f"{E}readings=m.yml", "--time-column", f"{E}readings=ms"),
+    ]
+    assert main(["run", *inputs, *order, "--out", "answers.jsonl"]) == 0
+    text = Path("answers.jsonl").read_text("utf-8")
+    assert text.count('"sensor": {') > 2
+    assert '"tag": {' in text
+    assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
