@@ -80,6 +80,10 @@ class EngineRoom:
         """The columns of terms of a batch, read by tasks; see BatchRows.scala."""
         return self.jvm.readBatch(batch._jdf, rdf12, accepts)
 
+    def live_rows(self, named: Sequence[str]) -> Any:
+        """Rows that tasks of this process hand over one by one, with these columns and a time; see LiveRows.scala."""
+        return self.jvm.liveRows(",".join(named))
+
     def window_pattern(self, window: Any, name: str, spec: str) -> Any:
         """The content of a triple pattern in a window; `spec` as `pattern_places.pattern_text` writes it."""
         return self.jvm.windowPattern(window, name, spec)

@@ -6,14 +6,18 @@ import java.util.Arrays
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.types.{IntegerType, StructType, TimestampNTZType, TimestampType}
 
 /** The rows of one batch of a streaming DataFrame, as its tasks have read them; terms are in no dictionary yet. */
-final class BatchRows private (private[cqels] val parts: Array[TermRows])
+final class BatchRows private (private[cqels] val parts: Array[TermRows]) {
+  /** How many rows there are. */
+  def rows: Int = parts.map(_.rows).sum
+}
 
 object BatchRows {
+  private[columns] def of(rows: TermRows): BatchRows = new BatchRows(Array(rows).filter(_.rows > 0))
+
   /** Has tasks read the columns subject, predicate, object, time and perhaps graph: text, and moments or milliseconds. */
   def read(batch: Dataset[Row], rdf12: Boolean, accepts: Boolean): BatchRows = {
     val schema = batch.schema
@@ -23,7 +27,8 @@ object BatchRows {
 
   private def part(rows: Iterator[InternalRow], schema: StructType, rdf12: Boolean, accepts: Boolean): TermRows = {
     val named = TermReader.Names.filter(schema.fieldNames.contains)
-    val texts = named.map(name => new TextBuilder(schema.fieldIndex(name)))
+    val places = named.map(schema.fieldIndex)
+    val texts = named.map(_ => new TextBuilder)
     val place = schema.fieldIndex("time")
     val isInt = schema(place).dataType == IntegerType
     val isMoment = Seq(TimestampType, TimestampNTZType).contains(schema(place).dataType)
@@ -37,30 +42,11 @@ object BatchRows {
         else if (isMoment) Math.floorDiv(row.getLong(place), 1000L)
         else row.getLong(place)
       times(count) = if (time == TermRows.NoTime) time else TermRows.inRange(time)
-      texts.foreach(_.add(row))
+      texts.indices.foreach(role => texts(role).add(if (row.isNullAt(places(role))) null else row.getUTF8String(places(role)).getBytes))
       count += 1
     }
     val reader = new TermReader(rdf12, accepts)
     val terms = named.indices.map(role => ReadTerms.of(texts(role).column(named(role)).coded, role, reader)).toArray
     new TermRows(Arrays.copyOf(times, count), terms)
-  }
-
-  /** A column of texts in the making. */
-  private final class TextBuilder(place: Int) {
-    private val bytes = new ByteSink(1024)
-    private var offsets = new Array[Int](65)
-    private var missing = new Array[Byte](8)
-    private var rows = 0
-
-    def add(row: InternalRow): Unit = {
-      if (rows + 1 == offsets.length) offsets = Arrays.copyOf(offsets, rows * 2 + 1)
-      if (rows / 8 == missing.length) missing = Arrays.copyOf(missing, missing.length * 2)
-      if (row.isNullAt(place)) missing(rows >> 3) = (missing(rows >> 3) | (1 << (rows & 7))).toByte
-      else bytes.append(row.getUTF8String(place).getBytes)
-      rows += 1
-      offsets(rows) = bytes.length
-    }
-
-    def column(name: String): TextColumn = new TextColumn(name, rows, new Nulls(missing, false), bytes.array, offsets)
   }
 }

@@ -378,17 +378,37 @@ class Stream:
         with self._fed():
             self.watermark.advance_to(moment)
 
+    def take_live(self, rows: Any) -> None:
+        """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""
+        read = rows.take(self.rdf is RdfVersion.RDF_1_2, self.accepts)
+        whole = self.on_error is not OnError.SKIP
+        try:
+            with self._fed():
+                self._taken(lambda rules: [self._log.takeBatch(read, whole, rules)])
+        finally:
+            rows.tookIn(read.rows())
+
     def read(
-        self, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
+        self,
+        frame: DataFrame,
+        checkpoint: str | None = None,
+        format: str = "auto",
+        real_time: str | None = None,
     ) -> StreamingQuery:
-        """Feed the stream from a streaming DataFrame; see `sparkext.runtime.streams.structured_source`."""
+        """Feed the stream from a streaming DataFrame; see `sparkext.runtime.streams.structured_source`.
+
+        With `real_time`, the duration of Spark's long batches, see `sparkext.runtime.streams.real_time`.
+        """
+        from sparkext.runtime.streams.real_time import read_real_time
         from sparkext.runtime.streams.structured_source import read_stream
 
         if checkpoint is not None:
             checkpoint = str(check.path("checkpoint", checkpoint))
-
         self._parts.check_open()
         self._check_nobody_makes_it()  # At once, not with the first batch.
+        if real_time is not None:
+            check.text("real_time", real_time)
+            return read_real_time(self, frame, self._parts.room, real_time, checkpoint)
         return read_stream(self, frame, checkpoint, format)
 
     def __repr__(self) -> str:

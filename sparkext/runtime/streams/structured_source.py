@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 DOCUMENT_FORMATS = ("nquads", "trig")
 FORMATS = ("auto", "columns", *DOCUMENT_FORMATS)
-_TERM_COLUMNS = ("subject", "predicate", "object", "graph")
+TERM_COLUMNS = ("subject", "predicate", "object", "graph")
 _TIME_TYPES = (TimestampType, TimestampNTZType, LongType, IntegerType)
 
 
@@ -86,7 +86,7 @@ def read_stream(
 
     Raises StreamSourceError.
     """
-    kind = _checked_format(frame, format)
+    kind = checked_format(frame, format)
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
     feed = _Feed(stream, kind)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
@@ -117,7 +117,7 @@ class _Feed:
             return
         try:
             if self._format == "columns":
-                names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
+                names = [name for name in (*TERM_COLUMNS, "time") if name in batch.columns]
                 stream.apply_rows(self._source, batch_id, batch.select(*names))
             else:
                 found = self._documents(batch)
@@ -132,7 +132,7 @@ class _Feed:
         return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)
 
 
-def _checked_format(frame: DataFrame, format: str) -> str:
+def checked_format(frame: DataFrame, format: str) -> str:
     """``columns``, ``nquads``, ``trig``, or ``auto`` for documents of either kind."""
     if not isinstance(frame, DataFrame):
         raise StreamSourceError(f"a source is a streaming DataFrame, not {type(frame).__name__}")
@@ -146,14 +146,14 @@ def _checked_format(frame: DataFrame, format: str) -> str:
     names = set(schema.names)
     wants_columns = format == "columns" or (format == "auto" and "value" not in names)
     if wants_columns:
-        missing = [n for n in (*_TERM_COLUMNS[:3], "time") if n not in names]
+        missing = [n for n in (*TERM_COLUMNS[:3], "time") if n not in names]
         if missing:
             raise StreamSourceError(
                 f"no column {', '.join(missing)}; a source has the columns subject, predicate,"
                 f" object, time and perhaps graph, or a column value; found:"
                 f" {', '.join(schema.names)}"
             )
-        for name in _TERM_COLUMNS:
+        for name in TERM_COLUMNS:
             if name in names:
                 _check_type(schema, name, (StringType,), "text")
         _check_type(schema, "time", _TIME_TYPES, "a timestamp or milliseconds as bigint")

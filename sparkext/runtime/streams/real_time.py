@@ -1,0 +1,97 @@
+"""Spark's real-time mode as a source: each row goes to the stream as it comes, not with the end of a batch.
+
+Tasks hand rows over within the driver's process, and a thread has the stream take in what waits, so that its windows move
+within milliseconds. Where tasks run in other processes there is no such way: that is refused. A long batch of Spark's ends
+when the stream has taken in all of its rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sparkext.errors import CqelsError, EvaluationError, first_line
+from sparkext.runtime.streams.structured_source import (
+    TERM_COLUMNS,
+    StreamSourceError,
+    checked_format,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from sparkext.bridge.engine_room import EngineRoom
+
+logger = logging.getLogger(__name__)
+
+# How long a thread may not see that its query has ended.
+_LOOK_MS = 200
+
+
+class LiveStream(Protocol):
+    """A stream that takes rows which tasks have handed over."""
+
+    iri: str
+    sources: list[StreamingQuery]
+
+    def take_live(self, rows: Any) -> None: ...
+
+
+def read_real_time(
+    stream: LiveStream,
+    frame: DataFrame,
+    room: EngineRoom,
+    duration: str,
+    checkpoint: str | None = None,
+) -> StreamingQuery:
+    """Feed `stream` from a streaming DataFrame in real-time mode, with long batches of `duration` ("5 minutes").
+
+    The DataFrame has the columns subject, predicate, object, time and, if wanted, graph, as `read_stream` has them.
+    Each row is an element, or part of one with those of the same graph and time that came since the last look. Rows of
+    a batch that Spark repeats after a failure come again.
+
+    Raises StreamSourceError: for other columns, before Spark 4.1, and on a cluster, whose tasks run elsewhere.
+    """
+    if checked_format(frame, "columns") != "columns":  # pragma: no cover
+        raise StreamSourceError("real_time: a source of columns is wanted")
+    if room.executors_apart:
+        raise StreamSourceError(
+            "real_time: tasks of a cluster run in other processes than the stream; read it in"
+            " micro-batches, or use a local master"
+        )
+    named = [name for name in TERM_COLUMNS if name in frame.columns]
+    writer = frame.select(*named, "time").writeStream.outputMode("update")
+    try:
+        writer = writer.trigger(realTime=duration)
+    except TypeError:
+        raise StreamSourceError(
+            "real_time: Spark has a real-time mode from 4.1 on; read the stream in micro-batches"
+        ) from None
+    if checkpoint is not None:
+        writer = writer.option("checkpointLocation", checkpoint)
+    rows = room.live_rows(named)
+    writer._jwrite.foreach(rows.writer())
+    query = writer.start()
+    threading.Thread(
+        target=_feed, args=(stream, query, rows), name=f"real-time {stream.iri}", daemon=True
+    ).start()
+    stream.sources.append(query)
+    return query
+
+
+def _feed(stream: LiveStream, query: StreamingQuery, rows: Any) -> None:
+    """Have the stream take in what waits, until its query has ended."""
+    try:
+        while getattr(rows, "await")(_LOOK_MS) or query.isActive:
+            try:
+                stream.take_live(rows)
+            except EvaluationError as error:
+                # The rows are in; the failing query counts it, and must not take the stream from the others.
+                logger.error("stream <%s>: %s", stream.iri, error)
+            except CqelsError as error:
+                rows.fail(first_line(error))
+                return
+    finally:
+        rows.close()
