@@ -19,9 +19,11 @@ def execute(arguments: Namespace) -> None:
         check_plot(arguments.history)
     with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
-        after = None
+        after, found = None, {}
         if inputs.recordings:
-            replay(inputs.engine, inputs.recordings, arguments.arrival_order)
+            found = replay(
+                inputs.engine, inputs.recordings, inputs.options, skipped_file=arguments.skipped
+            )
             after = inputs.query.explain()
         if arguments.history:
             inputs.query.plot_history(arguments.history)
@@ -34,5 +36,5 @@ def execute(arguments: Namespace) -> None:
             else:
                 file.write(f"before the replay\n{before}\n\nafter the replay\n{after}\n")
                 file.write(f"{inputs.query.progress}\n")
-        for line in report_lines(inputs.engine, inputs.recordings):
+        for line in report_lines(inputs.engine, found):
             sys.stderr.write(f"cqels: {line}\n")

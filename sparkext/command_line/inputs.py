@@ -24,20 +24,26 @@ from sparkext.command_line.query_file import (
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
-from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
+from sparkext.recorded_streams import TIME_PROPERTIES
+from sparkext.recorded_streams.recording_files import (
+    RecordingFile,
+    recording_files,
+    recording_folder,
+)
+from sparkext.runtime.streams.replay import ReplayOptions
 from static_data.errors import MissingFileError
 from static_data.files.format_sniffing import told_format_here
-from static_data.files.on_error import OnError, Skipped, write_skipped
+from static_data.files.on_error import OnError
 from static_data.files.rdf_formats import RdfFormat, named_format
 from static_data.files.rdf_version import RdfVersion
-from static_data.files.reading import ReadingOptions
+from static_data.files.reading import Reading, ReadingOptions
 from static_data.loading.load import LoadReport
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
 
-# A small recording is read in this time, and then what is wrong with it is said without Spark.
+# A small recording of TriG is read in this time; what is wrong with it is said without Spark.
 _PATIENCE_SECONDS = 0.5
 _WITH_GRAPHS = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)
 
@@ -140,7 +146,8 @@ class Prepared:
 
     engine: Engine
     query: RegisteredQuery
-    recordings: Mapping[str, RecordedStream]
+    recordings: Mapping[str, Sequence[RecordingFile]]
+    options: ReplayOptions
 
 
 @contextmanager
@@ -175,8 +182,9 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         if iri not in named_in_query:
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
-    with ThreadPoolExecutor(1) as readers:
-        reading = readers.submit(_read_recordings, used, arguments, RdfVersion(typed.rdf))
+    version, on_error = RdfVersion(typed.rdf), on_error_of_streams(arguments)
+    with recording_folder() as folder, ThreadPoolExecutor(1) as readers:
+        reading = readers.submit(_made_ready, used, folder, Reading(version, on_error))
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
@@ -187,44 +195,18 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
                 engine.register_stream(iri, on_error=on_error_of_streams(arguments).value)
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
-            recordings = reading.result()
-            _list_set_aside(recordings, arguments)
-            yield Prepared(engine, registered, recordings)
+            properties = (*TIME_PROPERTIES, *arguments.time_property)
+            options = ReplayOptions(properties, arguments.arrival_order, version, on_error)
+            yield Prepared(engine, registered, reading.result(), options)
 
 
-def _read_recordings(
-    files: Mapping[str, Sequence[str]], arguments: Namespace, version: RdfVersion
-) -> dict[str, RecordedStream]:
-    properties = (*TIME_PROPERTIES, *arguments.time_property)
-    return {
-        iri: read_recorded_stream(
-            named,
-            properties,
-            in_time_order=not arguments.arrival_order,
-            scope=f"r{place}",
-            version=version,
-            on_error=on_error_of_streams(arguments),
-        )
-        for place, (iri, named) in enumerate(files.items())
-    }
+def _made_ready(
+    files: Mapping[str, Sequence[str]], folder: Path, reading: Reading
+) -> dict[str, list[RecordingFile]]:
+    return {iri: recording_files(named, folder, reading) for iri, named in files.items()}
 
 
-def _list_set_aside(recordings: Mapping[str, RecordedStream], arguments: Namespace) -> None:
-    entries = [
-        Skipped(
-            one.file,
-            one.line,
-            None,
-            one.reason if one.graph is None else f"{one.graph}: {one.reason}",
-        )
-        for recording in recordings.values()
-        for one in recording.set_aside
-    ]
-    if entries and arguments.skipped is not None:
-        write_skipped(entries, arguments.skipped)
-
-
-def _raise_early(reading: Future[dict[str, RecordedStream]]) -> None:
+def _raise_early(reading: Future[dict[str, list[RecordingFile]]]) -> None:
     wait([reading], timeout=_PATIENCE_SECONDS)
     if reading.done():
         reading.result()

@@ -42,9 +42,11 @@ def execute(arguments: Namespace) -> None:
         with opened_output(arguments.out) as file:
             sink = _FailingFast(file, arguments.skip_empty)
             inputs.query.subscribe(sink)
-            replay(inputs.engine, inputs.recordings, arguments.arrival_order, sink.check)
+            found = replay(
+                inputs.engine, inputs.recordings, inputs.options, sink.check, arguments.skipped
+            )
             file.flush()
-        for line in report_lines(inputs.engine, inputs.recordings):
+        for line in report_lines(inputs.engine, found):
             sys.stderr.write(f"cqels: {line}\n")
         if sys.stderr.isatty():
             sys.stderr.write(f"cqels: {inputs.query.progress}\n")

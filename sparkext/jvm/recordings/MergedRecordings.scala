@@ -24,7 +24,7 @@ private[cqels] final class MergedRecordings(
   private val judge = new TimeJudge(options, floors)
   private val sequences = {
     def note(source: RecordedSource, line: Int, graph: String, reason: String): Unit =
-      flaws += RecordedFlaw(source.name, line, graph, reason)
+      flaws += RecordedFlaw(source.stream, source.name, line, graph, reason)
     val ofStreams = sources.groupBy(_.stream)
     for {
       stream <- 0 until streams

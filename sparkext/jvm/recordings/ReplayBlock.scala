@@ -28,4 +28,4 @@ private[cqels] final class ReplayBlock(streams: Int) {
 }
 
 /** What could not be used of a file, 0 and null where the line or the graph is not known. */
-private[cqels] final case class RecordedFlaw(file: String, line: Int, graph: String, reason: String)
+private[cqels] final case class RecordedFlaw(stream: Int, file: String, line: Int, graph: String, reason: String)

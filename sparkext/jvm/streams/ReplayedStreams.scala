@@ -17,7 +17,7 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
 
   /** Has the streams take in the next block; later ones are of about that many elements.
    *
-   *  `{"parts": [[stream, intake], ...], "newest": time, "setAside": [[file, line, graph, reason], ...], "ignored": [n, ...],
+   *  `{"parts": [[stream, intake], ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
    *  "position": bytes, "last": whether it was}`, with nothing and 0 for what is not known, or `{"problem": [file, reason]}`.
    */
   def next(elements: Int): String = {
@@ -39,7 +39,7 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
       block.ahead(stream).foreach(intake.notBelieved)
       s"[$stream,${intake.json}]"
     }
-    val flaws = block.setAside.map(f => s"[${Json.quote(f.file)},${f.line},${if (f.graph == null) "null" else Json.quote(f.graph)},${Json.quote(f.reason)}]")
+    val flaws = block.setAside.map(f => s"[${f.stream},${Json.quote(f.file)},${f.line},${if (f.graph == null) "null" else Json.quote(f.graph)},${Json.quote(f.reason)}]")
     val newest = if (block.newest == Long.MinValue) "null" else block.newest.toString
     s"""{"parts":${parts.mkString("[", ",", "]")},"newest":$newest,"setAside":${flaws.mkString("[", ",", "]")},""" +
       s""""ignored":${block.ignored.mkString("[", ",", "]")},"position":${block.position},"last":${block.isLast}}"""

@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -284,31 +292,42 @@ class Stream:
         """
         # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
-        horizon = self._parts.horizon
+        rules = f"{floor}|{'' if believed else self._parts.horizon.rules}"
         accepted = malformed = late = 0
-        for outcome in map(json.loads, take(f"{floor}|{'' if believed else horizon.rules}")):
-            rejected, reasons = outcome["rejected"]
-            if rejected and self.on_error is not OnError.SKIP:
-                raise StreamElementError(_reason(*reasons[0]))
-            beyond, ahead = outcome["ahead"]
-            self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
-            if beyond:
-                said = ahead_of(horizon)
-                self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
-            malformed += rejected + beyond
-            late += outcome["late"]
-            accepted += outcome["accepted"]
-            times = outcome["times"]
-            if times:
-                if not believed:
-                    horizon.note(times[-1])
-                self._note_taken(times[-1], outcome["accepted"])
-                self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
+        for outcome in map(json.loads, take(rules)):
+            part = self.note_intake(outcome, believed)
+            accepted += part.accepted
+            malformed += part.malformed
+            late += part.late
+        self.watermark.note(NEVER, 0)
+        return PushReport(accepted, malformed, late)
+
+    def note_intake(self, outcome: Mapping[str, Any], believed: bool = False) -> PushReport:
+        """Note what has become of a block that the log has taken in, as Intake.scala writes it; nothing is evaluated.
+
+        To be called under the engine's lock. Raises StreamElementError as `push_elements` does.
+        """
+        horizon = self._parts.horizon
+        rejected, reasons = outcome["rejected"]
+        if rejected and self.on_error is not OnError.SKIP:
+            raise StreamElementError(_reason(*reasons[0]))
+        beyond, ahead = outcome["ahead"]
+        self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
+        if beyond:
+            said = ahead_of(horizon)
+            self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
+        accepted, late = outcome["accepted"], outcome["late"]
+        times = outcome["times"]
+        if times:
+            if not believed:
+                horizon.note(times[-1])
+            self._note_taken(times[-1], accepted)
+            self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
         if late:
             self.late_count += late
+            self.watermark.note(NEVER, 0, late)
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
-        self.watermark.note(NEVER, 0, late)
-        return PushReport(accepted, malformed, late)
+        return PushReport(accepted, rejected + beyond, late)
 
     def _note_taken(self, newest: int, count: int) -> None:
         """Note that elements were taken in, the newest of this time."""
