@@ -20,7 +20,7 @@ from static_data.files.reading import Reading
 class RecordingFile:
     """One file: what a user calls it, where its lines are, and how they are packed ("": they are not).
 
-    With `noted`, the lines are canonical ones of another format, with the notes between them that RecordedFile.scala reads.
+    With `noted`, the lines are canonical ones of another format, with notes that RecordedFile.scala reads.
     """
 
     name: str

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkext.command_line.replay import replay
 from sparkext.recorded_streams import RecordedStream, StreamElement, merge_streams
+from sparkext.recorded_streams.elements import PROV_GENERATED_AT_TIME
+from sparkext.recorded_streams.recording_files import recording_files, recording_folder
+from sparkext.runtime.streams.replay import ReplayedStream, ReplayOptions
 from sparkext.s2r.event_time import GREATEST_TIME
+from static_data.files.reading import Reading
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -60,3 +66,31 @@ def in_arrival_order(streams: Mapping[str, Iterable[StreamElement]]) -> Iterator
 
     parts = [arriving(iri, elements) for iri, elements in streams.items()]
     return (placed for _, placed in heapq.merge(*parts, key=lambda part: part[0]))
+
+
+def replay_files(
+    engine: Engine,
+    files: Mapping[str, Sequence[Path]],
+    options: ReplayOptions | None = None,
+    after_each: Callable[[], object] = lambda: None,
+) -> dict[str, ReplayedStream]:
+    """Replay files as `cqels run` does."""
+    chosen = options or ReplayOptions()
+    reading = Reading(chosen.version, chosen.on_error)
+    with recording_folder() as folder:
+        ready = {iri: recording_files(named, folder, reading) for iri, named in files.items()}
+        return replay(engine, ready, chosen, after_each, show=False)
+
+
+def write_elements(file: Path, elements: Iterable[StreamElement]) -> Path:
+    """Write elements as a recording; those without a name get one."""
+    lines = []
+    for number, element in enumerate(elements):
+        name = element.graph or f"<http://e/graph/{number}>"
+        time = f'"{element.time_ms}"^^<http://www.w3.org/2001/XMLSchema#long>'
+        dated = element.time_triple or f"{name} <{PROV_GENERATED_AT_TIME}> {time} ."
+        lines += StreamElement(
+            element.time_ms, name, element.triples, dated, element.about
+        ).nquads()
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return file
