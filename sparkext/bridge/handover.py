@@ -1,6 +1,7 @@
-"""Blocks of bytes for the JVM, handed over in a file that lies in memory where the machine has such files.
+"""Blocks of bytes for the JVM, and long answers of it, handed over in a file that lies in memory where the machine has
+such files.
 
-py4j would escape or encode them, byte by byte.
+py4j would escape or encode the bytes, one by one, and sends what is too long for a packet 40 milliseconds later.
 """
 
 from __future__ import annotations
@@ -31,17 +32,29 @@ class Handover:
 
     def write(self, block: bytes | memoryview) -> int:
         """Have the JVM find this block; gives its length. Raises OSError where there is no room for it."""
-        if self._file is None:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = self._opened()
         view = memoryview(block).cast("B")
         if self._size > _MOST_KEPT >= len(view):
-            os.ftruncate(self._file, 0)
+            os.ftruncate(file, 0)
             self._size = 0
         done = 0
         while done < len(view):
-            done += os.pwrite(self._file, view[done:], done)
+            done += os.pwrite(file, view[done:], done)
         self._size = max(self._size, done)
         return done
+
+    def answer(self, text: str) -> str:
+        """What the JVM has answered through its Handover."""
+        if not text.startswith("@"):
+            return text
+        length = int(text[1:])
+        self._size = max(self._size, length)
+        return os.pread(self._opened(), length, 0).decode()
+
+    def _opened(self) -> int:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        return self._file
 
     def close(self) -> None:
         """Let go of the file, which the engine's folder is deleted with."""

@@ -8,7 +8,7 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.ingest.TimeRules
+import org.apache.spark.sql.cqels.ingest.{Handover, TimeRules}
 import org.apache.spark.sql.cqels.memory.Json
 import org.apache.spark.sql.cqels.recordings.{MergedRecordings, RecordedSource, RecordingProblem, ReplayBlock, ReplayOptions}
 
@@ -20,7 +20,9 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
    *  `{"parts": [[stream, intake], ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
    *  "position": bytes, "last": whether it was}`, with nothing and 0 for what is not known, or `{"problem": [file, reason]}`.
    */
-  def next(elements: Int): String = {
+  def next(handover: Handover, elements: Int): String = handover.answer(next(elements))
+
+  private def next(elements: Int): String = {
     val block = recordings.next(elements)
     if (block == null) throw new IllegalStateException("the replay is over")
     block.problem match {

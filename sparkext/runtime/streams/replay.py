@@ -94,12 +94,15 @@ class Replay:
         engine = self._engine
         # The JVM judges times as they are merged; what is said of them goes by the newest one.
         engine.parts.horizon.begin_replay(())
+        handover = engine.parts.room.handover
         wanted, last = _FIRST, False
         with closing(self._opened()) as replayed:
             while not last:
                 begun = monotonic()
                 with engine.parts.in_use():
-                    outcome = json.loads(replayed.next(wanted))
+                    for iri in self._recordings:
+                        engine.streams[iri].log  # noqa: B018 - what may go of it goes before
+                    outcome = json.loads(handover.answer(replayed.next(handover.jvm, wanted)))
                     aside = self._note(outcome)
                     last = outcome["last"]
                     engine.evaluations.evaluate_due()

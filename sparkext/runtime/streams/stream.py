@@ -52,6 +52,7 @@ class PushReport:
     late: int = 0
 
 
+_MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
 
 
@@ -89,6 +90,7 @@ class Stream:
         self.watermark = watermark
         self._log: Any = parts.room.stream(iri)
         self._buffer = PushedElements()
+        self._unsettled: list[str] = []  # a call of its own would cost more than what waits
         if parts.settings.duplicates == "bag":
             self._log.countOccurrences()
         self._parts = parts
@@ -97,6 +99,7 @@ class Stream:
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
+        self.panes = 0  # as the log has told last
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
@@ -106,6 +109,7 @@ class Stream:
     def log(self) -> Any:
         """The stream's log in the JVM, with all that was pushed in it; see StreamLog.scala."""
         self.hand_over()
+        self._settle_now()
         return self._log
 
     def push(
@@ -159,14 +163,34 @@ class Stream:
 
     def hand_over(self) -> None:
         """Have the log take in the elements that were pushed one by one and wait."""
-        self._parts.waiting.discard(self)
         block = self._buffer.take()
+        self._parts.waiting.discard(self)
         if block is None:
             return
-        # What is in it has been judged.
         strict = self.rdf is RdfVersion.RDF_1_2
-        outcome = json.loads(self._take_text(block, strict, "", all_or_nothing=False))
+        # What is in it has been judged.
+        outcome = json.loads(self._take_text(block, strict, self._rules(""), all_or_nothing=False))
+        self.panes = outcome["panes"]
         self._evaluations.note_arrivals(self.iri, outcome["times"], outcome["counts"])
+
+    def settle(self, bounds: str) -> None:
+        """Have windows move and panes go as StreamLog.settle reads it: with the next block, or the next calls."""
+        self._unsettled.append(bounds)
+        if len(self._unsettled) > _MOST_UNSETTLED:
+            self._settle_now()
+
+    def _settle_now(self) -> None:
+        if self._unsettled:
+            self._log.settle(self._bounds())
+
+    def _bounds(self) -> str:
+        bounds = "\v".join(self._unsettled)
+        self._unsettled.clear()
+        return bounds
+
+    def _rules(self, times: str) -> str:
+        """What the log is told with a block: which times it takes in, and what is to go before."""
+        return f"{times}\f{self._bounds()}"
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
@@ -282,7 +306,7 @@ class Stream:
         outcome: str = self._log.takeText(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
-        return outcome
+        return handover.answer(outcome)
 
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.
@@ -292,7 +316,7 @@ class Stream:
         """
         # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
-        rules = f"{floor}|{'' if believed else self._parts.horizon.rules}"
+        rules = self._rules(f"{floor}|{'' if believed else self._parts.horizon.rules}")
         accepted = malformed = late = 0
         for outcome in map(json.loads, take(rules)):
             part = self.note_intake(outcome, believed)
@@ -313,11 +337,10 @@ class Stream:
             raise StreamElementError(_reason(*reasons[0]))
         beyond, ahead = outcome["ahead"]
         self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
-        if beyond:
-            said = ahead_of(horizon)
-            self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
-        accepted, late = outcome["accepted"], outcome["late"]
-        times = outcome["times"]
+        said = ahead_of(horizon) if beyond else ""
+        self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
+        accepted, late, times = outcome["accepted"], outcome["late"], outcome["times"]
+        self.panes = outcome["panes"]
         if times:
             if not believed:
                 horizon.note(times[-1])
