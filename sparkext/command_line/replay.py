@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from sparkext.recorded_streams import SetAside
@@ -33,8 +33,9 @@ def replay(
     whether progress is shown (None: when standard error is a terminal).
     """
     replayed = Replay(engine, recordings, options)
-    with _progress(replayed, show) as moved:
-        for aside in replayed.steps():
+    # Closed at once where anything is raised: a thread reads ahead.
+    with _progress(replayed, show) as moved, closing(replayed.steps()) as steps:
+        for aside in steps:
             if aside and skipped_file is not None:
                 write_skipped(map(_skipped, aside), skipped_file)
             after_each()

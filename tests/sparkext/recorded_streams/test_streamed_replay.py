@@ -22,12 +22,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from sparkext.errors import InputFileError
-from sparkext.recorded_streams import TIME_PROPERTIES, SetAside, read_recorded_stream
+from sparkext.recorded_streams import TIME_PROPERTIES, read_recorded_stream
 from sparkext.runtime.streams.replay import ReplayOptions
-from static_data.files.on_error import OnError
-from tests.sparkext.listening import E, S, T, listen, query, settings
-from tests.sparkext.recorded_streams.whole_replay import replay_files, replay_whole
+from tests.sparkext.listening import E, listen, query, settings
+from tests.sparkext.recorded_streams.whole_replay import XSD, replay_files, replay_whole, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.answering.answers import Answers
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBERS = count()
 
 NAMES = st.sampled_from([f"<{E}g{n}>" for n in range(6)] + ["_:g0", "_:g1", f"<{E}gé>"])
@@ -163,19 +160,6 @@ def rows(heard: Sequence[Answers]) -> list[tuple[int, Counter[tuple[str | None, 
     ]
 
 
-def told(aside: Sequence[SetAside]) -> list[tuple[str, int | None, str | None, str]]:
-    """What was set aside; of malformed lines, readers differ in the words."""
-    return [
-        (
-            one.file,
-            one.line,
-            one.graph,
-            "column" if one.reason.startswith("column ") else one.reason,
-        )
-        for one in aside
-    ]
-
-
 @pytest.fixture(scope="module")
 def shared(spark: SparkSession) -> Iterator[Engine]:
     from sparkext import Engine
@@ -245,123 +229,3 @@ def test_streamed_and_whole_replays_agree(
             one.late_count,
             one.newest_time,
         )
-
-
-def quad(graph: str, subject: str = f"<{E}s>", object_: str = '"o"') -> str:
-    return f"{subject} <{E}p> {object_} <{E}{graph}> .\n"
-
-
-def at(graph: str, time: int) -> str:
-    return f'<{E}{graph}> <{TIME_PROPERTIES[0]}> "{time}"^^<{XSD}integer> .\n'
-
-
-def element(graph: str, time: int) -> str:
-    return quad(graph, f"<{E}{graph}>") + at(graph, time)
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def narrow(spark: SparkSession) -> Iterator[Engine]:
-    """An engine that looks four elements ahead."""
-    from sparkext import Engine
-
-    with settings(spark, **{"replay.lookAhead": "4"}), closing(Engine(spark)) as made:
-        made.register_stream(S)
-        made.register_stream(T)
-        yield made
-
-
-NOW = query("WINDOW :w { ?x :p ?y }", "[NOW]")
-
-
-def heard_at(heard: Sequence[Answers]) -> list[tuple[int, int]]:
-    return [(answers.time, len(answers)) for answers in heard]
-
-
-def test_what_comes_later_than_the_look_ahead_reaches_is_late(
-    narrow: Engine, tmp_path: Path
-) -> None:
-    heard = listen(narrow, NOW)
-    times = [10, 11, 12, 13, 9, *range(14, 40), 11, *range(40, 60)]
-    text = "".join(element(f"g{n}", time) for n, time in enumerate(times))
-    found = replay_files(narrow, {S: [write(tmp_path, "s.nq", text)]})
-    assert heard_at(heard) == [(time, 1) for time in range(9, 60)]
-    stream = narrow.stream(S)
-    assert (stream.late_count, stream.accepted_count) == (1, len(times) - 1)
-    assert found[S].set_aside_count == 0
-
-
-def test_an_element_is_closed_when_so_many_others_have_begun(
-    narrow: Engine, tmp_path: Path
-) -> None:
-    """Its parts are joined up to there; later its name is forgotten, and may be used again."""
-    heard = listen(narrow, NOW)
-    others = [element(f"g{n}", n) for n in range(20)]
-    text = quad("a") + "".join(others[:3]) + at("a", 4) + "".join(others[3:8])
-    text += (
-        quad("b") + "".join(others[8:18]) + at("b", 17) + "".join(others[18:]) + element("g3", 20)
-    )
-    found = replay_files(narrow, {S: [write(tmp_path, "s.nq", text)]})
-    assert heard_at(heard) == [(time, 2 if time == 4 else 1) for time in range(21)]
-    assert [(one.graph, one.line, one.reason) for one in found[S].set_aside] == [
-        (f"<{E}b>", 19, "no time"),
-        (f"<{E}b>", 40, "a time, but no triple in a graph of that name"),
-    ]
-
-
-def test_many_files_and_streams_are_merged_on_the_fly(narrow: Engine, tmp_path: Path) -> None:
-    heard = listen(
-        narrow, query("WINDOW :w { ?x :p ?y } WINDOW :v { ?z :p ?y }", "[NOW] and [NOW]")
-    )
-    files: dict[str, list[Path]] = {S: [], T: []}
-    for number in range(6):
-        text = "".join(element(f"f{number}x{n}", n * 3 + number % 3) for n in range(50))
-        files[S if number < 3 else T].append(write(tmp_path, f"{number}.nq", text))
-    found = replay_files(narrow, files)
-    assert heard_at(heard) == [(time, 1) for time in range(150)]
-    assert [(one.set_aside_count, one.ignored_triples) for one in found.values()] == [(0, 0)] * 2
-    assert narrow.stream(S).late_count == narrow.stream(T).late_count == 0
-
-
-def test_blank_nodes_stay_within_their_element(engine: Engine, tmp_path: Path) -> None:
-    engine.register_stream(S)
-    heard = listen(engine, query("WINDOW :w { ?x :p ?y . ?y :p ?z }", "[RANGE 100]"))
-    text = ""
-    for number in range(3):
-        text += quad(f"g{number}", "_:a", "_:b") + quad(f"g{number}", "_:b", f'"{number}"')
-        text += at(f"g{number}", number + 1)
-    replay_files(engine, {S: [write(tmp_path, "s.nq", text)]})
-    assert heard_at(heard)[:3] == [(1, 1), (2, 2), (3, 3)]
-
-
-@pytest.mark.parametrize("on_error", [OnError.FAIL, OnError.ACCEPT])
-def test_the_first_flaw_ends_a_replay_that_does_not_skip(
-    engine: Engine, tmp_path: Path, on_error: OnError
-) -> None:
-    engine.register_stream(S)
-    heard = listen(engine, NOW)
-    file = write(
-        tmp_path, "s.nq", element("a", 1) + quad("b") + "rubbish\n" + quad("b") + element("c", 2)
-    )
-    with pytest.raises(InputFileError) as error:
-        replay_files(engine, {S: [file]}, ReplayOptions(on_error=on_error))
-    assert (error.value.file, error.value.line) == (str(file), 4)
-    assert heard == []
-    odd = write(tmp_path, "odd.nq", element("a", 1).replace(f"<{E}s>", "<a relative one>"))
-    if on_error is OnError.ACCEPT:
-        replay_files(engine, {S: [odd]}, ReplayOptions(on_error=on_error))
-        assert heard_at(heard) == [(1, 1)]
-
-
-def test_a_packed_file_that_breaks_off_is_an_error(engine: Engine, tmp_path: Path) -> None:
-    engine.register_stream(S)
-    file = tmp_path / "s.nq.gz"
-    packed = gzip.compress("".join(element(f"g{n}", n) for n in range(5000)).encode())
-    file.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputFileError, match=r"s\.nq\.gz: broken \.gz file: "):
-        replay_files(engine, {S: [file]})

@@ -9,16 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkext.command_line.replay import replay
-from sparkext.recorded_streams import RecordedStream, StreamElement, merge_streams
+from sparkext.recorded_streams import (
+    TIME_PROPERTIES,
+    RecordedStream,
+    SetAside,
+    StreamElement,
+    merge_streams,
+)
 from sparkext.recorded_streams.elements import PROV_GENERATED_AT_TIME
 from sparkext.recorded_streams.recording_files import recording_files, recording_folder
 from sparkext.runtime.streams.replay import ReplayedStream, ReplayOptions
 from sparkext.s2r.event_time import GREATEST_TIME
 from static_data.files.reading import Reading
+from tests.sparkext.listening import E
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
 Placed = tuple[str, StreamElement]
 
 
@@ -87,10 +95,42 @@ def write_elements(file: Path, elements: Iterable[StreamElement]) -> Path:
     lines = []
     for number, element in enumerate(elements):
         name = element.graph or f"<http://e/graph/{number}>"
-        time = f'"{element.time_ms}"^^<http://www.w3.org/2001/XMLSchema#long>'
+        time = f'"{element.time_ms}"^^<{XSD}long>'
         dated = element.time_triple or f"{name} <{PROV_GENERATED_AT_TIME}> {time} ."
         lines += StreamElement(
             element.time_ms, name, element.triples, dated, element.about
         ).nquads()
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return file
+
+
+def quad(graph: str, subject: str = f"<{E}s>", object_: str = '"o"') -> str:
+    """A line."""
+    return f"{subject} <{E}p> {object_} <{E}{graph}> .\n"
+
+
+def at(graph: str, time: int) -> str:
+    return f'<{E}{graph}> <{TIME_PROPERTIES[0]}> "{time}"^^<{XSD}integer> .\n'
+
+
+def element(graph: str, time: int) -> str:
+    return quad(graph, f"<{E}{graph}>") + at(graph, time)
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def told(aside: Sequence[SetAside]) -> list[tuple[str, int | None, str | None, str]]:
+    """What was set aside; of malformed lines, readers differ in the words."""
+    return [
+        (
+            one.file,
+            one.line,
+            one.graph,
+            "column" if one.reason.startswith("column ") else one.reason,
+        )
+        for one in aside
+    ]
