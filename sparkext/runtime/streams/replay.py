@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from time import monotonic
@@ -84,7 +84,7 @@ class Replay:
             file.lines.stat().st_size for files in self._recordings.values() for file in files
         )
 
-    def steps(self) -> Iterator[list[SetAside]]:
+    def steps(self) -> Generator[list[SetAside]]:
         """Take elements in and evaluate what is due, step by step, to the end of all streams; gives what was set aside.
 
         In order of time, elements of one time go in together, over all streams, after what lies before them was
