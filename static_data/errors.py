@@ -48,6 +48,41 @@ class MalformedRdfError(StaticDataError):
         super().__init__(f"{place}: {message}")
 
 
+class MappingError(StaticDataError):
+    """A mapping of rows to RDF that is wrong, or asks for what is not supported.
+
+    Names the file; and where they are known the line (from 1), the triples map and the property.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        line: int | None,
+        triples_map: str | None,
+        property: str | None,
+        message: str,
+    ) -> None:
+        self.file = file
+        self.line = line
+        self.triples_map = triples_map
+        self.property = property
+        self.message = message
+        place = file if line is None else f"{file}, line {line}"
+        inside = [] if triples_map is None else [f"triples map {triples_map}"]
+        inside += [] if property is None else [property]
+        super().__init__(": ".join([place, *([", ".join(inside)] if inside else []), message]))
+
+
+class MappedRowError(StaticDataError):
+    """A row from which a mapping cannot make terms; names the source and the row, counted from 1."""
+
+    def __init__(self, source: str, row: int, message: str) -> None:
+        self.source = source
+        self.row = row
+        self.message = message
+        super().__init__(f"{source}, row {row}: {message}")
+
+
 class MalformedTermError(StaticDataError):
     """A text is not the N-Triples form of one RDF term, or an id that of none."""
 

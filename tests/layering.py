@@ -20,7 +20,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "adaptive.recent",
     ),
     ("static_data.argument_checks", "static_data.jvm", "static_data.terms", "static_data.files"),
-    ("static_data.loading", "static_data.storage"),
+    ("static_data.loading", "static_data.storage", "static_data.mappings"),
     ("static_data",),
     ("adaptive.graph", "adaptive.cost_model", "adaptive.execution_place"),
     ("adaptive.statistics", "adaptive.heuristics"),

@@ -8,7 +8,7 @@ from argparse import Namespace
 
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
-from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.replay import report_lines
 from sparkext.runtime.explaining.history_plot import check_plot
 
 
@@ -20,10 +20,8 @@ def execute(arguments: Namespace) -> None:
     with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
         after, found = None, {}
-        if inputs.recordings:
-            found = replay(
-                inputs.engine, inputs.recordings, inputs.options, skipped_file=arguments.skipped
-            )
+        if inputs.recordings or inputs.rows:
+            found = inputs.replay(skipped_file=arguments.skipped)
             after = inputs.query.explain()
         if arguments.history:
             inputs.query.plot_history(arguments.history)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,19 +21,26 @@ from sparkext.command_line.query_file import (
     in_file,
     read_query,
 )
+from sparkext.command_line.replay import replay, skipped_entry
+from sparkext.command_line.row_streams import (
+    RowStream,
+    mapping_options,
+    read_row_stream,
+    replay_rows,
+)
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
-from sparkext.recorded_streams import TIME_PROPERTIES
+from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
 from sparkext.recorded_streams.recording_files import (
     RecordingFile,
     recording_files,
     recording_folder,
 )
-from sparkext.runtime.streams.replay import ReplayOptions
+from sparkext.runtime.streams.replay import ReplayedStream, ReplayOptions
 from static_data.errors import MissingFileError
 from static_data.files.format_sniffing import told_format_here
-from static_data.files.on_error import OnError
+from static_data.files.on_error import OnError, write_skipped
 from static_data.files.rdf_formats import RdfFormat, named_format
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading, ReadingOptions
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 
 # A small recording of TriG is read in this time; what is wrong with it is said without Spark.
 _PATIENCE_SECONDS = 0.5
+_Ready = tuple[dict[str, list[RecordingFile]], dict[str, RecordedStream]]
 _WITH_GRAPHS = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)
 
 
@@ -142,12 +150,28 @@ def grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine with static data, streams and the registered query, and the recordings to replay."""
+    """An engine with static data, streams and the registered query, and the recordings and rows to replay."""
 
     engine: Engine
     query: RegisteredQuery
     recordings: Mapping[str, Sequence[RecordingFile]]
     options: ReplayOptions
+    rows: Sequence[RowStream] = ()
+    whole: Mapping[str, RecordedStream] = field(default_factory=dict)  # where there are rows, too
+
+    def replay(
+        self, after_each: Callable[[], object] = lambda: None, skipped_file: str | None = None
+    ) -> dict[str, ReplayedStream]:
+        """Replay all to the end of the streams; gives what was found in the files of recordings. See `replay`."""
+        if not self.rows:
+            return replay(self.engine, self.recordings, self.options, after_each, skipped_file)
+        arrival_order = self.options.arrival_order
+        replay_rows(self.engine, self.rows, self.whole, arrival_order, after_each)
+        found = {
+            iri: ReplayedStream(len(one.set_aside), list(one.set_aside), one.ignored_triples)
+            for iri, one in self.whole.items()
+        }
+        return found | {stream.iri: ReplayedStream() for stream in self.rows}
 
 
 @contextmanager
@@ -182,9 +206,16 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         if iri not in named_in_query:
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
-    version, on_error = RdfVersion(typed.rdf), on_error_of_streams(arguments)
+    mappings = mapping_options(arguments, used)
+    rows = [read_row_stream(iri, used.pop(iri), mappings[iri]) for iri in mappings]
+    options = ReplayOptions(
+        (*TIME_PROPERTIES, *arguments.time_property),
+        arguments.arrival_order,
+        RdfVersion(typed.rdf),
+        on_error_of_streams(arguments),
+    )
     with recording_folder() as folder, ThreadPoolExecutor(1) as readers:
-        reading = readers.submit(_made_ready, used, folder, Reading(version, on_error))
+        reading = readers.submit(_made_ready, used, folder, options, bool(rows))
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
@@ -192,21 +223,40 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         ):
             static.load(engine)
             for iri in named_in_query:
-                engine.register_stream(iri, on_error=on_error_of_streams(arguments).value)
+                way = on_error_of_streams(arguments).value
+                engine.register_stream(iri, on_error=way, mapping=mappings.get(iri))
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
-            properties = (*TIME_PROPERTIES, *arguments.time_property)
-            options = ReplayOptions(properties, arguments.arrival_order, version, on_error)
-            yield Prepared(engine, registered, reading.result(), options)
+            recordings, whole = reading.result()
+            if arguments.skipped is not None:
+                aside = [one for recording in whole.values() for one in recording.set_aside]
+                if aside:
+                    write_skipped(map(skipped_entry, aside), arguments.skipped)
+            yield Prepared(engine, registered, recordings, options, rows, whole)
 
 
 def _made_ready(
-    files: Mapping[str, Sequence[str]], folder: Path, reading: Reading
-) -> dict[str, list[RecordingFile]]:
-    return {iri: recording_files(named, folder, reading) for iri, named in files.items()}
+    files: Mapping[str, Sequence[str]], folder: Path, options: ReplayOptions, whole: bool
+) -> _Ready:
+    """Recordings as files to be read while they are replayed, or read as a `whole` where rows are merged with them."""
+    version, on_error = options.version, options.on_error
+    if not whole:
+        reading = Reading(version, on_error)
+        return {iri: recording_files(named, folder, reading) for iri, named in files.items()}, {}
+    return {}, {
+        iri: read_recorded_stream(
+            named,
+            options.time_properties,
+            in_time_order=not options.arrival_order,
+            scope=f"r{place}",
+            version=version,
+            on_error=on_error,
+        )
+        for place, (iri, named) in enumerate(files.items())
+    }
 
 
-def _raise_early(reading: Future[dict[str, list[RecordingFile]]]) -> None:
+def _raise_early(reading: Future[_Ready]) -> None:
     wait([reading], timeout=_PATIENCE_SECONDS)
     if reading.done():
         reading.result()

@@ -37,7 +37,7 @@ def replay(
     with _progress(replayed, show) as moved, closing(replayed.steps()) as steps:
         for aside in steps:
             if aside and skipped_file is not None:
-                write_skipped(map(_skipped, aside), skipped_file)
+                write_skipped(map(skipped_entry, aside), skipped_file)
             after_each()
             moved()
     return replayed.found
@@ -57,7 +57,8 @@ def _progress(replayed: Replay, show: bool | None) -> Iterator[Callable[[], None
         yield lambda: bar.update(min(replayed.position, bar.total) - bar.n) and None
 
 
-def _skipped(one: SetAside) -> Skipped:
+def skipped_entry(one: SetAside) -> Skipped:
+    """As it is listed in a file of what is skipped."""
     reason = one.reason if one.graph is None else f"{one.graph}: {one.reason}"
     return Skipped(one.file, one.line, None, reason)
 

@@ -17,8 +17,9 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
 
   /** Has the streams take in the next block; later ones are of about that many elements.
    *
-   *  `{"parts": [[stream, intake], ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
-   *  "position": bytes, "last": whether it was}`, with nothing and 0 for what is not known, or `{"problem": [file, reason]}`.
+   *  A line `{"streams": [n, ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
+   *  "position": bytes, "last": whether it was}`, with nothing and 0 for what is not known, and a line for each of these streams, see Intake; or
+   *  `{"problem": [file, reason]}`.
    */
   def next(handover: Handover, elements: Int): String = handover.answer(next(elements))
 
@@ -35,16 +36,17 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
   def close(): Unit = recordings.close()
 
   private def json(block: ReplayBlock): String = {
-    val parts = logs.indices.filter(block.elements(_) != null).map { stream =>
+    val streams = logs.indices.filter(block.elements(_) != null)
+    val intakes = streams.map { stream =>
       // What is late, or beyond belief, has been told from the rest already.
       val intake = logs(stream).take(block.elements(stream), TimeRules.none, allOrNothing = false)
       block.ahead(stream).foreach(intake.notBelieved)
-      s"[$stream,${intake.json}]"
+      "\n" + intake.json
     }
     val flaws = block.setAside.map(f => s"[${f.stream},${Json.quote(f.file)},${f.line},${if (f.graph == null) "null" else Json.quote(f.graph)},${Json.quote(f.reason)}]")
     val newest = if (block.newest == Long.MinValue) "null" else block.newest.toString
-    s"""{"parts":${parts.mkString("[", ",", "]")},"newest":$newest,"setAside":${flaws.mkString("[", ",", "]")},""" +
-      s""""ignored":${block.ignored.mkString("[", ",", "]")},"position":${block.position},"last":${block.isLast}}"""
+    s"""{"streams":${streams.mkString("[", ",", "]")},"newest":$newest,"setAside":${flaws.mkString("[", ",", "]")},""" +
+      s""""ignored":${block.ignored.mkString("[", ",", "]")},"position":${block.position},"last":${block.isLast}}""" + intakes.mkString
   }
 }
 

@@ -18,7 +18,8 @@ from static_data.files.rdf_version import RdfVersion
 if TYPE_CHECKING:
     from sparkext.recorded_streams.recording_files import RecordingFile
     from sparkext.runtime.parts.engine_parts import EngineParts
-    from sparkext.runtime.streams.stream import Evaluations, Stream
+    from sparkext.runtime.streams.push_report import Evaluations
+    from sparkext.runtime.streams.stream import Stream
 
 _KEPT_REASONS = 100
 # Elements of a block: as many as are taken in, and evaluated, in about this time.
@@ -102,8 +103,10 @@ class Replay:
                 with engine.parts.in_use():
                     for iri in self._recordings:
                         engine.streams[iri].log  # noqa: B018 - what may go of it goes before
-                    outcome = json.loads(handover.answer(replayed.next(handover.jvm, wanted)))
-                    aside = self._note(outcome)
+                    told = handover.answer(replayed.next(handover.jvm, wanted))
+                    first, *intakes = told.split("\n")
+                    outcome = json.loads(first)
+                    aside = self._note(outcome, intakes)
                     last = outcome["last"]
                     engine.evaluations.evaluate_due()
                 took = monotonic() - begun
@@ -152,7 +155,7 @@ class Replay:
             ],
         )
 
-    def _note(self, outcome: Mapping[str, Any]) -> list[SetAside]:
+    def _note(self, outcome: Mapping[str, Any], intakes: Sequence[str]) -> list[SetAside]:
         engine = self._engine
         if "problem" in outcome:
             file, reason = outcome["problem"]
@@ -175,7 +178,7 @@ class Replay:
         for iri, count in zip(iris, outcome["ignored"], strict=True):
             self.found[iri].ignored_triples = count
         self.position = outcome["position"]
-        for place, intake in outcome["parts"]:
+        for place, intake in zip(outcome["streams"], intakes, strict=True):
             engine.streams[iris[place]].note_intake(intake)
         newest = outcome["newest"]
         if not self._options.arrival_order and newest is not None and newest > -GREATEST_TIME:

@@ -5,27 +5,20 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import (
-    Callable,
-    Container,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
-from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
-from sparkext.runtime.streams.element_text import block_of, flaw_of, parts_of, trimmed
+from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
+from sparkext.runtime.streams.element_text import block_of, parts_of, sound_of, trimmed
+from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
+from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
@@ -39,30 +32,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEPT_REASONS = 100
-# Elements that go over to the JVM as one text.
-_BLOCK = 20_000
-
-
-@dataclass(frozen=True)
-class PushReport:
-    """What became of pushed elements: taken in, set aside as malformed, too late."""
-
-    accepted: int = 0
-    malformed: int = 0
-    late: int = 0
 
 
 _MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
-
-
-class Evaluations(Protocol):
-    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
-
-    def settled_up_to(self, iri: str) -> int: ...
-    def due_bound(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
-    def evaluate_due(self) -> None: ...
 
 
 class Stream:
@@ -201,6 +174,35 @@ class Stream:
         with self._fed():
             return self._append(elements)
 
+    def push_table(
+        self,
+        table: object,
+        *,
+        subject: TermLike = "subject",
+        predicate: TermLike = "predicate",
+        object: TermLike = "object",
+        time: str | int | datetime | None = "time",
+        graph: TermLike | None = GRAPH,
+    ) -> PushReport:
+        """Push the rows of a table, each of them a triple with a time, and evaluate what becomes due when all are in.
+
+        `table` is a pyarrow Table or RecordBatch, a pandas, Polars or Spark DataFrame, or anything with
+        `__arrow_c_stream__`. The others name columns, or are what all rows have, such as `predicate=Iri(...)`. Terms
+        are text in N-Triples syntax, or absolute IRIs but as objects, which may be numbers, booleans, timestamps and
+        dates. Times are timestamps (UTC if they have no zone) or milliseconds since the epoch; None is now. Rows of
+        the same graph and time are one element, a row without a graph is one of its own; "graph" may be missing.
+        A row that is no triple with a time costs its element, as `on_error` has it; rows are counted from 0.
+        """
+        rows = PushedTable(table, subject, predicate, object, time, graph)
+        whole = self.on_error is not OnError.SKIP
+
+        def take(rules: str) -> Iterator[str]:
+            for block, numbers in rows.blocks(whole):
+                yield numbers.told(self._take_columns(block, rules, whole))
+
+        with self._fed():
+            return self._taken(take)
+
     @staticmethod
     def _elements(name: str, given: Iterable[object]) -> list[StreamElement]:
         if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
@@ -249,11 +251,20 @@ class Stream:
             if fresh:
                 if set_aside and self.on_error is not OnError.SKIP:
                     raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
-                if set_aside:
-                    logger.warning("stream <%s>: set aside %d element(s)", self.iri, len(set_aside))
                 self._append(elements)
-                self.malformed_count += len(set_aside)
-                self.set_aside.extend(set_aside)
+                self._note_flaws(len(set_aside), set_aside)
+                self._applied[source] = batch_id
+        return fresh
+
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
+        """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
+        strict, whole = self.rdf is RdfVersion.RDF_1_2, self.on_error is not OnError.SKIP
+        # Not under the engine's lock: the rows may take long to compute.
+        rows = self._parts.room.read_batch(batch, strict, self.accepts)
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                self._taken(lambda rules: [self._log.takeBatch(rows, whole, rules)])
                 self._applied[source] = batch_id
         return fresh
 
@@ -274,14 +285,14 @@ class Stream:
         With `believed` their times are not judged.
         """
         whole = self.on_error is not OnError.SKIP
-        # A block goes over as one text, which is held twice on the way; all are judged as if they were one.
-        parts = [elements] if whole else parts_of(elements, _BLOCK)
+        # All parts are judged as if they were one.
+        parts = [elements] if whole else parts_of(elements)
 
         def take(rules: str) -> Iterator[str]:
             for part in parts:
                 block = block_of(part)
                 if block is None:
-                    block = block_of([trimmed(element) for element in self._sound(part)])
+                    block = block_of([trimmed(element) for element in sound_of(part, self._flawed)])
                 assert block is not None
                 yield self._take_text(block, strict, rules, whole)
 
@@ -289,21 +300,23 @@ class Stream:
         report = self._taken(take, believed)
         return PushReport(report.accepted, self.malformed_count - malformed, report.late)
 
-    def _sound(self, elements: Sequence[StreamElement]) -> Iterator[StreamElement]:
-        """Those that can be part of a block; the others are set aside, or an error."""
-        for element in elements:
-            flaw = flaw_of(element)
-            if flaw is None:
-                yield element
-            elif self.on_error is OnError.SKIP:
-                self._set_aside(f"element at {element.time_ms} ms: {flaw}")
-            else:
-                raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
+    def _flawed(self, flaw: str) -> None:
+        if self.on_error is not OnError.SKIP:
+            raise StreamElementError(flaw)
+        self._note_flaws(1, [flaw])
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
         handover = self._parts.room.handover
         outcome: str = self._log.takeText(
+            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+        )
+        return handover.answer(outcome)
+
+    def _take_columns(self, block: memoryview, rules: str, all_or_nothing: bool) -> str:
+        handover = self._parts.room.handover
+        strict = self.rdf is RdfVersion.RDF_1_2
+        outcome: str = self._log.takeColumns(
             handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
         return handover.answer(outcome)
@@ -316,41 +329,37 @@ class Stream:
         """
         # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
-        rules = self._rules(f"{floor}|{'' if believed else self._parts.horizon.rules}")
+        horizon = self._parts.horizon
+        rules = self._rules(f"{floor}|{'' if believed else horizon.rules}")
         accepted = malformed = late = 0
         for outcome in map(json.loads, take(rules)):
-            part = self.note_intake(outcome, believed)
-            accepted += part.accepted
-            malformed += part.malformed
-            late += part.late
-        self.watermark.note(NEVER, 0)
-        return PushReport(accepted, malformed, late)
-
-    def note_intake(self, outcome: Mapping[str, Any], believed: bool = False) -> PushReport:
-        """Note what has become of a block that the log has taken in, as Intake.scala writes it; nothing is evaluated.
-
-        To be called under the engine's lock. Raises StreamElementError as `push_elements` does.
-        """
-        horizon = self._parts.horizon
-        rejected, reasons = outcome["rejected"]
-        if rejected and self.on_error is not OnError.SKIP:
-            raise StreamElementError(_reason(*reasons[0]))
-        beyond, ahead = outcome["ahead"]
-        self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
-        said = ahead_of(horizon) if beyond else ""
-        self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
-        accepted, late, times = outcome["accepted"], outcome["late"], outcome["times"]
-        self.panes = outcome["panes"]
-        if times:
-            if not believed:
-                horizon.note(times[-1])
-            self._note_taken(times[-1], accepted)
-            self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
+            rejected, reasons = outcome["rejected"]
+            if rejected and self.on_error is not OnError.SKIP:
+                raise StreamElementError(reason_of(*reasons[0]))
+            beyond, ahead = outcome["ahead"]
+            self._note_flaws(rejected, [reason_of(*flaw) for flaw in reasons])
+            if beyond:
+                said = ahead_of(horizon)
+                self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
+            malformed += rejected + beyond
+            late += outcome["late"]
+            accepted += outcome["accepted"]
+            times = outcome["times"]
+            self.panes = outcome["panes"]
+            if times:
+                if not believed:
+                    horizon.note(times[-1])
+                self._note_taken(times[-1], outcome["accepted"])
+                self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
         if late:
             self.late_count += late
-            self.watermark.note(NEVER, 0, late)
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
-        return PushReport(accepted, rejected + beyond, late)
+        self.watermark.note(NEVER, 0, late)
+        return PushReport(accepted, malformed, late)
+
+    def note_intake(self, outcome: str) -> PushReport:
+        """Note what became of a block that the log has taken in, as Intake.scala writes it; nothing is evaluated."""
+        return self._taken(lambda _: (outcome,))
 
     def _note_taken(self, newest: int, count: int) -> None:
         """Note that elements were taken in, the newest of this time."""
@@ -366,11 +375,6 @@ class Stream:
         logger.warning(
             "stream <%s>: set aside %d element(s); the first: %s", self.iri, count, first[0]
         )
-
-    def _set_aside(self, reason: str) -> None:
-        self.malformed_count += 1
-        self.set_aside.append(reason)
-        logger.warning("stream <%s>: set aside %s", self.iri, reason)
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
@@ -393,8 +397,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
-
-
-def _reason(time: int, column: int, reason: str) -> str:
-    place = f", column {column}" if column else ""
-    return f"element at {time} ms{place}: {reason}"

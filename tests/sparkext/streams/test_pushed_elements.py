@@ -185,7 +185,7 @@ def test_recorded_elements_of_the_first_and_the_last_time_there_is(
 
 
 def test_many_elements_go_over_in_blocks(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkext.runtime.streams.stream._BLOCK", 3)
+    monkeypatch.setattr("sparkext.runtime.streams.element_text._BLOCK", 3)
     heard = listen(engine)
     lines = [f"<{E}s> <{E}p> <{E}o{number}> ." for number in range(8)]
     lines[4] = f"<{E}s> {E}p <{E}bad> ."

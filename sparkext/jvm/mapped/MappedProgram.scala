@@ -1,0 +1,113 @@
+package org.apache.spark.sql.cqels
+package mapped
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.terms.TermId
+
+/** A mapping as `RowMapping.program` of Python writes it: the columns that it reads, its term maps, and the quads of them.
+ *
+ *  Its constants, and the terms of the rows it joins with, are held in the dictionary until it is closed.
+ */
+private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) {
+  private val root = new ObjectMapper().readTree(json)
+  private val termNodes = items(root.get("terms"))
+  private var held = Array[Long]()
+
+  val columns: Array[String] = items(root.get("columns")).map(_.asText)
+  /** Subject, predicate, object and graph of each quad, as numbers of terms; -1: the default graph. */
+  val quads: Array[Array[Int]] = items(root.get("quads")).map(items(_).map(_.asInt))
+
+  private val constants: Array[Long] = termNodes.map(node => if (op(node) == "constant") hold(node.get("text").asText) else 0L)
+  private val tables: Array[JoinTable] = termNodes.map(node => if (op(node) == "join") table(node) else null)
+
+  private def op(node: JsonNode): String = node.get("op").asText
+
+  private def hold(text: String): Long = {
+    val id = dictionary.encodeRetained(text)
+    if (!TermId.isInline(id)) held :+= id
+    id
+  }
+
+  private def table(node: JsonNode): JoinTable = {
+    val held = Array.newBuilder[Long]
+    val rows = items(node.get("rows")).map { row =>
+      val key = items(row.get(0)).map(_.asText).toSeq
+      key -> items(row.get(1)).map(_.asText).map { text =>
+        if (text.startsWith("_:")) new JoinedTerm(0L, text.substring(2))
+        else {
+          val id = dictionary.encodeRetained(text)
+          if (!TermId.isInline(id)) held += id
+          new JoinedTerm(id, null)
+        }
+      }
+    }
+    this.held ++= held.result()
+    new JoinTable(rows.toMap)
+  }
+
+  def close(): Unit = {
+    dictionary.release(held, held.length)
+    held = Array()
+  }
+
+  /** What the term maps make of the rows of these columns. */
+  def slots(of: Array[MappedColumn], terms: BatchTerms): Array[TermSlot] = {
+    val made = new Array[TermSlot](termNodes.length)
+    def slot(number: Int): TermSlot = {
+      if (made(number) == null) made(number) = make(number)
+      made(number)
+    }
+    def make(number: Int): TermSlot = {
+      val node = termNodes(number)
+      op(node) match {
+        case "constant" => new ConstantSlot(constants(number))
+        case "natural" => new NaturalSlot(of(node.get("column").asInt), terms)
+        case "iri" => iri(node, of, terms)
+        case "blank" => new BlankSlot(parts(node, of), columnsOf(node, of), terms)
+        case "literal" => literal(node, of, terms)
+        case "triple" => new QuotedSlot(items(node.get("terms")).map(n => slot(n.asInt)), terms)
+        case "join" => new JoinedSlot(tables(number), items(node.get("columns")).map(n => of(n.asInt)), terms)
+        case "own" =>
+          val pairs = items(node.get("equal")).map(pair => (of(pair.get(0).asInt), of(pair.get(1).asInt)))
+          new OwnRowSlot(slot(node.get("term").asInt), pairs)
+        case other => throw new IllegalArgumentException(s"no term map is a $other")
+      }
+    }
+    termNodes.indices.map(slot).toArray
+  }
+
+  private def iri(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): IriSlot = {
+    val base = node.get("base")
+    new IriSlot(
+      parts(node, of), columnsOf(node, of), node.get("template").asBoolean, node.get("ascii").asBoolean,
+      if (base == null || base.isNull) null else base.asText.getBytes(UTF_8), node.get("absolute").asBoolean, terms)
+  }
+
+  private def literal(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): TermSlot = {
+    val ends = Array("datatype", "language").map(node.get)
+    val columns = (columnsOf(node, of) ++ ends.filter(_ != null).flatMap(columnsOf(_, of))).distinct
+    val datatype = if (ends(0) == null) null else end(ends(0), of, terms)
+    val language = if (ends(1) == null) null else end(ends(1), of, terms)
+    new LiteralSlot(parts(node, of), columns, node.get("template").asBoolean, datatype, language, terms)
+  }
+
+  private def end(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): LiteralEnd =
+    if (node.has("fixed")) new FixedEnd(node.get("fixed").asText.getBytes(UTF_8))
+    else if (op(node) == "iri") new IriEnd(iri(node, of, terms))
+    else new TextEnd(parts(node, of))
+
+  /** The parts of a text: texts, and columns by number. */
+  private def parts(node: JsonNode, of: Array[MappedColumn]): Array[TextPart] = items(node.get("parts")).map { part =>
+    if (part.isTextual) new FixedPart(part.asText.getBytes(UTF_8)) else new ColumnPart(of(part.asInt))
+  }
+
+  private def columnsOf(node: JsonNode, of: Array[MappedColumn]): Array[MappedColumn] =
+    items(node.get("parts")).filter(_.isInt).map(part => of(part.asInt)).distinct
+
+  private def items(node: JsonNode): Array[JsonNode] = if (node == null) Array() else node.elements.asScala.toArray
+}

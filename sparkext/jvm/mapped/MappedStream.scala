@@ -1,0 +1,159 @@
+package org.apache.spark.sql.cqels
+package mapped
+
+import org.apache.spark.sql.cqels.columns.{ArrowColumns, LongColumn, RowColumn, RowColumns, TextColumn}
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, Handover, TimeRules}
+import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.streams.StreamLog
+
+/** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
+ *
+ *  After the columns that the program reads come two: the number of the row's element, which several rows that follow each other
+ *  may have together, and its time: milliseconds since 1970, or texts, see [[RowTimes]]. With `distinct`, what an element has twice
+ *  counts once.
+ */
+final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
+  private val dictionary = log.dictionary
+  private val mapping = new MappedProgram(program, dictionary)
+
+  /** Takes in the rows of an Arrow stream, the first `length` bytes that were handed over; what became of them, as Intake writes it. */
+  def take(handover: Handover, length: Int, allOrNothing: Boolean, rules: String): String = {
+    val rows = ArrowColumns.read(handover, length)
+    val times = TimeRules.parse(rules)
+    val block = new ElementBlock(dictionary)
+    val terms = new BatchTerms(dictionary, rows.rows)
+    try {
+      if (rows.rows > 0) read(rows, if (allOrNothing) TimeRules.none else times, block, terms)
+      dictionary.retain(block.quads.data, block.quads.rowCount * 4)
+    } finally terms.release()
+    handover.answer(log.take(block, times, allOrNothing).json)
+  }
+
+  def close(): Unit = mapping.close()
+
+  private def read(given: RowColumns, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
+    val rows = given.rows
+    val read = given.columns.dropRight(2).map(column => MappedColumn.of(column, mixed = column.name.startsWith("m")))
+    val Array(numbers: LongColumn, moments: RowColumn) = given.columns.takeRight(2)
+    val elements = numbers.values
+    val times = new RowTimes(moments)
+    val quads = new RowQuads(mapping.quads, mapping.slots(read, terms), distinct)
+    var row = 0
+    while (row < rows) {
+      val element = elements(row)
+      val first = row
+      while (row < rows && elements(row) == element) row += 1
+      try {
+        val time = times(first)
+        if (rules.isLate(time)) block.late += 1
+        else {
+          terms.beginElement()
+          quads.begin()
+          var r = first
+          while (r < row) { quads.make(r); r += 1 }
+          block.beginElement(time)
+          quads.addTo(block)
+        }
+      } catch {
+        case flaw: RowFlaw => block.flaws.addRow(element.toInt, flaw.getMessage)
+      }
+    }
+  }
+}
+
+/** The quads of one element at a time, of a row of it after the other. */
+private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[TermSlot], distinct: Boolean) {
+  private val made = new LongTable(4, 16)
+  private val several = quads.map(_.exists(slot => slot >= 0 && slots(slot).makesSeveral))
+  private val cells = Array.fill(4)(new Ids)
+  private val quad = new Array[Long](4)
+
+  /** Begins with another element. */
+  def begin(): Unit = made.clear()
+
+  /** Makes the quads of a row; throws [[RowFlaw]]. */
+  def make(row: Int): Unit = {
+    var q = 0
+    while (q < quads.length) {
+      if (several(q)) makeAll(quads(q), row) else makeOne(quads(q), row)
+      q += 1
+    }
+  }
+
+  private def makeOne(terms: Array[Int], row: Int): Unit = {
+    var complete = true
+    var c = 0
+    while (c < 4) {
+      quad(c) = if (terms(c) < 0) 0L else slots(terms(c)).id(row)
+      complete &&= quad(c) != 0 || terms(c) < 0
+      c += 1
+    }
+    if (complete) add()
+  }
+
+  private def makeAll(terms: Array[Int], row: Int): Unit = {
+    var c = 0
+    while (c < 4) {
+      cells(c).size = 0
+      if (terms(c) < 0) cells(c).add(0L) else slots(terms(c)).addAll(row, cells(c))
+      c += 1
+    }
+    for (s <- 0 until cells(0).size; p <- 0 until cells(1).size; o <- 0 until cells(2).size; g <- 0 until cells(3).size) {
+      quad(0) = cells(0).values(s)
+      quad(1) = cells(1).values(p)
+      quad(2) = cells(2).values(o)
+      quad(3) = cells(3).values(g)
+      add()
+    }
+  }
+
+  private def add(): Unit = if (!distinct || !isKnown) made.appendAll(quad, 0, 1)
+
+  /** Whether the row has made the quad already; there are few. */
+  private def isKnown: Boolean = {
+    val data = made.data
+    var at = 0
+    while (at < made.rowCount * 4) {
+      if (data(at) == quad(0) && data(at + 1) == quad(1) && data(at + 2) == quad(2) && data(at + 3) == quad(3)) return true
+      at += 4
+    }
+    false
+  }
+
+  /** Adds them to the element begun last; who has made them holds their terms, so far. */
+  def addTo(block: ElementBlock): Unit = block.quads.appendAll(made.data, 0, made.rowCount)
+}
+
+/** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
+private[mapped] final class RowTimes(column: RowColumn) {
+  import RowTimes._
+
+  def apply(row: Int): Long = {
+    if (column.isNull(row)) throw new RowFlaw("no time")
+    val time = column match {
+      case whole: LongColumn => whole.values(row)
+      case texts: TextColumn => ofText(java.util.Arrays.copyOfRange(texts.bytes, texts.from(row), texts.until(row)))
+      case other => throw new IllegalArgumentException(s"no times of ${other.name}")
+    }
+    if (time > Greatest || time < -Greatest) throw new RowFlaw("time out of range")
+    time
+  }
+}
+
+private[mapped] object RowTimes {
+  /** As `sparkext.s2r.event_time` has it. */
+  final val Greatest = (1L << 53) - 1
+
+  private[mapped] def ofText(text: Array[Byte]): Long = {
+    import org.apache.spark.sql.cqels.functions.DateTimes
+    import org.apache.spark.sql.cqels.terms.{InlineDateTime, InlineNumbers}
+    val payload = InlineDateTime.parse(text, 0, text.length)
+    if (payload != InlineDateTime.Absent) return InlineDateTime.millis(payload)
+    val number = InlineNumbers.parseInteger(text, 0, text.length)
+    if (number != InlineNumbers.Absent) return number
+    val said = RowTexts.text(text, 0, text.length)
+    val moment = DateTimes.parse(DateTimes.DateTime, said)
+    if (moment == null) throw new RowFlaw(s"'$said' is neither an xsd:dateTime nor a number of milliseconds")
+    moment.instant.movePointRight(3).setScale(0, java.math.RoundingMode.FLOOR).longValue
+  }
+}

@@ -1,0 +1,139 @@
+"""The rows of a mapping's own sources: CSV, JSON, JSON Lines and Parquet files, and tables that the caller has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from static_data.errors import MissingFileError
+from static_data.mappings.row_mapping import Place, RowForm, Source, Step
+from static_data.mappings.rows import ArrowRows, JsonRows, Rows, along
+
+_LINES = (".jsonl", ".ndjson", ".jsonlines")
+_BLOCK = 1 << 22
+
+RowsFinder = Callable[[str], "pa.Table | str | Path | None"]
+"""The rows that the caller has for a source of some name: a table, or a file; None where there are none."""
+
+
+def rows_of_source(source: Source, mapping_file: str, given: RowsFinder) -> Rows:
+    """All rows of a source: what the caller has by its name, else a file beside the mapping.
+
+    Raises MappingError, MissingFileError.
+    """
+    there = given(source.name)
+    if isinstance(there, str | Path):
+        return rows_of_file(Path(there), source)
+    if there is not None:
+        return ArrowRows(there, source, source.place)
+    if source.is_table:
+        raise source.place.error(
+            f"no table {source.name} is given (tables=), nor does Spark have one"
+        )
+    if source.unreadable is not None:
+        raise source.place.error(f"{source.name}: {source.unreadable}; give its rows (tables=)")
+    return rows_of_file(path_of(source, mapping_file), source)
+
+
+def path_of(source: Source, mapping_file: str) -> Path:
+    """The file of a source: seen from the mapping's folder, then from the working directory."""
+    name = Path(source.name.removeprefix("file://"))
+    beside = Path(mapping_file).parent / name
+    if source.from_working_directory or (not beside.exists() and name.exists()):
+        return name
+    return beside
+
+
+def rows_of_file(path: Path, source: Source) -> Rows:
+    """All rows of a file by its ending, read as the source says; raises MissingFileError, MappingError."""
+    if not path.is_file():
+        raise MissingFileError(str(path), "is a folder" if path.is_dir() else "no such file")
+    ending = path.suffix.lower()
+    place = Place(str(path))
+    if ending in (".parquet", ".pq"):
+        return ArrowRows(pq.read_table(path), source, place)
+    if source.form is RowForm.JSON or ending in (".json", *_LINES):
+        return JsonRows(list(_documents(path, source.iterator)), source)
+    tables = list(csv_tables(path, source))
+    return ArrowRows(pa.concat_tables(tables), source, place)
+
+
+def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
+    """The rows of a CSV file in blocks, all columns text; a field that is empty and not quoted is null.
+
+    Raises MappingError for a file that is no CSV, with its first line as names.
+    """
+    parse = pacsv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
+    read = pacsv.ReadOptions(block_size=_BLOCK)
+    try:
+        with pacsv.open_csv(path, read_options=read, parse_options=parse) as head:
+            names = head.schema.names
+        convert = pacsv.ConvertOptions(
+            column_types={name: pa.string() for name in names},
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        )
+        with pacsv.open_csv(path, read, parse, convert) as reader:
+            empty = True
+            for batch in reader:
+                empty = False
+                yield pa.Table.from_batches([batch])
+            if empty:
+                yield reader.schema.empty_table()
+    except pa.ArrowInvalid as error:
+        raise Place(str(path)).error(f"no CSV with a line of names: {error}") from None
+
+
+def json_rows(
+    lines: Iterable[bytes], name: str, iterator: Sequence[Step], first: int = 1
+) -> list[Any]:
+    """The rows of JSON Lines; lines are counted from `first`. Raises MappingError for a line that is no JSON."""
+    rows: list[Any] = []
+    for number, line in enumerate(lines, first):
+        if line.strip():
+            rows += along(_parsed(line, name, number), iterator)
+    return rows
+
+
+def _documents(path: Path, iterator: Sequence[Step]) -> Iterator[Any]:
+    with path.open("rb") as file:
+        if path.suffix.lower() in _LINES:
+            yield from json_rows(file, str(path), iterator)
+            return
+        yield from _whole(file, path, iterator)
+
+
+def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[Any]:
+    content = file.read()
+    try:
+        document = json.loads(content)
+    except json.JSONDecodeError as error:
+        # A file of lines may be called .json, too: then each line that is not empty is a document.
+        lines = content.splitlines()
+        if error.msg == "Extra data" and error.pos <= len(lines[0]) + 1:
+            yield from json_rows(lines, str(path), iterator)
+            return
+        raise Place(str(path), None, error.lineno).error(f"no JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise Place(str(path)).error(f"not UTF-8: {error.reason}") from None
+    if not iterator and isinstance(document, list):
+        yield from document  # rows of a document are asked for, and it is a list of them
+    else:
+        yield from along(document, iterator)
+
+
+def _parsed(line: bytes, name: str, number: int) -> Any:
+    try:
+        return json.loads(line.rstrip())
+    except json.JSONDecodeError as error:
+        message = f"column {error.colno}: no JSON: {error.msg}"
+        raise Place(name, None, number).error(message) from None
+    except UnicodeDecodeError as error:
+        raise Place(name, None, number).error(f"not UTF-8: {error.reason}") from None

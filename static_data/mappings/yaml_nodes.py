@@ -1,0 +1,78 @@
+"""YAML documents as plain values that know their lines."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import yaml
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A text, whatever YAML would take it for."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    values: list[YamlValue]
+    line: int
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Keys with values, in their order."""
+
+    values: Mapping[str, YamlValue]
+    line: int
+
+    def get(self, key: str) -> YamlValue | None:
+        """The value of a key."""
+        return self.values.get(key)
+
+    def items(self) -> ItemsView[str, YamlValue]:
+        """Keys and values."""
+        return self.values.items()
+
+
+YamlValue: TypeAlias = Scalar | Items | Entries
+
+
+def compose(text: str) -> YamlValue | None:
+    """The one document of a YAML text, None for an empty one; raises yaml.YAMLError.
+
+    >>> compose("a: [1, yes]")
+    Entries(values={'a': Items(values=[Scalar(text='1', line=1), Scalar(text='yes', line=1)], line=1)}, line=1)
+    """
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    return None if node is None else _value(node, ())
+
+
+def _value(node: yaml.Node, around: tuple[int, ...]) -> YamlValue:
+    line = node.start_mark.line + 1
+    if id(node) in around:
+        raise yaml.MarkedYAMLError(
+            problem="an alias of what it is in", problem_mark=node.start_mark
+        )
+    inside = (*around, id(node))
+    if isinstance(node, yaml.SequenceNode):
+        return Items([_value(item, inside) for item in node.value], line)
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, YamlValue] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.value in values:
+                problem = (
+                    "a key that is no text"
+                    if not isinstance(key, yaml.ScalarNode)
+                    else "a key twice"
+                )
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            values[key.value] = _value(value, inside)
+        return Entries(values, line)
+    return Scalar("" if node.tag.endswith(":null") else node.value, line)
