@@ -317,6 +317,12 @@ class Settings:
         "How far an element's time may lie ahead of the clock (in `cqels run`: of the newest time so far). A later one"
         " cannot be right: it is set aside and counted, and silences nothing. 0 is no limit.",
     )
+    replay_look_ahead: int = declare(
+        "replay.lookAhead",
+        whole_number(1, _MOST),
+        100_000,
+        "`cqels run`: elements of a file that are held to be put together, and again to be put in order of time.",
+    )
     idle_timeout: int = declare(
         "idleTimeout",
         DURATION,

@@ -16,6 +16,7 @@ ROOMS = (
     "dictionary",
     "loading",
     "ingest",
+    "recordings",
     "columns",
     "functions",
     "distributions",

@@ -45,6 +45,7 @@ class EngineRoom:
         self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
         self.dictionary = dictionary
         package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
+        self._open_replay = package.streams.ReplayedStreams.open
         self.jvm = package.queries.EngineRoom.apply(
             spark._jsparkSession, dictionary, self.scratch, threads
         )
@@ -75,6 +76,10 @@ class EngineRoom:
     def stream(self, iri: str) -> Any:
         """The log of a stream, made when first asked for."""
         return self.jvm.stream(iri)
+
+    def replayed(self, logs: Sequence[Any], *options: Any) -> Any:
+        """Recorded files that are read into logs of streams; `options` as ReplayedStreams.scala has them."""
+        return self._open_replay(self.dictionary, list(logs), *options)
 
     def read_batch(self, batch: DataFrame, rdf12: bool, accepts: bool) -> Any:
         """The columns of terms of a batch, read by tasks; see BatchRows.scala."""

@@ -32,15 +32,14 @@ class Handover:
 
     def write(self, block: bytes | memoryview) -> int:
         """Have the JVM find this block; gives its length. Raises OSError where there is no room for it."""
-        if self._file is None:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = self._opened()
         view = memoryview(block).cast("B")
         if self._size > _MOST_KEPT >= len(view):
-            os.ftruncate(self._file, 0)
+            os.ftruncate(file, 0)
             self._size = 0
         done = 0
         while done < len(view):
-            done += os.pwrite(self._file, view[done:], done)
+            done += os.pwrite(file, view[done:], done)
         self._size = max(self._size, done)
         return done
 
@@ -48,10 +47,14 @@ class Handover:
         """What the JVM has answered through its Handover."""
         if not text.startswith("@"):
             return text
-        assert self._file is not None
         length = int(text[1:])
         self._size = max(self._size, length)
-        return os.pread(self._file, length, 0).decode()
+        return os.pread(self._opened(), length, 0).decode()
+
+    def _opened(self) -> int:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        return self._file
 
     def close(self) -> None:
         """Let go of the file, which the engine's folder is deleted with."""

@@ -8,7 +8,7 @@ from argparse import Namespace
 
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
-from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.replay import report_lines
 from sparkext.runtime.explaining.history_plot import check_plot
 
 
@@ -19,12 +19,9 @@ def execute(arguments: Namespace) -> None:
         check_plot(arguments.history)
     with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
-        after = None
-        if inputs.rows is not None:
-            inputs.rows.run(inputs.engine)
-            after = inputs.query.explain()
-        elif inputs.recordings:
-            replay(inputs.engine, inputs.recordings, arguments.arrival_order)
+        after, found = None, {}
+        if inputs.recordings or inputs.rows is not None:
+            found = inputs.replay(skipped_file=arguments.skipped)
             after = inputs.query.explain()
         if arguments.history:
             inputs.query.plot_history(arguments.history)
@@ -37,6 +34,5 @@ def execute(arguments: Namespace) -> None:
             else:
                 file.write(f"before the replay\n{before}\n\nafter the replay\n{after}\n")
                 file.write(f"{inputs.query.progress}\n")
-        found = inputs.recordings if inputs.rows is None else inputs.rows.found
         for line in report_lines(inputs.engine, found):
             sys.stderr.write(f"cqels: {line}\n")

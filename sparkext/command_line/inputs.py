@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,25 +21,33 @@ from sparkext.command_line.query_file import (
     in_file,
     read_query,
 )
+from sparkext.command_line.replay import replay, skipped_entry
 from sparkext.command_line.row_streams import RowReplay, mapping_options, row_replay
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
-from sparkext.recorded_streams import TIME_PROPERTIES, RecordedStream, read_recorded_stream
+from sparkext.recorded_streams import TIME_PROPERTIES
+from sparkext.recorded_streams.recording_files import (
+    RecordingFile,
+    recording_files,
+    recording_folder,
+)
+from sparkext.runtime.streams.replay import ReplayedStream, ReplayOptions
 from static_data.errors import MissingFileError
 from static_data.files.format_sniffing import told_format_here
-from static_data.files.on_error import OnError, Skipped, write_skipped
+from static_data.files.on_error import OnError, write_skipped
 from static_data.files.rdf_formats import RdfFormat, named_format
 from static_data.files.rdf_version import RdfVersion
-from static_data.files.reading import ReadingOptions
+from static_data.files.reading import Reading, ReadingOptions
 from static_data.loading.load import LoadReport
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from sparkext.runtime.registered_query import RegisteredQuery
 
-# A small recording is read in this time, and then what is wrong with it is said without Spark.
+# A small recording of TriG is read in this time; what is wrong with it is said without Spark.
 _PATIENCE_SECONDS = 0.5
+_Ready = dict[str, list[RecordingFile]]
 _WITH_GRAPHS = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)
 
 
@@ -141,8 +149,21 @@ class Prepared:
 
     engine: Engine
     query: RegisteredQuery
-    recordings: Mapping[str, RecordedStream]
+    recordings: Mapping[str, Sequence[RecordingFile]]
+    options: ReplayOptions
     rows: RowReplay | None = None
+
+    def replay(
+        self, after_each: Callable[[], object] = lambda: None, skipped_file: str | None = None
+    ) -> dict[str, ReplayedStream]:
+        """Replay all to the end of the streams; gives what was found in the files of recordings. See `replay`."""
+        if self.rows is None:
+            return replay(self.engine, self.recordings, self.options, after_each, skipped_file)
+        self.rows.run(self.engine, after_each)
+        return {
+            iri: ReplayedStream(len(one.set_aside), list(one.set_aside), one.ignored_triples)
+            for iri, one in self.rows.found.items()
+        }
 
 
 @contextmanager
@@ -181,8 +202,14 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     rows = row_replay(arguments, used, RdfVersion(typed.rdf))
     if rows is not None:
         used = {}  # they have been read
-    with ThreadPoolExecutor(1) as readers:
-        reading = readers.submit(_read_recordings, used, arguments, RdfVersion(typed.rdf))
+    options = ReplayOptions(
+        (*TIME_PROPERTIES, *arguments.time_property),
+        arguments.arrival_order,
+        RdfVersion(typed.rdf),
+        on_error_of_streams(arguments),
+    )
+    with recording_folder() as folder, ThreadPoolExecutor(1) as readers:
+        reading = readers.submit(_made_ready, used, folder, options)
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
@@ -194,44 +221,21 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
                 engine.register_stream(iri, on_error=way, mapping=mappings.get(iri))
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
-            recordings = reading.result() if rows is None else rows.recorded
-            _list_set_aside(recordings, arguments)
-            yield Prepared(engine, registered, recordings, rows)
+            recordings = reading.result()
+            if rows is not None and arguments.skipped is not None:
+                aside = [one for recording in rows.recorded.values() for one in recording.set_aside]
+                if aside:
+                    write_skipped(map(skipped_entry, aside), arguments.skipped)
+            yield Prepared(engine, registered, recordings, options, rows)
 
 
-def _read_recordings(
-    files: Mapping[str, Sequence[str]], arguments: Namespace, version: RdfVersion
-) -> dict[str, RecordedStream]:
-    properties = (*TIME_PROPERTIES, *arguments.time_property)
-    return {
-        iri: read_recorded_stream(
-            named,
-            properties,
-            in_time_order=not arguments.arrival_order,
-            scope=f"r{place}",
-            version=version,
-            on_error=on_error_of_streams(arguments),
-        )
-        for place, (iri, named) in enumerate(files.items())
-    }
+def _made_ready(files: Mapping[str, Sequence[str]], folder: Path, options: ReplayOptions) -> _Ready:
+    """Recordings as files to be read while they are replayed."""
+    reading = Reading(options.version, options.on_error)
+    return {iri: recording_files(named, folder, reading) for iri, named in files.items()}
 
 
-def _list_set_aside(recordings: Mapping[str, RecordedStream], arguments: Namespace) -> None:
-    entries = [
-        Skipped(
-            one.file,
-            one.line,
-            None,
-            one.reason if one.graph is None else f"{one.graph}: {one.reason}",
-        )
-        for recording in recordings.values()
-        for one in recording.set_aside
-    ]
-    if entries and arguments.skipped is not None:
-        write_skipped(entries, arguments.skipped)
-
-
-def _raise_early(reading: Future[dict[str, RecordedStream]]) -> None:
+def _raise_early(reading: Future[_Ready]) -> None:
     wait([reading], timeout=_PATIENCE_SECONDS)
     if reading.done():
         reading.result()

@@ -1,78 +1,74 @@
-"""Recorded streams pushed into an engine in a fixed order, and what became of their elements."""
+"""Recorded streams replayed into an engine, and what became of their elements."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from sparkext.recorded_streams import RecordedStream, StreamElement, merge_streams
-from sparkext.s2r.event_time import GREATEST_TIME
+from sparkext.recorded_streams import SetAside
+from sparkext.runtime.streams.replay import Replay, ReplayedStream, ReplayOptions
 from sparkext.setting_types import show_duration
+from static_data.files.on_error import Skipped, write_skipped
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
+    from sparkext.recorded_streams.recording_files import RecordingFile
 
 _SHOWN_REASONS = 5
-
-Placed = tuple[str, StreamElement]
 
 
 def replay(
     engine: Engine,
-    recordings: Mapping[str, RecordedStream],
-    arrival_order: bool = False,
+    recordings: Mapping[str, Sequence[RecordingFile]],
+    options: ReplayOptions,
     after_each: Callable[[], object] = lambda: None,
-) -> None:
-    """Push the elements of all recordings and end their streams.
+    skipped_file: str | None = None,
+    show: bool | None = None,
+) -> dict[str, ReplayedStream]:
+    """Replay recordings to the end of their streams, see `Replay.steps`; gives what was found in their files.
 
-    Elements of one time are pushed together, time by time over all streams, and what lies before
-    them is evaluated first: so only what the windows need is held. In arrival order they are pushed
-    one by one instead. `after_each` is called after each push. A time too far after the newest one before it is not
-    believed (`spark.cqels.maxAhead`): its elements are set aside.
+    `after_each` is called after each step; what is set aside is added to `skipped_file` as it is found. `show` says
+    whether progress is shown (None: when standard error is a terminal).
     """
-    elements = {iri: recording.elements for iri, recording in recordings.items()}
-    engine.parts.horizon.begin_replay(e.time_ms for recorded in elements.values() for e in recorded)
-    if arrival_order:
-        for iri, element in in_arrival_order(elements):
-            engine.stream(iri).push_elements([element])
+    replayed = Replay(engine, recordings, options)
+    # Closed at once where anything is raised: a thread reads ahead.
+    with _progress(replayed, show) as moved, closing(replayed.steps()) as steps:
+        for aside in steps:
+            if aside and skipped_file is not None:
+                write_skipped(map(skipped_entry, aside), skipped_file)
             after_each()
-    else:
-        for time, at_once in groupby(merge_streams(elements), key=lambda placed: placed[1].time_ms):
-            # What is set aside tells nothing of others; before the first time there is nothing.
-            if time > -GREATEST_TIME and engine.parts.horizon.passes(time):
-                engine.advance_to(time - 1)
-            for iri, placed in groupby(at_once, key=lambda placed: placed[0]):
-                engine.stream(iri).push_elements([element for _, element in placed])
-            after_each()
-    engine.finish()
-    after_each()
+            moved()
+    return replayed.found
 
 
-def in_arrival_order(streams: Mapping[str, Iterable[StreamElement]]) -> Iterator[Placed]:
-    """The elements of several streams as one sequence in which each stream keeps its order.
+@contextmanager
+def _progress(replayed: Replay, show: bool | None) -> Iterator[Callable[[], None]]:
+    """A bar on standard error; gives what is to be called as the replay goes on."""
+    if not (sys.stderr.isatty() if show is None else show):
+        yield lambda: None
+        return
+    from tqdm import tqdm
 
-    An element counts as arriving at the greatest time that its stream has shown until then; at
-    equal times the streams come in the order of the mapping.
-    """
-
-    def arriving(iri: str, elements: Iterable[StreamElement]) -> Iterator[tuple[int, Placed]]:
-        newest = None
-        for element in elements:
-            newest = element.time_ms if newest is None else max(newest, element.time_ms)
-            yield newest, (iri, element)
-
-    parts = [arriving(iri, elements) for iri, elements in streams.items()]
-    return (placed for _, placed in heapq.merge(*parts, key=lambda part: part[0]))
+    with tqdm(
+        desc="replay", total=replayed.size, unit="B", unit_scale=True, file=sys.stderr, delay=1
+    ) as bar:
+        yield lambda: bar.update(min(replayed.position, bar.total) - bar.n) and None
 
 
-def report_lines(engine: Engine, recordings: Mapping[str, RecordedStream]) -> list[str]:
+def skipped_entry(one: SetAside) -> Skipped:
+    """As it is listed in a file of what is skipped."""
+    reason = one.reason if one.graph is None else f"{one.graph}: {one.reason}"
+    return Skipped(one.file, one.line, None, reason)
+
+
+def report_lines(engine: Engine, found: Mapping[str, ReplayedStream]) -> list[str]:
     """What to say at the end: how many elements were not used, and the first reasons."""
     lines = []
-    for iri, recording in recordings.items():
+    for iri, recording in found.items():
         stream = engine.stream(iri)
-        count = len(recording.set_aside) + stream.malformed_count
+        count = recording.set_aside_count + stream.malformed_count
         if count:
             reasons = [*map(str, recording.set_aside), *stream.set_aside]
             lines.append(f"stream <{iri}>: {count} malformed, set aside:")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
-from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.replay import report_lines
 from sparkext.runtime.answering.sinks import JsonLinesSink
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ def execute(arguments: Namespace) -> None:
         with opened_output(arguments.out) as file:
             sink = _FailingFast(file, arguments.skip_empty)
             inputs.query.subscribe(sink)
-            if inputs.rows is None:
-                replay(inputs.engine, inputs.recordings, arguments.arrival_order, sink.check)
-            else:
-                inputs.rows.run(inputs.engine, sink.check)
+            found = inputs.replay(sink.check, arguments.skipped)
             file.flush()
-        found = inputs.recordings if inputs.rows is None else inputs.rows.found
         for line in report_lines(inputs.engine, found):
             sys.stderr.write(f"cqels: {line}\n")
         if sys.stderr.isatty():

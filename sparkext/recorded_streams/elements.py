@@ -160,6 +160,15 @@ class ElementAssembler:
         if use.spoilt is None:
             use.spoilt = (reason, line)
 
+    def clear(self) -> None:
+        """Forget all statements."""
+        self._uses.clear()
+        self._order.clear()
+        self._loose.clear()
+        self._set_aside.clear()
+        self._open = None
+        self._piece = 0
+
     def knows(self, graph: str) -> bool:
         """Whether some statement so far was in that graph, or dated it."""
         return graph in self._uses

@@ -11,7 +11,7 @@ import heapq
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
@@ -24,15 +24,14 @@ from sparkext.recorded_streams.elements import (
     StreamElement,
 )
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
+from sparkext.recorded_streams.trig_statements import read_trig
 from static_data.errors import MalformedRdfError, UnsupportedFormatError
 from static_data.files.format_sniffing import told_format_here
 from static_data.files.on_error import OnError
 from static_data.files.packings import BROKEN, PACKED_ENDINGS, Compression, open_unpacked, unpacked
 from static_data.files.rdf_formats import FileFormat, RdfFormat
-from static_data.files.rdf_reader import lines_of
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
-from static_data.files.trig_blocks import Block, BlockKind, split_blocks
 
 _TRIG = ("trig", "trigs", "trigstar")
 _NQUADS = ("nq", "nqs", "nquads", "nqstar")
@@ -40,8 +39,6 @@ _NQUADS = ("nq", "nqs", "nquads", "nqstar")
 # subject.
 _TAIL = re.compile(r"(<[^<>\s]*>|_:[^\s<>\"]*[^\s<>\".])\s*\.\s*(?:#.*)?$")
 _HEAD = re.compile(r"\s*(<[^<>\s]*>|_:[^\s<>\"]+)")
-_GENERATED = re.compile(r"_:anon-(\d+)")
-_PIECE = 256
 
 
 @dataclass(slots=True)
@@ -151,7 +148,8 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _load(path: Path) -> tuple[RdfFormat, bytes]:
+def format_of(path: Path) -> FileFormat:
+    """How a recorded file is written and packed; raises InputFileError where it is none, or missing."""
     name = path.name.lower()
     for packing in PACKED_ENDINGS:
         name = name.removesuffix(f".{packing}")
@@ -162,14 +160,19 @@ def _load(path: Path) -> tuple[RdfFormat, bytes]:
         message = f"a recorded stream is TriG or N-Quads ({known}, each also with {packed})"
         raise InputFileError(str(path), None, None, message)
     stated = RdfFormat.TRIG if extension in _TRIG else RdfFormat.N_QUADS
-    kind = FileFormat(stated, Compression.NONE)
-    try:
+    with reading_file(path, Compression.NONE):
         kind = told_format_here(str(path), stated if extension else None)
         if kind.rdf not in (RdfFormat.TRIG, RdfFormat.N_QUADS):
             message = f"a recorded stream is TriG or N-Quads, not .{kind.rdf.value}"
             raise InputFileError(str(path), None, None, message)
-        with open_unpacked(path, kind.compression) as stream:
-            return kind.rdf, stream.read()
+    return kind
+
+
+@contextmanager
+def reading_file(path: Path, packing: Compression) -> Iterator[None]:
+    """Have what goes wrong in reading a file be an InputFileError."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputFileError(str(path), None, None, "no such file") from None
     except (MalformedRdfError, UnsupportedFormatError) as error:
@@ -177,8 +180,14 @@ def _load(path: Path) -> tuple[RdfFormat, bytes]:
     except BROKEN as error:
         if isinstance(error, OSError) and error.strerror:
             raise InputFileError(str(path), None, None, error.strerror) from error
-        message = f"broken .{kind.compression.value} file: {error}"
+        message = f"broken .{packing.value} file: {error}"
         raise InputFileError(str(path), None, None, message) from error
+
+
+def _load(path: Path) -> tuple[RdfFormat, bytes]:
+    kind = format_of(path)
+    with reading_file(path, kind.compression), open_unpacked(path, kind.compression) as stream:
+        return kind.rdf, stream.read()
 
 
 def _read(
@@ -187,7 +196,7 @@ def _read(
     if kind is RdfFormat.N_QUADS:
         _read_nquads(content, assembler, reading)
     else:
-        _read_trig(content, base, assembler, reading)
+        read_trig(lambda: unpacked(content, Compression.NONE), base, assembler, reading)
 
 
 def _read_nquads(content: bytes, assembler: ElementAssembler, reading: Reading) -> None:
@@ -225,99 +234,3 @@ def _owner(line: str, assembler: ElementAssembler) -> str | None:
         if match is not None and assembler.knows(match.group(1)):
             return match.group(1)
     return None
-
-
-def _read_trig(content: bytes, base: str, assembler: ElementAssembler, reading: Reading) -> None:
-    # Elements, not statements, are what is left out here.
-    whole = replace(reading, on_error=OnError.ACCEPT if reading.accepts else OnError.FAIL)
-    try:
-        lines = list(_trig_lines(content, base, assembler.file, whole))
-    except MalformedRdfError:
-        text = content.decode("utf-8", "surrogateescape")
-        _read_trig_in_pieces(text, _Pieces(base, assembler, whole))
-        return
-    _take(lines, assembler)
-
-
-def _trig_lines(content: bytes, base: str, file: str, reading: Reading) -> Iterator[str]:
-    kind = FileFormat(RdfFormat.TRIG, Compression.NONE)
-    return lines_of(file, kind, base, lambda: unpacked(content, Compression.NONE), reading)
-
-
-def _take(lines: Iterable[str], assembler: ElementAssembler, line: int | None = None) -> None:
-    for text in lines:  # in canonical form, which is RDF-star's
-        # IRIs have been judged by the reader.
-        statement = parse_line(text, accepts=True)
-        if statement is not None:
-            assembler.quad(*statement, line)
-
-
-class _Pieces:
-    """Parses runs of statements, halving a run that fails until the malformed statement stands
-    alone."""
-
-    def __init__(self, base: str, assembler: ElementAssembler, reading: Reading) -> None:
-        self.base = base
-        self.assembler = assembler
-        self.reading = reading
-        self.prologue = ""
-        self.parsed = 0
-
-    def directive(self, block: Block) -> None:
-        text = " ".join(block.text.split("\n"))
-        try:
-            self._lines(f"{self.prologue}{text}\n")
-        except MalformedRdfError as error:
-            self.assembler.spoil(None, error.message, block.line)
-        else:
-            self.prologue = f"{self.prologue}{text} "
-
-    def take(self, blocks: Sequence[Block]) -> None:
-        if not blocks:
-            return
-        text = "\n".join(block.text for block in blocks)
-        try:
-            lines = self._lines(f"{self.prologue}\n{text}\n")
-        except MalformedRdfError as error:
-            if len(blocks) == 1:
-                self._spoil(blocks[0], error)
-            else:
-                half = len(blocks) // 2
-                self.take(blocks[:half])
-                self.take(blocks[half:])
-            return
-        # Labels made up in different runs must not meet in one element.
-        self.parsed += 1
-        fresh = rf"_:anon-{self.parsed}-\1"
-        made_up = (_GENERATED.sub(fresh, line) if "_:anon-" in line else line for line in lines)
-        _take(made_up, self.assembler, blocks[0].line if len(blocks) == 1 else None)
-
-    def _spoil(self, block: Block, error: MalformedRdfError) -> None:
-        # The prologue takes the first line.
-        line = block.line + max((error.line or 2) - 2, 0)
-        graph = None
-        if block.name:
-            probe = f"{self.prologue}\n{block.name} <urn:x:p> <urn:x:o> .\n"
-            try:
-                statement = parse_line(self._lines(probe)[0], accepts=True)
-            except MalformedRdfError:
-                statement = None
-            graph = None if statement is None else statement[0]
-        self.assembler.spoil(graph, f"malformed: {error.message}", line)
-
-    def _lines(self, document: str) -> list[str]:
-        content = document.encode("utf-8", "surrogateescape")
-        return list(_trig_lines(content, self.base, self.assembler.file, self.reading))
-
-
-def _read_trig_in_pieces(text: str, pieces: _Pieces) -> None:
-    waiting: list[Block] = []
-    for block in split_blocks(text):
-        if block.kind is BlockKind.DIRECTIVE or len(waiting) == _PIECE:
-            pieces.take(waiting)
-            waiting = []
-        if block.kind is BlockKind.DIRECTIVE:
-            pieces.directive(block)
-        else:
-            waiting.append(block)
-    pieces.take(waiting)

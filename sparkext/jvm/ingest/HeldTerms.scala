@@ -10,7 +10,7 @@ import org.apache.spark.sql.cqels.terms.TermId
  *
  *  Predicates and graphs are mostly what they were in the line before.
  */
-private[ingest] final class HeldTerms(dictionary: Dictionary) {
+private[cqels] final class HeldTerms(dictionary: Dictionary) {
   private val lastBytes = Array.fill(4)(Array.emptyByteArray)
   private val lastIds = new Array[Long](4)
   private val lastStays = new Array[Boolean](4) // whether the id lives without being held

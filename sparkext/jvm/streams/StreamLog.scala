@@ -28,6 +28,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
   def countOccurrences(): Unit = countsOccurrences = true
+  private[streams] def countsOccurrencesOfTriples: Boolean = countsOccurrences
 
   def paneCount: Int = panes.size
   def quadCount: Long = quads

@@ -357,6 +357,10 @@ class Stream:
         self.watermark.note(NEVER, 0, late)
         return PushReport(accepted, malformed, late)
 
+    def note_intake(self, outcome: str) -> PushReport:
+        """Note what became of a block that the log has taken in, as Intake.scala writes it; nothing is evaluated."""
+        return self._taken(lambda _: (outcome,))
+
     def _note_taken(self, newest: int, count: int) -> None:
         """Note that elements were taken in, the newest of this time."""
         self.accepted_count += count

@@ -15,7 +15,6 @@ import pytest
 
 from sparkext import __version__
 from sparkext.cli import main
-from sparkext.command_line.replay import in_arrival_order
 from sparkext.recorded_streams import StreamElement
 from tests.sparkext.command_line.command_inputs import (
     PREFIXES,
@@ -27,6 +26,7 @@ from tests.sparkext.command_line.command_inputs import (
     World,
     small_world,
 )
+from tests.sparkext.recorded_streams.whole_replay import in_arrival_order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.replay import report_lines
 from sparkext.errors import EvaluationError, FunctionError, QuerySyntaxError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from static_data.errors import ArgumentError, MalformedRdfError
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 from tests.sparkext.listening import E, S, listen, query, triple
+from tests.sparkext.recorded_streams.whole_replay import replay_files
 
 if TYPE_CHECKING:
     from sparkext import Engine
@@ -89,9 +90,11 @@ def test_a_recorded_element_is_set_aside_with_its_line(
     assert reason.startswith(f"{file}:4: <{E}g1>: ")
     engine.register_stream(S)
     heard = listen(engine, query("WINDOW :w { ?x :p ?z }", "[NOW]"))
-    replay(engine, {S: recording})
+    found = replay_files(engine, {S: [file]})
+    (again,) = map(str, found[S].set_aside)
+    assert again.startswith(f"{file}:4: <{E}g1>: ")
     assert [row["z"] for answers in heard for row in answers] == ['"a"', '"b"']
-    assert report_lines(engine, {S: recording})[0] == f"stream <{S}>: 1 malformed, set aside:"
+    assert report_lines(engine, found)[0] == f"stream <{S}>: 1 malformed, set aside:"
 
 
 def test_a_query_is_refused_with_line_and_column(engine: Engine) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from sparkext.command_line.replay import replay
 from sparkext.errors import StreamElementError
-from sparkext.recorded_streams import RecordedStream, StreamElement
+from sparkext.recorded_streams import StreamElement
 from sparkext.s2r.event_time import GREATEST_TIME
 from tests.sparkext.listening import settings
+from tests.sparkext.recorded_streams.whole_replay import replay_files, write_elements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,7 +169,9 @@ def test_an_element_of_a_batch_with_a_graph_name_that_is_none_is_set_aside(engin
     assert stream.set_aside[0] == f"element at 1 ms: '<{E}g h>' is no graph name"
 
 
-def test_recorded_elements_of_the_first_and_the_last_time_there_is(spark: SparkSession) -> None:
+def test_recorded_elements_of_the_first_and_the_last_time_there_is(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """The replay says before each time that nothing older comes, where there is anything older."""
     from sparkext import Engine
 
@@ -176,7 +179,7 @@ def test_recorded_elements_of_the_first_and_the_last_time_there_is(spark: SparkS
     with settings(spark, maxAhead="0"), closing(Engine(spark)) as engine:
         engine.register_stream(S)
         heard = listen(engine)
-        replay(engine, {S: RecordedStream([dated(time) for time in times])})
+        replay_files(engine, {S: [write_elements(tmp_path / "s.nq", map(dated, times))]})
         assert [answers.time for answers in heard] == times
         assert engine.stream(S).malformed_count == 0
 

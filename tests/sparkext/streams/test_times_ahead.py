@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.replay import report_lines
 from sparkext.errors import LiveViewError, StreamElementError
-from sparkext.recorded_streams import RecordedStream, StreamElement
+from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.streams.replay import ReplayOptions
 from tests.sparkext.command_line.command_inputs import (
     QUERY,
     SIGHTINGS,
@@ -21,6 +22,7 @@ from tests.sparkext.command_line.command_inputs import (
     small_world,
 )
 from tests.sparkext.listening import E, S, T, listen, query, settings, triple
+from tests.sparkext.recorded_streams.whole_replay import replay_files, write_elements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,33 +182,31 @@ def replaying(spark: SparkSession) -> Iterator[Engine]:
     ],
 )
 def test_odd_elements_of_a_recording_silence_nothing(
-    replaying: Engine, odd: list[int], arrival_order: bool
+    replaying: Engine, tmp_path: Path, odd: list[int], arrival_order: bool
 ) -> None:
     """First of all in the file, where nothing has been seen yet, and between others."""
     heard = listen(replaying, query("WINDOW :w { ?x :at ?y }"))
     right = [NOW + month * 30 * DAY for month in range(6)]  # gaps of months are no reason
     elements = [dated(time) for time in (*odd, *right[:3], *odd, *right[3:])]
     # A year 1 in the middle comes too late, as any old element does.
-    recorded = {
-        S: RecordedStream(elements if arrival_order else sorted(elements, key=lambda e: e.time_ms))
-    }
-    replay(replaying, recorded, arrival_order)
+    file = write_elements(tmp_path / "s.nq", elements)
+    found = replay_files(replaying, {S: [file]}, ReplayOptions(arrival_order=arrival_order))
     assert [answers.time for answers in heard if answers.time > 0] == right
     stream = replaying.stream(S)
     late = len(odd) if odd[0] < 0 and arrival_order else 0
     assert stream.late_count == late
     assert stream.malformed_count == (0 if odd[0] < 0 else 2 * len(odd))
     if odd[0] > 0:
-        first, reason, *_ = report_lines(replaying, recorded)
+        first, reason, *_ = report_lines(replaying, found)
         assert first == f"stream <{S}>: {2 * len(odd)} malformed, set aside:"
         assert "(spark.cqels.maxAhead) after the newest time before it" in reason
 
 
-def test_a_recording_of_another_age_is_replayed(replaying: Engine) -> None:
+def test_a_recording_of_another_age_is_replayed(replaying: Engine, tmp_path: Path) -> None:
     """Whatever the clock says."""
     heard = listen(replaying, query("WINDOW :w { ?x :at ?y }"))
     times = [MICROSECONDS + hour * HOUR for hour in range(3)]
-    replay(replaying, {S: RecordedStream([dated(time) for time in times])})
+    replay_files(replaying, {S: [write_elements(tmp_path / "s.nq", map(dated, times))]})
     assert [answers.time for answers in heard] == times
 
 

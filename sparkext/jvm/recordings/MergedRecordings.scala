@@ -1,0 +1,166 @@
+package org.apache.spark.sql.cqels
+package recordings
+
+import java.util.PriorityQueue
+import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.ingest.ElementBlock
+
+/** The elements of recorded streams merged by time, encoded by a thread of their own some blocks ahead of who asks for them.
+ *
+ *  In order of time, those of one time come in the order of the streams and their files. In order of arrival each stream
+ *  keeps its own; an element counts as arriving at the greatest time that its stream has shown until then.
+ */
+private[cqels] final class MergedRecordings(
+    dictionary: Dictionary, sources: Seq[RecordedSource], streams: Int, options: ReplayOptions, distinct: Boolean, floors: Array[Long]) {
+  import MergedRecordings._
+
+  private val flaws = mutable.ArrayBuffer[RecordedFlaw]()
+  private val encoder = new ElementEncoder(dictionary, distinct)
+  private val judge = new TimeJudge(options, floors)
+  private val sequences = {
+    def note(source: RecordedSource, line: Int, graph: String, reason: String): Unit =
+      flaws += RecordedFlaw(source.stream, source.name, line, graph, reason)
+    val ofStreams = sources.groupBy(_.stream)
+    for {
+      stream <- 0 until streams
+      known = mutable.ArrayBuffer[ElementAssembler]()
+      files = ofStreams.getOrElse(stream, Nil)
+      part <- if (options.inTimeOrder) files.map(Seq(_)) else Seq(files)
+    } yield new RecordedSequence(stream, part, options, known, note)
+  }
+  private val ready = new ArrayBlockingQueue[ReplayBlock](Ahead)
+  private val order = new PriorityQueue[Turn](math.max(1, sequences.size))
+  @volatile private var wanted = First
+  @volatile private var stopped = false
+  private var newest = Long.MinValue
+  private val thread = new Thread(() => run(), "cqels-replay")
+  thread.setDaemon(true)
+  thread.start()
+
+  /** The next block, of about as many elements as the blocks after it are to have; null after the last one. */
+  def next(elements: Int): ReplayBlock = {
+    wanted = elements
+    var block = ready.poll(1, TimeUnit.SECONDS)
+    while (block == null && thread.isAlive) block = ready.poll(1, TimeUnit.SECONDS)
+    if (block == null) ready.poll() else block
+  }
+
+  /** Ends the reading, if it has not ended, and gives back what it holds. */
+  def close(): Unit = {
+    stopped = true
+    thread.interrupt()
+    thread.join()
+    var block = ready.poll()
+    while (block != null) {
+      block.release()
+      block = ready.poll()
+    }
+  }
+
+  private def run(): Unit =
+    try {
+      begin()
+      var over = false
+      while (!over && !stopped) {
+        val block = collect()
+        over = block.isLast
+        put(block)
+      }
+    } catch {
+      case _: InterruptedException =>
+      case problem: Throwable if NonFatal(problem) || problem.isInstanceOf[OutOfMemoryError] =>
+        val block = new ReplayBlock(streams)
+        block.problem = problem
+        try put(block) catch { case _: InterruptedException => }
+    } finally sequences.foreach(_.close())
+
+  private def put(block: ReplayBlock): Unit =
+    try ready.put(block)
+    catch {
+      case e: InterruptedException =>
+        block.release()
+        throw e
+    }
+
+  private def begin(): Unit = {
+    for ((sequence, place) <- sequences.zipWithIndex) queue(sequence, place)
+    if (options.maxAhead != 0) {
+      val times = mutable.ArrayBuilder.make[Long]
+      sequences.foreach(_.eachTime(times += _))
+      val held = times.result()
+      java.util.Arrays.sort(held)
+      judge.beginAt(TimeJudge.beginOfMost(held, options.maxAhead))
+    }
+  }
+
+  /** Has a sequence wait for its turn with the element that comes next. */
+  private def queue(sequence: RecordedSequence, place: Int): Unit = {
+    val element = sequence.head
+    if (element != null) {
+      sequence.newest = math.max(sequence.newest, element.time)
+      order.add(new Turn(sequence, place, if (options.inTimeOrder) element.time else sequence.newest))
+    }
+  }
+
+  private def collect(): ReplayBlock = {
+    val block = new ReplayBlock(streams)
+    val most = wanted
+    var elements = 0
+    var bytes = 0L
+    while (elements < most && bytes < MostBytes && !order.isEmpty && !stopped) {
+      val turn = order.poll()
+      val element = turn.sequence.poll()
+      take(block, turn.sequence.stream, element)
+      elements += 1
+      bytes += element.bytes
+      queue(turn.sequence, turn.place)
+    }
+    block.setAside ++= flaws
+    flaws.clear()
+    block.newest = newest
+    for (sequence <- sequences) {
+      block.ignored(sequence.stream) += sequence.ignored
+      block.position += sequence.position
+    }
+    block.isLast = order.isEmpty
+    block
+  }
+
+  private def take(block: ReplayBlock, stream: Int, element: RecordedElement): Unit =
+    if (judge.isLate(stream, element.time)) elementsOf(block, stream).late += 1
+    else if (!judge.isBelieved(element.time)) {
+      elementsOf(block, stream)
+      block.ahead(stream) += element.time
+    } else {
+      judge.take(stream, element.time)
+      newest = math.max(newest, element.time)
+      encoder.add(element, elementsOf(block, stream))
+    }
+
+  private def elementsOf(block: ReplayBlock, stream: Int): ElementBlock = {
+    if (block.elements(stream) == null) block.elements(stream) = new ElementBlock(dictionary)
+    block.elements(stream)
+  }
+}
+
+private object MergedRecordings {
+  /** Blocks that wait. */
+  final val Ahead = 4
+  /** Elements of the blocks until somebody asks for another number. */
+  final val First = 64
+  /** Of texts in a block. */
+  final val MostBytes = 4L << 20
+
+  final class Turn(val sequence: RecordedSequence, val place: Int, time: Long) extends Comparable[Turn] {
+    private val at = time
+    override def compareTo(other: Turn): Int = {
+      val byTime = java.lang.Long.compare(at, other.at)
+      if (byTime != 0) byTime else Integer.compare(place, other.place)
+    }
+  }
+}

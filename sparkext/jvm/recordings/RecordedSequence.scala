@@ -1,0 +1,72 @@
+package org.apache.spark.sql.cqels
+package recordings
+
+import scala.collection.mutable
+
+/** What is the same for all files of a replay. `mostBytes`: of the texts that one file may hold. */
+private[cqels] final case class ReplayOptions(
+    timeProperties: Array[Array[Byte]], inTimeOrder: Boolean, lookAhead: Int, mostBytes: Long, maxAhead: Long, allowedLateness: Long)
+
+/** The elements of files of one stream, one file after the other; in order of time as far as the look-ahead reaches, or as they come.
+ *
+ *  `earlier` has the assemblers of earlier files of the stream: a name that one of them remembers is not used again.
+ */
+private[recordings] final class RecordedSequence(
+    val stream: Int, sources: Seq[RecordedSource], options: ReplayOptions, earlier: mutable.ArrayBuffer[ElementAssembler],
+    setAside: (RecordedSource, Int, String, String) => Unit) {
+  private val sorter = new TimeSorter(options.inTimeOrder)
+  private val waiting = mutable.Queue.from(sources)
+  private var file: RecordedFile = _
+  private var source: RecordedSource = _
+  private var numbers = 0L
+  private val target = new Assembled {
+    override def take(element: RecordedElement): Unit = {
+      element.number = numbers
+      numbers += 1
+      sorter.add(element)
+    }
+    override def setAside(line: Int, graph: String, reason: String): Unit =
+      RecordedSequence.this.setAside(source, line, graph, reason)
+  }
+  private var assembler: ElementAssembler = _
+  private var passed = 0L
+  private var ignoredBefore = 0L
+  /** In order of arrival, the newest time that has come. */
+  var newest = Long.MinValue
+
+  /** How many bytes of its files have been taken, about. */
+  def position: Long = passed + (if (file == null) 0L else file.position)
+
+  def ignored: Long = ignoredBefore + (if (assembler == null) 0L else assembler.ignored)
+
+  /** The element that comes next; null: none. Valid until `poll`. */
+  def head: RecordedElement = {
+    fill()
+    sorter.peek
+  }
+
+  def poll(): RecordedElement = sorter.poll()
+
+  /** The times of the elements that are held now. */
+  def eachTime(action: Long => Unit): Unit = sorter.foreach(e => action(e.time))
+
+  def close(): Unit = if (file != null) file.close()
+
+  private def fill(): Unit =
+    while (sorter.size <= options.lookAhead && sorter.bytes <= options.mostBytes && (file != null || waiting.nonEmpty)) {
+      if (file == null) open()
+      if (!file.advance()) {
+        passed += java.nio.file.Files.size(source.path)
+        ignoredBefore += assembler.ignored
+        assembler = null
+        file = null
+      }
+    }
+
+  private def open(): Unit = {
+    source = waiting.dequeue()
+    assembler = new ElementAssembler(options.timeProperties, options.lookAhead, options.mostBytes, earlier.toSeq, target)
+    earlier += assembler
+    file = new RecordedFile(source, assembler)
+  }
+}

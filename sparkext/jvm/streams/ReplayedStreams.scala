@@ -1,0 +1,75 @@
+package org.apache.spark.sql.cqels
+package streams
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Paths
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.ingest.{Handover, TimeRules}
+import org.apache.spark.sql.cqels.memory.Json
+import org.apache.spark.sql.cqels.recordings.{MergedRecordings, RecordedSource, RecordingProblem, ReplayBlock, ReplayOptions}
+
+/** Recorded streams that are taken into their logs, block by block. */
+final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs: Array[StreamLog]) {
+
+  /** Has the streams take in the next block; later ones are of about that many elements.
+   *
+   *  A line `{"streams": [n, ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
+   *  "position": bytes, "last": whether it was}`, with nothing and 0 for what is not known, and a line for each of these streams, see Intake; or
+   *  `{"problem": [file, reason]}`.
+   */
+  def next(handover: Handover, elements: Int): String = handover.answer(next(elements))
+
+  private def next(elements: Int): String = {
+    val block = recordings.next(elements)
+    if (block == null) throw new IllegalStateException("the replay is over")
+    block.problem match {
+      case null => json(block)
+      case p: RecordingProblem => s"""{"problem":[${Json.quote(p.file)},${Json.quote(p.reason)}]}"""
+      case other => throw other
+    }
+  }
+
+  def close(): Unit = recordings.close()
+
+  private def json(block: ReplayBlock): String = {
+    val streams = logs.indices.filter(block.elements(_) != null)
+    val intakes = streams.map { stream =>
+      // What is late, or beyond belief, has been told from the rest already.
+      val intake = logs(stream).take(block.elements(stream), TimeRules.none, allOrNothing = false)
+      block.ahead(stream).foreach(intake.notBelieved)
+      "\n" + intake.json
+    }
+    val flaws = block.setAside.map(f => s"[${f.stream},${Json.quote(f.file)},${f.line},${if (f.graph == null) "null" else Json.quote(f.graph)},${Json.quote(f.reason)}]")
+    val newest = if (block.newest == Long.MinValue) "null" else block.newest.toString
+    s"""{"streams":${streams.mkString("[", ",", "]")},"newest":$newest,"setAside":${flaws.mkString("[", ",", "]")},""" +
+      s""""ignored":${block.ignored.mkString("[", ",", "]")},"position":${block.position},"last":${block.isLast}}""" + intakes.mkString
+  }
+}
+
+object ReplayedStreams {
+  /** `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name and where it is; `floors`:
+   *  up to which time elements are late, by stream. See [[ReplayOptions]] and [[RecordedSource]] for the others.
+   */
+  def open(
+      dictionary: Dictionary, logs: JList[StreamLog], sources: JList[String], timeProperties: JList[String], inTimeOrder: Boolean,
+      rdf12: Boolean, accepts: Boolean, lookAhead: Int, maxAhead: Long, allowedLateness: Long, floors: JList[String]): ReplayedStreams = {
+    val files = sources.asScala.toSeq.grouped(5).toSeq.map { file =>
+      RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts)
+    }
+    val properties = timeProperties.asScala.map(iri => s"<$iri>".getBytes(UTF_8)).toArray
+    val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size))
+    val options = ReplayOptions(properties, inTimeOrder, lookAhead, mostBytes, maxAhead, allowedLateness)
+    val targets = logs.asScala.toArray
+    val distinct = targets.exists(_.countsOccurrencesOfTriples)
+    new ReplayedStreams(
+      new MergedRecordings(dictionary, files, targets.length, options, distinct, floors.asScala.map(_.toLong).toArray), targets)
+  }
+
+  /** Of the texts that are held to be put together, and again of those that are held to be put in order. */
+  private final val MostBytes = 64L << 20
+  private final val LeastBytes = 1L << 20
+}
