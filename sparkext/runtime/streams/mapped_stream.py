@@ -84,7 +84,11 @@ class MappedStream(Stream):
             return self._take_rows([columns])
 
     def read(
-        self, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
+        self,
+        frame: DataFrame,
+        checkpoint: str | None = None,
+        format: str = "auto",
+        real_time: str | None = None,
     ) -> StreamingQuery:
         """Feed the stream from a streaming DataFrame with the columns that the mapping reads."""
         from sparkext.runtime.streams.row_source import read_rows
@@ -93,6 +97,10 @@ class MappedStream(Stream):
             checkpoint = str(check.path("checkpoint", checkpoint))
         if format != "auto":
             raise StreamElementError(f"format: what rows of <{self.iri}> are, its mapping says")
+        if real_time is not None:
+            raise StreamElementError(
+                f"real_time: rows of <{self.iri}>, which has a mapping, are read in micro-batches"
+            )
         self._parts.check_open()
         self._check_nobody_makes_it()
         return read_rows(self, frame, checkpoint)

@@ -1,8 +1,8 @@
 """Spark's real-time mode as a source: each row goes to the stream as it comes, not with the end of a batch.
 
-Tasks hand rows over within the driver's process, and a thread has the stream take in what waits, so that its windows move
-within milliseconds. Where tasks run in other processes there is no such way: that is refused. A long batch of Spark's ends
-when the stream has taken in all of its rows.
+Tasks hand rows over within the driver's process, and a thread has the stream take in what waits, so that its windows
+move within milliseconds. Where tasks run in other processes there is no such way: that is refused. A long batch of
+Spark's ends when the stream has taken in all of its rows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_real_time(
             " micro-batches, or use a local master"
         )
     named = [name for name in TERM_COLUMNS if name in frame.columns]
-    writer = frame.select(*named, "time").writeStream.outputMode("update")
+    writer: Any = frame.select(*named, "time").writeStream.outputMode("update")
     try:
         writer = writer.trigger(realTime=duration)
     except TypeError:
@@ -73,7 +73,7 @@ def read_real_time(
         writer = writer.option("checkpointLocation", checkpoint)
     rows = room.live_rows(named)
     writer._jwrite.foreach(rows.writer())
-    query = writer.start()
+    query: StreamingQuery = writer.start()
     threading.Thread(
         target=_feed, args=(stream, query, rows), name=f"real-time {stream.iri}", daemon=True
     ).start()

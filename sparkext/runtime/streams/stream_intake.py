@@ -1,0 +1,288 @@
+"""What a stream takes in: blocks, each by one call of the JVM, their elements judged by time, noted and counted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sparkext.errors import StreamElementError
+from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.parts.pushed_times import ahead_of
+from sparkext.runtime.streams.element_text import (
+    PushedElements,
+    block_of,
+    parts_of,
+    sound_of,
+    trimmed,
+)
+from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
+from sparkext.s2r.watermark import NEVER, StreamWatermark
+from static_data.files.on_error import OnError
+from static_data.files.rdf_version import RdfVersion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sparkext.runtime.parts.engine_parts import EngineParts
+
+logger = logging.getLogger(__name__)
+
+_KEPT_REASONS = 100
+
+
+_MOST_UNSETTLED = 3
+_ONE_TAKEN = PushReport(1)
+
+
+class StreamIntake:
+    """How elements get into the log of a stream, whatever they come from; see `Stream`."""
+
+    def __init__(
+        self,
+        parts: EngineParts,
+        iri: str,
+        watermark: StreamWatermark,
+        evaluations: Evaluations,
+        derived: Container[str],
+        on_error: OnError = OnError.SKIP,
+    ) -> None:
+        self.iri = iri
+        self.on_error = on_error
+        self.accepts = on_error is OnError.ACCEPT
+        self.rdf = parts.rdf
+        self.watermark = watermark
+        self._log: Any = parts.room.stream(iri)
+        self._buffer = PushedElements()
+        self._unsettled: list[str] = []  # a call of its own would cost more than what waits
+        if parts.settings.duplicates == "bag":
+            self._log.countOccurrences()
+        self._parts = parts
+        self._evaluations = evaluations
+        self._derived = derived
+        self.accepted_count = 0
+        self.malformed_count = 0
+        self.late_count = 0
+        self.panes = 0  # as the log has told last
+        self.newest_time = NEVER  # of the elements that were taken in
+        self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
+        self._applied: dict[Hashable, int] = {}
+
+    @property
+    def log(self) -> Any:
+        """The stream's log in the JVM, with all that was pushed in it; see StreamLog.scala."""
+        self.hand_over()
+        self._settle_now()
+        return self._log
+
+    def _wait(self, moment: int, graph: str | None, lines: Sequence[str]) -> bool:
+        """Keep a sound element until something may become due, or reads the stream; False where its time is not right.
+
+        It counts as taken in: what is asked of the stream before is handed over first.
+        """
+        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        if moment <= floor or not self._parts.horizon.passes(moment):
+            return False
+        self._buffer.add(moment, graph, lines)
+        self._parts.waiting.add(self)
+        self._note_taken(moment, 1)
+        if self._buffer.is_full or self.watermark.complete_up_to >= self._evaluations.due_bound(
+            self.iri
+        ):
+            self._evaluations.evaluate_due()
+        return True
+
+    def hand_over(self) -> None:
+        """Have the log take in the elements that were pushed one by one and wait."""
+        block = self._buffer.take()
+        self._parts.waiting.discard(self)
+        if block is None:
+            return
+        strict = self.rdf is RdfVersion.RDF_1_2
+        # What is in it has been judged.
+        outcome = json.loads(self._take_text(block, strict, self._rules(""), all_or_nothing=False))
+        self.panes = outcome["panes"]
+        self._evaluations.note_arrivals(self.iri, outcome["times"], outcome["counts"])
+
+    def settle(self, bounds: str) -> None:
+        """Have windows move and panes go as StreamLog.settle reads it: with the next block, or the next calls."""
+        self._unsettled.append(bounds)
+        if len(self._unsettled) > _MOST_UNSETTLED:
+            self._settle_now()
+
+    def _settle_now(self) -> None:
+        if self._unsettled:
+            self._log.settle(self._bounds())
+
+    def _bounds(self) -> str:
+        bounds = "\v".join(self._unsettled)
+        self._unsettled.clear()
+        return bounds
+
+    def _rules(self, times: str) -> str:
+        """What the log is told with a block: which times it takes in, and what is to go before."""
+        return f"{times}\f{self._bounds()}"
+
+    @contextmanager
+    def _fed(self) -> Iterator[None]:
+        """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
+        with self._parts.in_use():
+            self._check_nobody_makes_it()
+            yield
+            self._evaluations.evaluate_due()
+
+    def _check_nobody_makes_it(self) -> None:
+        if self.iri in self._derived:
+            raise StreamElementError(
+                f"the elements of <{self.iri}> come from the query of that name"
+            )
+
+    def apply_batch(
+        self,
+        source: Hashable,
+        batch_id: int,
+        elements: Sequence[StreamElement],
+        set_aside: Sequence[str] = (),
+    ) -> bool:
+        """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which.
+
+        `set_aside` are the reasons of elements of the batch that are malformed already. An evaluation that fails does
+        not undo the batch: its elements are in.
+        """
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                if set_aside and self.on_error is not OnError.SKIP:
+                    raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
+                self._append(elements)
+                self._note_flaws(len(set_aside), set_aside)
+                self._applied[source] = batch_id
+        return fresh
+
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
+        """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
+        strict, whole = self.rdf is RdfVersion.RDF_1_2, self.on_error is not OnError.SKIP
+        # Not under the engine's lock: the rows may take long to compute.
+        rows = self._parts.room.read_batch(batch, strict, self.accepts)
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                self._taken(lambda rules: [self._log.takeBatch(rows, whole, rules)])
+                self._applied[source] = batch_id
+        return fresh
+
+    def take_live(self, rows: Any) -> None:
+        """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""
+        read = rows.take(self.rdf is RdfVersion.RDF_1_2, self.accepts)
+        whole = self.on_error is not OnError.SKIP
+        try:
+            with self._fed():
+                self._taken(lambda rules: [self._log.takeBatch(read, whole, rules)])
+        finally:
+            rows.tookIn(read.rows())
+
+    def is_applied(self, source: Hashable, batch_id: int) -> bool:
+        """Whether this batch of a numbered source, or a later one, has been pushed."""
+        return batch_id <= self._applied.get(source, -1)
+
+    def _append(
+        self, elements: Sequence[StreamElement], strict: bool = False, believed: bool = False
+    ) -> PushReport:
+        """Take elements in; with `strict` their texts are as somebody wrote them for RDF 1.2, else canonical.
+
+        With `believed` their times are not judged.
+        """
+        whole = self.on_error is not OnError.SKIP
+        # All parts are judged as if they were one.
+        parts = [elements] if whole else parts_of(elements)
+
+        def take(rules: str) -> Iterator[str]:
+            for part in parts:
+                block = block_of(part)
+                if block is None:
+                    block = block_of([trimmed(element) for element in sound_of(part, self._flawed)])
+                assert block is not None
+                yield self._take_text(block, strict, rules, whole)
+
+        malformed = self.malformed_count
+        report = self._taken(take, believed)
+        return PushReport(report.accepted, self.malformed_count - malformed, report.late)
+
+    def _flawed(self, flaw: str) -> None:
+        if self.on_error is not OnError.SKIP:
+            raise StreamElementError(flaw)
+        self._note_flaws(1, [flaw])
+
+    def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
+        """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
+        handover = self._parts.room.handover
+        outcome: str = self._log.takeText(
+            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+        )
+        return handover.answer(outcome)
+
+    def _take_columns(self, block: memoryview, rules: str, all_or_nothing: bool) -> str:
+        handover = self._parts.room.handover
+        strict = self.rdf is RdfVersion.RDF_1_2
+        outcome: str = self._log.takeColumns(
+            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+        )
+        return handover.answer(outcome)
+
+    def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
+        """Note what has become of blocks of elements that the JVM takes in.
+
+        `take` is told which times are taken in, as TimeRules.scala reads it, and gives what Intake.scala writes of each
+        block. With `believed` no time is taken to be out of bounds.
+        """
+        # A batch is judged by the watermark before it; what is malformed must not move it.
+        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        horizon = self._parts.horizon
+        rules = self._rules(f"{floor}|{'' if believed else horizon.rules}")
+        accepted = malformed = late = 0
+        for outcome in map(json.loads, take(rules)):
+            rejected, reasons = outcome["rejected"]
+            if rejected and self.on_error is not OnError.SKIP:
+                raise StreamElementError(reason_of(*reasons[0]))
+            beyond, ahead = outcome["ahead"]
+            self._note_flaws(rejected, [reason_of(*flaw) for flaw in reasons])
+            if beyond:
+                said = ahead_of(horizon)
+                self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
+            malformed += rejected + beyond
+            late += outcome["late"]
+            accepted += outcome["accepted"]
+            times = outcome["times"]
+            self.panes = outcome["panes"]
+            if times:
+                if not believed:
+                    horizon.note(times[-1])
+                self._note_taken(times[-1], outcome["accepted"])
+                self._evaluations.note_arrivals(self.iri, times, outcome["counts"])
+        if late:
+            self.late_count += late
+            logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
+        self.watermark.note(NEVER, 0, late)
+        return PushReport(accepted, malformed, late)
+
+    def note_intake(self, outcome: str) -> PushReport:
+        """Note what became of a block that the log has taken in, as Intake.scala writes it; nothing is evaluated."""
+        return self._taken(lambda _: (outcome,))
+
+    def _note_taken(self, newest: int, count: int) -> None:
+        """Note that elements were taken in, the newest of this time."""
+        self.accepted_count += count
+        self.newest_time = max(newest, self.newest_time)
+        self.watermark.note(newest, count)
+
+    def _note_flaws(self, count: int, first: Sequence[str]) -> None:
+        if not count:
+            return
+        self.malformed_count += count
+        self.set_aside.extend(first)
+        logger.warning(
+            "stream <%s>: set aside %d element(s); the first: %s", self.iri, count, first[0]
+        )
