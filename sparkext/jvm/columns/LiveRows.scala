@@ -48,8 +48,8 @@ final class LiveRows private (named: Array[String]) {
     rows.length
   }
 
-  /** Has tasks end with this error. */
-  def fail(message: String): Unit = synchronized { failure = message; notifyAll() }
+  /** Has tasks end with this error, unless they already do with another; they find out with the next row. */
+  def fail(message: String): Unit = synchronized { if (failure == null) failure = message; notifyAll() }
 
   /** The rows that wait, read; see [[BatchRows]]. */
   def take(rdf12: Boolean, accepts: Boolean): BatchRows = {

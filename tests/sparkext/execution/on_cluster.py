@@ -15,7 +15,7 @@ from random import Random
 from pyspark.sql import SparkSession
 
 import sparkext
-from sparkext.errors import UnsupportedFeatureError
+from sparkext.errors import CqelsError, UnsupportedFeatureError
 from tests.oracle.evaluation import bag, select, static_store
 from tests.sparkext.cqels_world import (
     DEFAULT_GRAPH,
@@ -254,7 +254,14 @@ def check_source(spark: SparkSession, folder: Path) -> None:
         "REGISTER RSTREAM <http://e/q> AS SELECT ?s ?o FROM NAMED WINDOW <http://e/w> ON <http://e/s>"
         " [RANGE 10] WHERE { WINDOW <http://e/w> { ?s ?p ?o } }"
     ).subscribe(lambda found: heard.extend(found.rows()))
-    query = stream.read(spark.readStream.schema(schema).json(str(rows)).repartition(3))
+    frame = spark.readStream.schema(schema).json(str(rows)).repartition(3)
+    try:
+        stream.read(frame, real_time="1 minute")
+    except CqelsError as error:
+        assert "other processes than the stream" in str(error), error
+    else:
+        raise AssertionError("real-time mode was not refused")
+    query = stream.read(frame)
     query.processAllAvailable()
     query.stop()
     engine.finish()
