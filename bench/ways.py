@@ -5,9 +5,8 @@ Readings of sensors at places, each an element of one triple, in windows of ten 
 triples, each for another area. elements_per_s and us_per_element are over the wall time from readings in the caller's
 hand, in the form that the way takes, until the windows have moved and all that is due has been evaluated;
 evaluation_us is the part of all queries' evaluations in it. `push` goes on for --budget seconds and then ends its
-window, the others take whole windows, one a block, until the budget is spent; replay has a recorded file that takes at
-least half of it. What comes before, for a third of the time or in shorter files, is not counted. The answers of every
-query are compared with what the readings say.
+window, the others take whole windows, one a block, until the budget is spent; replay has one recorded file of ten
+windows. All counts from the first element on. The answers of every query are compared with what the readings say.
 """
 
 from __future__ import annotations
@@ -52,12 +51,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-_WARM_UP = 1 / 3
-# A recorded file of so many windows at most.
-_MOST_WINDOWS = 20
-# The first recorded file has this part of a window, and the next ones at most so many times as much.
-_FIRST_REPLAY = 50
-_GROWTH = 10
+_RECORDED_WINDOWS = 10
 
 
 @dataclass
@@ -132,7 +126,7 @@ def run(args: argparse.Namespace) -> Report:
 def measure(spark: SparkSession, name: str, queries: int, window: int, budget_s: float) -> Taken:
     """One way in, with a number of queries in an engine of its own; raises WayMissingError."""
     if name == REPLAY:
-        return _measure_replay(spark, queries, window, budget_s)
+        return _replay(spark, queries, window)
     kind = next(way for way in WAYS if way.name == name)
     kind.require()
     with tempfile.TemporaryDirectory(prefix="bench-ways-") as folder:
@@ -143,18 +137,17 @@ def measure(spark: SparkSession, name: str, queries: int, window: int, budget_s:
         with closing(ReadingsEngine(spark, queries, mapping)) as engine:
             way = kind(engine)
             with closing(way):
-                before = _feed(engine, way, 0, window, budget_s * _WARM_UP)
-                taken = _feed(engine, way, len(before.windows), window, budget_s)
-            engine.check(name, before.windows + taken.windows)
+                taken = _feed(engine, way, window, budget_s)
+            engine.check(name, taken.windows)
     return taken
 
 
-def _feed(engine: ReadingsEngine, way: Way, first: int, window: int, budget_s: float) -> Taken:
-    """Hand over windows, from the first on, until the time is spent."""
+def _feed(engine: ReadingsEngine, way: Way, window: int, budget_s: float) -> Taken:
+    """Hand over windows until the time is spent."""
     taken = Taken([], 0.0, 0.0)
     evaluated = engine.evaluation_seconds
     while taken.seconds < budget_s:
-        readings = Readings.of_window(first + len(taken.windows), window)
+        readings = Readings.of_window(len(taken.windows), window)
         given = way.in_hand(readings)
         began = time.perf_counter()
         count = way.take(given, began + budget_s - taken.seconds)
@@ -165,22 +158,8 @@ def _feed(engine: ReadingsEngine, way: Way, first: int, window: int, budget_s: f
     return taken
 
 
-def _measure_replay(spark: SparkSession, queries: int, window: int, budget_s: float) -> Taken:
-    """Longer and longer files, until one takes about the time that is given; that one counts."""
-    most = _MOST_WINDOWS * window
-    elements = max(window // _FIRST_REPLAY, 1)
-    while True:
-        taken = _replay(spark, queries, window, elements)
-        if taken.seconds > budget_s / 2 or elements == most:
-            return taken
-        growth = min(budget_s / taken.seconds, _GROWTH)
-        elements = min(int(elements * growth), most)
-
-
-def _replay(spark: SparkSession, queries: int, window: int, elements: int) -> Taken:
-    windows = []
-    for number, left in enumerate(range(elements, 0, -window)):
-        windows.append(Readings.of_window(number, window).first(left))
+def _replay(spark: SparkSession, queries: int, window: int) -> Taken:
+    windows = [Readings.of_window(number, window) for number in range(_RECORDED_WINDOWS)]
     with (
         tempfile.TemporaryDirectory(prefix="bench-ways-") as folder,
         closing(ReadingsEngine(spark, queries)) as engine,
