@@ -21,6 +21,8 @@ import org.apache.spark.sql.cqels.streams.StreamLog
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
   private val dictionary = log.dictionary
   private val mapping = new MappedProgram(program, dictionary)
+  private val records = mapping.records(distinct) // null: none
+  if (records != null) log.takeRecords(records.layout)
 
   /** Takes in the rows of an Arrow stream, the first `length` bytes that were handed over; what became of them, as Intake writes it. */
   def take(handover: Handover, length: Int, allOrNothing: Boolean, rules: String): String = {
@@ -28,11 +30,12 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     try {
       val reader = new ArrowStreamReader(new ByteArrayInputStream(handover.read(length), 0, length), allocator)
       val times = TimeRules.parse(rules)
-      val block = new ElementBlock(dictionary)
+      val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
       val terms = new BatchTerms(dictionary)
       try {
         while (reader.loadNextBatch()) read(reader, if (allOrNothing) TimeRules.none else times, block, terms)
         dictionary.retain(block.quads.data, block.quads.rowCount * 4)
+        if (records != null) dictionary.retain(block.records.data, block.records.rowCount * records.layout.width)
       } finally {
         terms.release()
         reader.close()
@@ -53,7 +56,10 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     }
     val elements = vectors(vectors.length - 2).asInstanceOf[BigIntVector]
     val times = new RowTimes(vectors.last)
-    val quads = new RowQuads(mapping.quads, mapping.slots(columns, terms), distinct)
+    val slots = mapping.slots(columns, terms)
+    val quads = new RowQuads(mapping.quads, slots, distinct)
+    val rest = if (records == null) null else new RowQuads(records.others, slots, distinct)
+    val made = if (records == null) null else new LongTable(records.layout.width)
     var row = 0
     while (row < rows) {
       val element = elements.get(row)
@@ -65,16 +71,31 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
         if (rules.isLate(time)) block.late += 1
         else {
           terms.beginElement()
-          quads.begin()
-          var r = first
-          while (r < row) { quads.make(r); r += 1 }
-          block.beginElement(time)
-          quads.addTo(block)
+          // What two rows of an element have both counts once.
+          if (records == null || (distinct && row > first + 1)) {
+            quads.makeAll(first, row)
+            block.beginElement(time)
+            quads.addTo(block)
+          } else {
+            rest.makeAll(first, row)
+            made.clear()
+            var r = first
+            while (r < row) { record(slots, r, made); r += 1 }
+            block.beginElement(time)
+            rest.addTo(block)
+            block.records.appendAll(made.data, 0, made.rowCount)
+          }
         }
       } catch {
         case flaw: RowFlaw => block.flaws.add(time, 0, s"row ${element + 1}: ${flaw.getMessage}")
       }
     }
+  }
+
+  private def record(slots: Array[TermSlot], row: Int, to: LongTable): Unit = {
+    val at = to.appendRow()
+    var c = 0
+    while (c < records.columns.length) { to.set(at + c, slots(records.columns(c)).id(row)); c += 1 }
   }
 }
 
@@ -85,14 +106,17 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
   private val cells = Array.fill(4)(new Ids)
   private val quad = new Array[Long](4)
 
-  /** Begins with another element. */
-  def begin(): Unit = made.clear()
+  /** Makes the quads of another element, of its rows from `from` on; throws [[RowFlaw]]. */
+  def makeAll(from: Int, until: Int): Unit = {
+    made.clear()
+    var row = from
+    while (row < until) { make(row); row += 1 }
+  }
 
-  /** Makes the quads of a row; throws [[RowFlaw]]. */
-  def make(row: Int): Unit = {
+  private def make(row: Int): Unit = {
     var q = 0
     while (q < quads.length) {
-      if (several(q)) makeAll(quads(q), row) else makeOne(quads(q), row)
+      if (several(q)) makeSeveral(quads(q), row) else makeOne(quads(q), row)
       q += 1
     }
   }
@@ -108,7 +132,7 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
     if (complete) add()
   }
 
-  private def makeAll(terms: Array[Int], row: Int): Unit = {
+  private def makeSeveral(terms: Array[Int], row: Int): Unit = {
     var c = 0
     while (c < 4) {
       cells(c).size = 0

@@ -7,8 +7,8 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, TimeRules}
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
+import org.apache.spark.sql.cqels.memory.{Json, LongTable}
 
 /** The encoded elements of one stream that some window may still need, in panes by time.
  *
@@ -16,14 +16,14 @@ import org.apache.spark.sql.cqels.memory.LongTable
  *  takes out what fell behind. No content is ever scanned again.
  */
 final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary) {
-  private val panes = new JTreeMap[Long, LongTable]() // time -> quads (s, p, o, element graph)
-  private val starts = new JTreeMap[Long, ElementStarts]() // time -> where each element of the pane begins
+  private val panes = new JTreeMap[Long, Pane]() // by time
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
   private var latestTime = 0L
-  private var latestPane: LongTable = _ // null: look for it
-  private var latestStarts: ElementStarts = _
+  private var latestPane: Pane = _ // null: look for it
   private var quads = 0L
+  private var records = 0L
+  private var layout: RecordLayout = _ // null: none
   private var elements = 0L
   private var latestClose = Long.MinValue // of all windows: what comes after it belongs to none of them yet
 
@@ -35,7 +35,32 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   def countOccurrences(): Unit = countsOccurrences = true
 
   def paneCount: Int = panes.size
+  /** Quads that are kept as such. */
   def quadCount: Long = quads
+  /** Records that stand for quads. */
+  def recordCount: Long = records
+
+  /** Has records of this layout be taken in from now on, beside quads; a stream has one layout. */
+  private[cqels] def takeRecords(layout: RecordLayout): Unit = synchronized {
+    require(this.layout == null && panes.isEmpty, s"stream $iri has its records already")
+    this.layout = layout
+  }
+
+  private[cqels] def recordLayout: RecordLayout = layout
+
+  /** The quads of records by subject, as JSON: for each that varies a list of [predicate, object or null, whether it is in the default
+   *  graph always], of quads whose predicate does not vary.
+   */
+  def recordStars: String = synchronized {
+    val quads = if (layout == null) Nil else (0 until layout.size).filter(q => layout.column(q, 0) >= 0 && layout.column(q, 1) < 0)
+    def text(id: Long) = Json.quote(dictionary.text(id))
+    quads.groupBy(layout.column(_, 0)).toSeq.sortBy(_._1).map { case (_, star) =>
+      star.map { q =>
+        val obj = if (layout.column(q, 2) >= 0) "null" else text(layout.constant(q, 2))
+        s"[${text(layout.constant(q, 1))},$obj,${layout.column(q, 3) < 0 && layout.constant(q, 3) == 0}]"
+      }.mkString("[", ",", "]")
+    }.mkString("[", ",", "]")
+  }
 
   /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
   def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
@@ -95,19 +120,17 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private def enter(block: ElementBlock, element: Int): Unit = {
     val time = block.time(element)
     val pane = paneOf(time)
-    val before = pane.rowCount
-    latestStarts.add(before, elements)
+    pane.add(block, element, elements)
     elements += 1
-    pane.appendAll(block.quads.data, block.begin(element), block.end(element) - block.begin(element))
-    quads += pane.rowCount - before
-    if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, before))
+    quads += block.end(element) - block.begin(element)
+    if (block.records != null) records += block.recordEnd(element) - block.recordBegin(element)
+    if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, pane.size - 1))
   }
 
   /** The pane of a time; elements of one time come one after the other, so the last one is kept at hand. */
-  private def paneOf(time: Long): LongTable = {
+  private def paneOf(time: Long): Pane = {
     if (latestPane == null || latestTime != time) {
-      latestPane = panes.computeIfAbsent(time, _ => new LongTable(4, 16))
-      latestStarts = starts.computeIfAbsent(time, _ => new ElementStarts)
+      latestPane = panes.computeIfAbsent(time, _ => new Pane(layout))
       latestTime = time
     }
     latestPane
@@ -127,7 +150,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
     latestClose = math.max(latestClose, close)
     window match {
-      case counted: CountedWindow => counted.advanceTo(close, panes, starts)
+      case counted: CountedWindow => counted.advanceTo(close, panes)
       case _ => advanceByTime(window, open, close)
     }
   }
@@ -161,37 +184,39 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       panes.subMap(window.open, false, until, true).values.forEach(p => window.leave(p))
   }
 
-  /** The panes that a window shows, each with its time and the row from which it does. */
-  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, LongTable, Int)] =
+  /** The panes that a window shows, each with its time and the element from which it does. */
+  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, Pane, Int)] =
     if (window.close <= window.open) Nil
-    else
-      panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) =>
-        (time, pane, starts.get(time).row(window.firstElement(time), pane))
-      }
+    else panes.subMap(window.open, false, window.close, true).asScala.map { case (time, pane) => (time, pane, window.firstElement(time)) }
 
   /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
-  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, LongTable) => Unit): Unit = synchronized {
+  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, Pane) => Unit): Unit = synchronized {
     val from = math.max(window.open, time)
     if (window.close > from) panes.subMap(from, false, window.close, true).forEach((t, pane) => take(t, pane))
   }
 
-  /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their rows
-   *  of the pane, from and until.
+  /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their quads
+   *  as rows of a table, from and until, which are not to be kept.
    */
   private[cqels] def eachElementAfter(window: StreamWindow, time: Long)(take: (Long, Long, LongTable, Int, Int) => Unit): Unit = synchronized {
     val from = math.max(window.open, time)
     if (window.close > from) panes.subMap(from, false, window.close, true).forEach { (t, pane) =>
-      val begins = starts.get(t)
+      val made = if (pane.layout == null) null else new LongTable(4)
       var e = window.firstElement(t)
-      while (e < begins.size) {
-        take(t, begins.number(e), pane, begins.row(e, pane), begins.row(e + 1, pane))
+      while (e < pane.size) {
+        if (made == null) take(t, pane.number(e), pane.quads, pane.quad(e), pane.quad(e + 1))
+        else {
+          made.clear()
+          pane.write(e, made)
+          take(t, pane.number(e), made, 0, made.rowCount)
+        }
         e += 1
       }
     }
   }
 
   /** The positions of a window's elements up to which none is in the window any more. */
-  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(starts))
+  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(panes))
 
   /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
    *
@@ -225,23 +250,30 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     val gone = panes.subMap(after, false, upTo, true)
     val n = gone.size
     latestPane = null
-    latestStarts = null
     gone.values.forEach { pane =>
       ids.reset()
-      val data = pane.data
-      var i = 0
-      while (i < pane.rowCount * 4) {
-        ids.add(data(i))
-        // In parts: the stream would keep a copy of its largest pane for as long as it lives.
-        if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
-        i += 1
+      letGo(pane.quads)
+      quads -= pane.quads.rowCount
+      if (pane.records != null) {
+        letGo(pane.records)
+        records -= pane.records.rowCount
       }
       releaseIds()
-      quads -= pane.rowCount
     }
     gone.clear()
-    starts.subMap(after, false, upTo, true).clear()
     n
+  }
+
+  /** Adds ids to those that are to be released. */
+  private def letGo(rows: LongTable): Unit = {
+    val data = rows.data
+    var i = 0
+    while (i < rows.rowCount * rows.arity) {
+      ids.add(data(i))
+      // In parts: the stream would keep a copy of its largest pane for as long as it lives.
+      if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
+      i += 1
+    }
   }
 
   private def releaseIds(): Unit = {
