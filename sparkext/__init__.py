@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine as Engine
+    from sparkext.runtime.streams.stream_mapping import MappingOptions as MappingOptions
     from sparkext.session import configure as configure
 
 __version__ = "0.1.0"
 
-__all__ = ["Engine", "__version__", "configure"]
+__all__ = ["Engine", "MappingOptions", "__version__", "configure"]
 
 # Loaded on first use, so that `cqels --help` and the tests of pure modules need no Spark.
-_HOMES = {"Engine": "sparkext.engine", "configure": "sparkext.session"}
+_HOMES = {
+    "Engine": "sparkext.engine",
+    "MappingOptions": "sparkext.runtime.streams.stream_mapping",
+    "configure": "sparkext.session",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,10 +16,7 @@ from pyspark.sql import DataFrame
 from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
 from sparkext.argument_checks import check
 from sparkext.config import Settings
-from sparkext.errors import (
-    CqelsError,
-    UnknownStreamError,
-)
+from sparkext.errors import CqelsError, UnknownStreamError
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.rewriting.lift_filters import apply_filter_scope
@@ -32,7 +29,9 @@ from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
-from sparkext.runtime.streams.stream import Stream
+from sparkext.runtime.static_rows import load_rows
+from sparkext.runtime.streams.stream import PushReport, Stream
+from sparkext.runtime.streams.stream_mapping import MappingOptions
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
@@ -92,7 +91,7 @@ class Engine:
 
     def load_static(
         self,
-        files: str | Path | Sequence[str | Path] | rdflib.Graph,
+        files: str | Path | Sequence[str | Path] | rdflib.Graph | object,
         graph: str | None = None,
         format: str | None = None,
         progress: bool | None = None,
@@ -100,6 +99,7 @@ class Engine:
         on_error: str = "fail",
         skipped_file: str | Path | None = None,
         contexts: Mapping[str, str | Path] | None = None,
+        mapping: str | Path | MappingOptions | None = None,
     ) -> LoadReport:
         """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain or packed) in parallel.
 
@@ -109,17 +109,19 @@ class Engine:
         new data from their next evaluation on. `on_error` is "fail", "skip" (malformed statements are left out,
         counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
         contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
+        With a `mapping` (R2RML, RML or YARRRML) `files` are rows, tables or files of them: see `docs/mapped_rows.md`.
         """
         self.parts.check_open()
+        if mapping is not None:
+            rows = MappingOptions.of(mapping, base_iri=base_iri)
+            return load_rows(self.parts, files, rows, graph, progress, on_error, skipped_file)
         if is_rdflib(files):
             with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
-                given = cast("rdflib.Graph", files)
-                file.writelines(file_lines(given))
+                file.writelines(file_lines(cast("rdflib.Graph", files)))
                 file.flush()
                 return self.store.load(file.name, graph=graph, progress=progress)
-        named = cast("str | Path | Sequence[str | Path]", files)
         return self.store.load(
-            named,
+            cast("str | Path | Sequence[str | Path]", files),
             graph=graph,
             format=format,
             progress=progress,
@@ -197,16 +199,21 @@ class Engine:
         source: DataFrame | None = None,
         checkpoint: str | None = None,
         on_error: str = "skip",
+        mapping: str | Path | MappingOptions | None = None,
+        time: str | None = None,
     ) -> Stream:
         """Make a stream known; with `source`, a streaming DataFrame, it is fed from there.
 
         `on_error` says what becomes of a malformed element: "skip" sets it aside and counts it, "fail" raises
         StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
-        an IRI again gives the same stream.
+        an IRI again gives the same stream. With a `mapping` (R2RML, RML or YARRRML) elements are rows, each with its
+        `time` in a column: the result is a `MappedStream`, see `docs/mapped_rows.md`.
         """
         check.iri("iri", iri)
+        self.parts.check_open()
+        mapped = self._registered.element_mapping(mapping, time)
         with self.parts.in_use():
-            stream = self._registered.stream(iri, OnError.named(on_error))
+            stream = self._registered.stream(iri, OnError.named(on_error), mapped)
         if source is not None:
             stream.read(source, checkpoint)
         return stream
@@ -214,6 +221,10 @@ class Engine:
     def push(self, iri: str, *arguments: object, **options: object) -> object:
         """Push one element into a stream; see `Stream.push`."""
         return self.stream(iri).push(*arguments, **options)  # type: ignore[arg-type]
+
+    def push_table(self, iri: str, table: object, **columns: Any) -> PushReport:
+        """Push the rows of a table into a stream; see `Stream.push_table`."""
+        return self.stream(iri).push_table(table, **columns)
 
     def stream(self, iri: str) -> Stream:
         """A registered stream; raises UnknownStreamError."""

@@ -16,6 +16,7 @@ ROOMS = (
     "dictionary",
     "loading",
     "ingest",
+    "columns",
     "functions",
     "distributions",
     "calls",

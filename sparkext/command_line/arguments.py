@@ -63,6 +63,19 @@ def named_file(text: str) -> tuple[str, str]:
     return absolute_iri(iri), file
 
 
+def perhaps_named(text: str) -> tuple[str | None, str]:
+    """IRI and value of an argument ``[IRI=]VALUE``, split at the last ``=``; None without an IRI.
+
+    >>> perhaps_named("http://example.org/s=m.ttl"), perhaps_named("m.ttl")
+    (('http://example.org/s', 'm.ttl'), (None, 'm.ttl'))
+    """
+    iri, sign, value = text.rpartition("=")
+    match = _ABSOLUTE_IRI.fullmatch(iri) if sign else None
+    if not value:
+        raise ArgumentTypeError(f"{text!r} is not [IRI=]VALUE")
+    return (None, text) if match is None else (match.group(1), value)
+
+
 def absolute_iri(text: str) -> str:
     """An absolute IRI, with or without angle brackets."""
     match = _ABSOLUTE_IRI.fullmatch(text)
@@ -239,6 +252,24 @@ def _query_and_data(parser: ArgumentParser) -> None:
         default=[],
         help="a predicate that gives an element its time, beside prov:generatedAtTime and"
         " sosa:resultTime",
+    )
+    parser.add_argument(
+        "--mapping",
+        metavar="[IRI=]FILE",
+        type=perhaps_named,
+        action="append",
+        default=[],
+        help="the files of a stream (without IRI: of all streams) are rows, .csv .tsv .json .jsonl .parquet, and this"
+        " mapping, R2RML, RML or YARRRML (.yml), says which triples a row is",
+    )
+    parser.add_argument(
+        "--time-column",
+        metavar="[IRI=]NAME",
+        type=perhaps_named,
+        action="append",
+        default=[],
+        help="the column of such rows that is the element's time (without it: what the mapping makes"
+        " prov:generatedAtTime or sosa:resultTime of)",
     )
     _reading_arguments(parser)
     parser.add_argument("--semantics", metavar="NAME", help="profile of windows and reports")

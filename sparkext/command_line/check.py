@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options, tell_skipped
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
+from sparkext.command_line.row_streams import mapping_options, read_row_stream
 from sparkext.command_line.spark_start import checked_settings
 from sparkext.config import Settings
-from sparkext.errors import CheckError, UnknownGraphError
+from sparkext.errors import CheckError, InputFileError, UnknownGraphError
 from sparkext.oracle import (
     ContinuousEvaluation,
     GraphReplacement,
@@ -24,17 +25,19 @@ from sparkext.oracle.verdict import InstantDifference, Verdict
 from sparkext.recorded_streams import (
     TIME_PROPERTIES,
     RecordedStream,
+    SetAside,
     StreamElement,
     read_recorded_stream,
 )
 from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.time_horizon import TimeHorizon
-from static_data.files.on_error import Skipped, write_skipped
+from static_data.files.on_error import OnError, Skipped, write_skipped
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from sparkext.language.query import Query
     from sparkext.oracle.evaluation import Answer, Row
+    from sparkext.runtime.streams.stream_mapping import MappingOptions
 
 CORRECT, WRONG = 0, 1
 _SHOWN_ROWS = 5
@@ -102,8 +105,11 @@ def _recordings(
 ) -> dict[str, RecordedStream]:
     used = dict.fromkeys(window.stream.value for window in query.windows)
     properties = (*TIME_PROPERTIES, *arguments.time_property)
+    mappings = mapping_options(arguments, used)
     recordings = {
-        iri: read_recorded_stream(
+        iri: _mapped(iri, files[iri], mappings[iri], arguments)
+        if iri in mappings
+        else read_recorded_stream(
             files[iri],
             properties,
             scope=f"r{place}",
@@ -117,6 +123,16 @@ def _recordings(
             count = len(recording.set_aside)
             sys.stderr.write(f"cqels: stream <{iri}>: {count} malformed, set aside\n")
     return recordings
+
+
+def _mapped(
+    iri: str, files: Sequence[str], options: MappingOptions, arguments: Namespace
+) -> RecordedStream:
+    """The elements that a mapping makes of rows."""
+    elements, flaws = read_row_stream(iri, files, options).elements(options)
+    if flaws and on_error_of_streams(arguments) is not OnError.SKIP:
+        raise InputFileError(files[0], None, None, flaws[0])
+    return RecordedStream(elements, [SetAside(files[0], None, None, flaw) for flaw in flaws])
 
 
 def _leave_out_what_is_ahead(streams: dict[str, list[StreamElement]], max_ahead: int) -> None:

@@ -9,6 +9,7 @@ from argparse import Namespace
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.row_streams import replay_rows, row_reports
 from sparkext.runtime.explaining.history_plot import check_plot
 
 
@@ -20,7 +21,10 @@ def execute(arguments: Namespace) -> None:
     with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
         after = None
-        if inputs.recordings:
+        if inputs.rows:
+            replay_rows(inputs.engine, inputs.rows, inputs.recordings, arguments.arrival_order)
+            after = inputs.query.explain()
+        elif inputs.recordings:
             replay(inputs.engine, inputs.recordings, arguments.arrival_order)
             after = inputs.query.explain()
         if arguments.history:
@@ -34,5 +38,5 @@ def execute(arguments: Namespace) -> None:
             else:
                 file.write(f"before the replay\n{before}\n\nafter the replay\n{after}\n")
                 file.write(f"{inputs.query.progress}\n")
-        for line in report_lines(inputs.engine, inputs.recordings):
+        for line in report_lines(inputs.engine, {**inputs.recordings, **row_reports(inputs.rows)}):
             sys.stderr.write(f"cqels: {line}\n")

@@ -21,6 +21,7 @@ from sparkext.command_line.query_file import (
     in_file,
     read_query,
 )
+from sparkext.command_line.row_streams import RowStream, mapping_options, read_row_stream
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
@@ -136,11 +137,12 @@ def grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine with static data, streams and the registered query, and the recordings to replay."""
+    """An engine with static data, streams and the registered query, and the recordings and rows to replay."""
 
     engine: Engine
     query: RegisteredQuery
     recordings: Mapping[str, RecordedStream]
+    rows: Sequence[RowStream] = ()
 
 
 @contextmanager
@@ -175,6 +177,8 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         if iri not in named_in_query:
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
+    mappings = mapping_options(arguments, used)
+    rows = [read_row_stream(iri, used.pop(iri), mappings[iri]) for iri in mappings]
     with ThreadPoolExecutor(1) as readers:
         reading = readers.submit(_read_recordings, used, arguments, RdfVersion(typed.rdf))
         _raise_early(reading)
@@ -184,12 +188,13 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         ):
             static.load(engine)
             for iri in named_in_query:
-                engine.register_stream(iri, on_error=on_error_of_streams(arguments).value)
+                way = on_error_of_streams(arguments).value
+                engine.register_stream(iri, on_error=way, mapping=mappings.get(iri))
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
             recordings = reading.result()
             _list_set_aside(recordings, arguments)
-            yield Prepared(engine, registered, recordings)
+            yield Prepared(engine, registered, recordings, rows)
 
 
 def _read_recordings(

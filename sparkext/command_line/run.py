@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import check_output, opened_output
 from sparkext.command_line.replay import replay, report_lines
+from sparkext.command_line.row_streams import replay_rows, row_reports
 from sparkext.runtime.answering.sinks import JsonLinesSink
 
 if TYPE_CHECKING:
@@ -42,9 +43,13 @@ def execute(arguments: Namespace) -> None:
         with opened_output(arguments.out) as file:
             sink = _FailingFast(file, arguments.skip_empty)
             inputs.query.subscribe(sink)
-            replay(inputs.engine, inputs.recordings, arguments.arrival_order, sink.check)
+            if inputs.rows:
+                given = (inputs.engine, inputs.rows, inputs.recordings)
+                replay_rows(*given, arguments.arrival_order, sink.check)
+            else:
+                replay(inputs.engine, inputs.recordings, arguments.arrival_order, sink.check)
             file.flush()
-        for line in report_lines(inputs.engine, inputs.recordings):
+        for line in report_lines(inputs.engine, {**inputs.recordings, **row_reports(inputs.rows)}):
             sys.stderr.write(f"cqels: {line}\n")
         if sys.stderr.isatty():
             sys.stderr.write(f"cqels: {inputs.query.progress}\n")

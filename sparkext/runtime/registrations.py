@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from pathlib import Path
 
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
 from sparkext.language.query import Query
@@ -15,7 +16,10 @@ from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.queries.window_registry import WindowRegistry
 from sparkext.runtime.queries.window_specs import WindowRules
 from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.streams.given_rows import finder_of
+from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
+from sparkext.runtime.streams.stream_mapping import ElementMapping, MappingOptions, element_mapping
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.files.on_error import OnError
 
@@ -41,19 +45,37 @@ class Registrations:
         )
         self._numbers = itertools.count()
 
-    def stream(self, iri: str, on_error: OnError) -> Stream:
-        """The stream of an IRI, made when it is first asked for."""
+    def element_mapping(
+        self, given: str | Path | MappingOptions | None, time: str | None
+    ) -> ElementMapping | None:
+        """What is read of a stream's mapping and of the rows that it joins with; see there for errors."""
+        if given is None:
+            return None
+        options = MappingOptions.of(given, time=time)
+        return element_mapping(options, finder_of(options.tables, self._parts.spark))
+
+    def stream(self, iri: str, on_error: OnError, mapping: ElementMapping | None = None) -> Stream:
+        """The stream of an IRI, made when it is first asked for; DuplicateNameError with a mapping for one that is."""
         if iri not in self.streams:
             settings = self._parts.settings
             idle = settings.idle_timeout or None
             watermark = StreamWatermark(settings.allowed_lateness, idle, self.evaluations.clock)
-            self.streams[iri] = self._made(iri, watermark, on_error)
+            self.streams[iri] = self._made(iri, watermark, on_error, mapping)
+        elif mapping is not None:
+            raise DuplicateNameError(
+                f"the stream <{iri}> is registered already: its mapping is given the first time"
+            )
         return self.streams[iri]
 
     def _made(
-        self, iri: str, watermark: StreamWatermark, on_error: OnError = OnError.SKIP
+        self,
+        iri: str,
+        watermark: StreamWatermark,
+        on_error: OnError = OnError.SKIP,
+        mapping: ElementMapping | None = None,
     ) -> Stream:
-        return Stream(self._parts, iri, watermark, self.evaluations, self.derived, on_error)
+        given = (self._parts, iri, watermark, self.evaluations, self.derived, on_error)
+        return Stream(*given) if mapping is None else MappedStream(*given, mapping)
 
     def query(self, query: Query, name: str | None, report: ReportWish | None) -> RegisteredQuery:
         """Register a query that has been checked; see `Engine.register_query` for errors."""

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from static_data.argument_checks import described, lone_surrogate
 from static_data.terms import (
     XSD,
     XSD_BOOLEAN,
@@ -140,6 +141,8 @@ def natural_value(value: Any) -> NaturalValue:
     (NaturalValue(lexical='true', datatype=Iri(value='http://www.w3.org/2001/XMLSchema#boolean')), '7', None)
     """
     if isinstance(value, str):
+        if lone_surrogate(value) is not None:
+            raise NoLexicalFormError(f"{described(value)} holds a lone surrogate")
         return NaturalValue(value)
     if isinstance(value, bool):
         return NaturalValue("true" if value else "false", XSD_BOOLEAN)

@@ -163,16 +163,23 @@ class Materialiser:
         return found
 
     def _literals(self, term: GeneratedTerm, row: Mapping[Reference, Values]) -> list[Term]:
-        datatypes = [None] if term.datatype is None else self._terms(term.datatype, row)
-        languages = [None] if term.language is None else self._terms(term.language, row)
+        if any(not row[reference] for reference in term.references):
+            return []  # what would be wrong with its datatype or language does not matter then
+        datatypes: Sequence[Term | None] = [None]
+        if term.datatype is not None:
+            datatypes = self._terms(term.datatype, row)
+        languages: Sequence[Term | None] = [None]
+        if term.language is not None:
+            languages = self._terms(term.language, row)
         found: list[Term] = []
         for datatype, language in product(datatypes, languages):
+            tag = None
             if language is not None:
                 assert isinstance(language, Literal)
-                if LANGUAGE.fullmatch(language.lexical) is None:
-                    raise RowFlawError(f"{language.lexical!r} is not a language tag")
+                tag = language.lexical
+                if LANGUAGE.fullmatch(tag) is None:
+                    raise RowFlawError(f"{tag!r} is not a language tag")
             for value in self._natural(term, row, datatype):
-                tag = language.lexical if isinstance(language, Literal) else None
                 found.append(Literal(value.lexical, None if tag else value.datatype, tag))
         return found
 

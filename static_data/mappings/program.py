@@ -127,6 +127,8 @@ class _Compilation:
 
     def _joined(self, term: JoinedTerm) -> dict[str, Any]:
         if term.parent not in self.parents:
+            if not all(r.is_column for pair in term.conditions for r in pair):
+                raise term.place.error("a row is joined with itself by fields of one value only")
             equal = [[self._column(own), self._column(parent)] for own, parent in term.conditions]
             return {"op": "own", "equal": equal, "term": self._number(term.term)}
         rows = []

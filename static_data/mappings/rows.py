@@ -41,14 +41,18 @@ class ArrowRows:
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
+    def slice(self, first: int, count: int) -> ArrowRows:
+        """Some of the rows."""
+        return ArrowRows(self.table.slice(first, count), self.source, self.place)
+
     def values(self, reference: Reference) -> list[Values]:
         """The values of each row; raises MappingError where there is no such column."""
         column = column_of(self.table, reference, self.source, self.place)
         if column is None:
             if reference.steps and reference.steps[0] not in self.table.column_names:
                 return [()] * len(self)
-            whole = self.table.to_pylist()
-            return [_found(row, reference.steps, self.source) for row in whole]
+            whole = self.table.select(list(reference.steps[:1])) if reference.steps else self.table
+            return JsonRows(whole.to_pylist(), self.source).values(reference)
         try:
             found = natural_values(column)
         except NoLexicalFormError as error:
@@ -66,6 +70,10 @@ class JsonRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def slice(self, first: int, count: int) -> JsonRows:
+        """Some of the rows."""
+        return JsonRows(self.rows[first : first + count], self.source)
 
     def values(self, reference: Reference) -> list[Values]:
         """The values of each row; raises MappingError where one has no lexical form."""

@@ -18,16 +18,18 @@ from static_data.mappings.rows import ArrowRows, JsonRows, Rows, along
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _BLOCK = 1 << 22
 
-TableFinder = Callable[[str], "pa.Table | None"]
-"""The table of a name, None where there is none."""
+RowsFinder = Callable[[str], "pa.Table | str | Path | None"]
+"""The rows that the caller has for a source of some name: a table, or a file; None where there are none."""
 
 
-def rows_of_source(source: Source, mapping_file: str, table: TableFinder) -> Rows:
-    """All rows of a source: a table of the caller's by name, else a file beside the mapping.
+def rows_of_source(source: Source, mapping_file: str, given: RowsFinder) -> Rows:
+    """All rows of a source: what the caller has by its name, else a file beside the mapping.
 
     Raises MappingError, MissingFileError.
     """
-    there = table(source.name)
+    there = given(source.name)
+    if isinstance(there, str | Path):
+        return rows_of_file(Path(there), source)
     if there is not None:
         return ArrowRows(there, source, source.place)
     if source.is_table:

@@ -261,8 +261,12 @@ class Dictionary {
     }
   }
 
-  private def hold(slot: Int, holders: Int): Unit =
-    stream.setCount(slot, Math.addExact(stream.count(slot), holders))
+  /** Counts so many references more to ids that are held. */
+  private[cqels] def retain(ids: Array[Long], times: Array[Int]): Unit = lock.synchronized {
+    for (i <- ids.indices; slot = stream.find(ids(i)) if slot >= 0) hold(slot, times(i))
+  }
+
+  private def hold(slot: Int, holders: Int): Unit = stream.setCount(slot, Math.addExact(stream.count(slot), holders))
 
   /** Takes back a reference to each of the first `n` ids; a stream term without references leaves
     * at once.

@@ -109,6 +109,9 @@ private[cqels] final class Flaws {
     all += 1
   }
 
+  /** What has no time yet: `row` says which of the rows was set aside, -1 that it cannot be told. */
+  def addRow(row: Int, reason: String): Unit = add(NoTime, row, reason)
+
   def addAll(others: Flaws): Unit = {
     others.kept.foreach(f => if (kept.length < Most) kept += f)
     all += others.all
@@ -117,6 +120,8 @@ private[cqels] final class Flaws {
 
 private[cqels] object Flaws {
   final val Most = 100
+  /** In place of the time of a row; its column is the row then. */
+  final val NoTime = Long.MinValue
 }
 
 private[cqels] final case class Flaw(time: Long, column: Int, reason: String)

@@ -35,13 +35,15 @@ private[cqels] final class Intake(val late: Int, val flaws: Flaws) {
     beyond += 1
   }
 
-  /** `{"accepted", "late", "ahead": [how many, [the first times]], "rejected": [how many, [[time, column, reason], ...]], "times", "counts"}` */
+  /** `{"accepted", "late", "ahead": [how many, [the first times]], "rejected": [how many, [[time, column, reason], ...]],
+   *  "times", "counts"}`; a row that was rejected has null as its time, and its number as the column.
+   */
   def json: String = {
     val out = new java.lang.StringBuilder(64 + 20 * used)
     out.append("{\"accepted\":").append(accepted).append(",\"late\":").append(late)
     out.append(",\"ahead\":[").append(beyond).append(",").append(ahead.mkString("[", ",", "]"))
     out.append("],\"rejected\":[").append(flaws.count).append(",")
-    out.append(flaws.first.map(f => s"[${f.time},${f.column},${Json.quote(f.reason)}]").mkString("[", ",", "]"))
+    out.append(flaws.first.map(f => s"[${if (f.time == Flaws.NoTime) "null" else f.time},${f.column},${Json.quote(f.reason)}]").mkString("[", ",", "]"))
     out.append("],\"times\":[")
     var i = 0
     while (i < used) { if (i > 0) out.append(','); out.append(times(i)); i += 1 }

@@ -55,36 +55,55 @@ private[cqels] final class SimpleLine {
     found
   }
 
-  /** Passes over an absolute IRI in ASCII. */
   private def passIri(): Boolean = {
-    if (at >= end || bytes(at) != '<') return false
-    var i = at + 1
-    if (i >= end || !isLetter(bytes(i))) return false
-    while (i < end && inScheme(bytes(i) & 0xff)) i += 1
-    if (i >= end || bytes(i) != ':') return false
-    while (i < end && { val c = bytes(i); c >= 0 && NTriplesChars.inIri(c) }) i += 1
-    if (i >= end || bytes(i) != '>') return false
-    at = i + 1
-    true
+    val after = endOfIri(bytes, at, end)
+    if (after >= 0) at = after
+    after >= 0
   }
 
   private def literal(place: Int): Boolean = {
+    val after = endOfLiteral(bytes, at, end)
+    if (after < 0) return false
     from(place) = at
-    var i = at + 1
-    while (i < end && { val c = bytes(i); c != '"' && c != '\\' && c != '\n' && c != '\r' }) i += 1
-    if (i >= end || bytes(i) != '"') return false
-    at = i + 1
-    if (at + 1 < end && bytes(at) == '^' && bytes(at + 1) == '^') {
-      at += 2
-      // Datatypes that are not written, or must not be: xsd:string, rdf:langString, rdf:dirLangString.
-      if (!passIri() || bytes(at - 2) == 'g') return false
-    } else if (at < end && bytes(at) != ' ' && bytes(at) != '\t' && bytes(at) != '.' && bytes(at) != '<') return false
-    until(place) = at
-    true
+    until(place) = after
+    at = after
+    // A language tag follows.
+    at >= end || { val c = bytes(at); c == ' ' || c == '\t' || c == '.' || c == '<' }
   }
 }
 
-private object SimpleLine {
+private[cqels] object SimpleLine {
+  /** Where an absolute IRI in ASCII ends that begins at `from`; -1 if none does. */
+  def endOfIri(bytes: Array[Byte], from: Int, end: Int): Int = {
+    if (from >= end || bytes(from) != '<') return -1
+    val i = endOfBareIri(bytes, from + 1, end)
+    if (i < 0 || i >= end || bytes(i) != '>') -1 else i + 1
+  }
+
+  /** As `endOfIri`, without angle brackets. */
+  def endOfBareIri(bytes: Array[Byte], from: Int, end: Int): Int = {
+    var i = from
+    if (i >= end || !isLetter(bytes(i))) return -1
+    while (i < end && inScheme(bytes(i) & 0xff)) i += 1
+    if (i >= end || bytes(i) != ':') return -1
+    while (i < end && { val c = bytes(i); c >= 0 && NTriplesChars.inIri(c) }) i += 1
+    i
+  }
+
+  /** Where a literal without escapes ends that begins at `from`, a language tag left out; -1 if none does. */
+  def endOfLiteral(bytes: Array[Byte], from: Int, end: Int): Int = {
+    if (from >= end || bytes(from) != '"') return -1
+    var i = from + 1
+    while (i < end && { val c = bytes(i); c != '"' && c != '\\' && c != '\n' && c != '\r' }) i += 1
+    if (i >= end || bytes(i) != '"') return -1
+    i += 1
+    if (i + 1 < end && bytes(i) == '^' && bytes(i + 1) == '^') {
+      i = endOfIri(bytes, i + 2, end)
+      // Datatypes that are not written, or must not be: xsd:string, rdf:langString, rdf:dirLangString.
+      if (i >= 0 && bytes(i - 2) == 'g') -1 else i
+    } else i
+  }
+
   private def isLetter(c: Byte): Boolean = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
   private val scheme = Array.tabulate(256)(c => c < 128 && NTriplesChars.inScheme(c.toChar, first = false))
   private def inScheme(c: Int): Boolean = scheme(c)

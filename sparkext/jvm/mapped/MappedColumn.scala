@@ -1,10 +1,10 @@
 package org.apache.spark.sql.cqels
 package mapped
 
-import java.math.{BigDecimal => JBigDecimal}
+import java.math.{BigDecimal => JBigDecimal, MathContext, RoundingMode}
 import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
 
-import org.apache.arrow.vector._
+import org.apache.spark.sql.cqels.columns._
 import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.terms.{InlineDateTime, InlineNumbers, TermCodec, TermId}
 
@@ -27,105 +27,147 @@ private[mapped] abstract class MappedColumn {
 private[mapped] object MappedColumn {
   def xsd(name: String): Array[Byte] = s"^^<${TermCodec.Xsd}$name>".getBytes(US_ASCII)
 
-  /** The column of an Arrow vector of texts 64-bit integers, doubles, booleans or timestamps, or of codes of those in `distinct`.
-   *  With `mixed`, texts have their datatypes with them.
-   */
-  def of(vector: FieldVector, distinct: FieldVector, mixed: Boolean): MappedColumn = vector match {
-    case indexes: IntVector => new CodedColumn(indexes, of(distinct, null, mixed), distinct.getValueCount)
-    case texts: VarCharVector => if (mixed) new MixedTexts(texts) else new Texts(texts)
-    case whole: BigIntVector => new Integers(whole)
-    case double: Float8Vector => new Doubles(double)
-    case truth: BitVector => new Booleans(truth)
-    case time: TimeStampVector => new Times(time)
-    case other => throw new IllegalArgumentException(s"no mapped rows of ${other.getField}")
+  /** A column of rows; with `mixed`, texts have their datatypes with them. */
+  def of(column: RowColumn, mixed: Boolean): MappedColumn = column match {
+    case coded: CodedColumn => new CodedValues(coded, of(coded.values, mixed))
+    case texts: TextColumn => if (mixed) new MixedTexts(texts) else new Texts(texts)
+    case whole: LongColumn => new Integers(whole)
+    case double: DoubleColumn => new Doubles(double)
+    case truth: BooleanColumn => new Booleans(truth)
+    case time: TimestampColumn => new Times(time)
+    case decimal: DecimalColumn => new Decimals(decimal)
+    case date: DateColumn => new Dates(date)
   }
 }
 
-private[mapped] final class Texts(vector: VarCharVector) extends MappedColumn {
-  def isNull(row: Int): Boolean = vector.isNull(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = out.append(vector.get(row))
+private[mapped] final class Texts(column: TextColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = out.append(column.bytes, column.from(row), column.until(row) - column.from(row))
   def appendSuffix(row: Int, out: ByteSink): Unit = ()
 }
 
 /** Lexical forms of several datatypes: after each stand a character 0 and the IRI of its datatype, which is empty for plain texts. */
-private[mapped] final class MixedTexts(vector: VarCharVector) extends MappedColumn {
-  def isNull(row: Int): Boolean = vector.isNull(row)
+private[mapped] final class MixedTexts(column: TextColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
 
-  def appendLexical(row: Int, out: ByteSink): Unit = {
-    val text = vector.get(row)
-    out.append(text, 0, end(text))
-  }
+  def appendLexical(row: Int, out: ByteSink): Unit = out.append(column.bytes, column.from(row), end(row) - column.from(row))
 
   override def appendPlain(row: Int, out: ByteSink): Unit = {
-    val text = vector.get(row)
-    val number = new String(text, 0, end(text), UTF_8)
-    if (datatype(text) == TermCodec.Xsd + "double" && number.contains('E')) Doubles.appendPlain(new JBigDecimal(number), out)
-    else out.append(text, 0, end(text))
+    val number = new String(column.bytes, column.from(row), end(row) - column.from(row), UTF_8)
+    if (datatype(row) == TermCodec.Xsd + "double" && number.contains('E')) Doubles.appendPlain(new JBigDecimal(number), out)
+    else appendLexical(row, out)
   }
 
   def appendSuffix(row: Int, out: ByteSink): Unit = {
-    val iri = datatype(vector.get(row))
+    val iri = datatype(row)
     if (iri.nonEmpty) out.append(s"^^<$iri>".getBytes(UTF_8))
   }
 
-  private def datatype(text: Array[Byte]): String = { val from = end(text) + 1; new String(text, from, text.length - from, UTF_8) }
+  private def datatype(row: Int): String = { val from = end(row) + 1; new String(column.bytes, from, column.until(row) - from, UTF_8) }
 
   /** Where the lexical form ends; it may have the character itself. */
-  private def end(text: Array[Byte]): Int = { var at = text.length - 1; while (text(at) != 0) at -= 1; at }
+  private def end(row: Int): Int = { var at = column.until(row) - 1; while (column.bytes(at) != 0) at -= 1; at }
 }
 
 /** Values by code: each distinct one stands in `values` once. */
-private[mapped] final class CodedColumn(indexes: IntVector, values: MappedColumn, override val codes: Int) extends MappedColumn {
-  def isNull(row: Int): Boolean = indexes.isNull(row) || values.isNull(indexes.get(row))
-  override def code(row: Int): Int = indexes.get(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = values.appendLexical(indexes.get(row), out)
-  override def appendPlain(row: Int, out: ByteSink): Unit = values.appendPlain(indexes.get(row), out)
-  override def naturalId(row: Int): Long = values.naturalId(indexes.get(row))
-  def appendSuffix(row: Int, out: ByteSink): Unit = values.appendSuffix(indexes.get(row), out)
+private[mapped] final class CodedValues(column: CodedColumn, values: MappedColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  override def codes: Int = column.values.rows
+  override def code(row: Int): Int = column.code(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = values.appendLexical(column.code(row), out)
+  override def appendPlain(row: Int, out: ByteSink): Unit = values.appendPlain(column.code(row), out)
+  override def naturalId(row: Int): Long = values.naturalId(column.code(row))
+  def appendSuffix(row: Int, out: ByteSink): Unit = values.appendSuffix(column.code(row), out)
 }
 
-private[mapped] final class Integers(vector: BigIntVector) extends MappedColumn {
-  def isNull(row: Int): Boolean = vector.isNull(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = out.appendLong(vector.get(row))
-  override def naturalId(row: Int): Long = TermCodec.integerId(vector.get(row))
+private[mapped] final class Integers(column: LongColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = out.appendLong(column.values(row))
+  override def naturalId(row: Int): Long = TermCodec.integerId(column.values(row))
   def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
   private val suffix = MappedColumn.xsd("integer")
 }
 
-private[mapped] final class Booleans(vector: BitVector) extends MappedColumn {
-  def isNull(row: Int): Boolean = vector.isNull(row)
+private[mapped] final class Booleans(column: BooleanColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
   override def codes: Int = 2
-  override def code(row: Int): Int = vector.get(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = out.appendAscii(if (vector.get(row) != 0) "true" else "false")
-  override def naturalId(row: Int): Long = TermCodec.booleanId(vector.get(row) != 0)
+  override def code(row: Int): Int = if (column.value(row)) 1 else 0
+  def appendLexical(row: Int, out: ByteSink): Unit = out.appendAscii(if (column.value(row)) "true" else "false")
+  override def naturalId(row: Int): Long = TermCodec.booleanId(column.value(row))
   def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
   private val suffix = MappedColumn.xsd("boolean")
 }
 
-/** Doubles in their canonical form: "2.15E1". */
-private[mapped] final class Doubles(vector: Float8Vector) extends MappedColumn {
-  def isNull(row: Int): Boolean = vector.isNull(row)
-  def appendLexical(row: Int, out: ByteSink): Unit = Doubles.append(vector.get(row), out)
+/** Decimals without zeros at their end. */
+private[mapped] final class Decimals(column: DecimalColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = Doubles.appendPlain(column.values(row), out)
+  override def naturalId(row: Int): Long = TermCodec.decimalIdOrZero(column.values(row))
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("decimal")
+}
+
+private[mapped] final class Dates(column: DateColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  def appendLexical(row: Int, out: ByteSink): Unit =
+    out.appendAscii(java.time.LocalDate.ofEpochDay(column.days(row).toLong).toString.stripPrefix("+"))
+  def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
+  private val suffix = MappedColumn.xsd("date")
+}
+
+/** Floating-point numbers in the canonical form of doubles: "2.15E1". Those that were floats have no more digits than these need. */
+private[mapped] final class Doubles(column: DoubleColumn) extends MappedColumn {
+  def isNull(row: Int): Boolean = column.isNull(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = Doubles.append(value(row), out)
   override def appendPlain(row: Int, out: ByteSink): Unit = {
-    val value = vector.get(row)
-    if (value.isNaN || value.isInfinite) Doubles.append(value, out)
-    else Doubles.appendPlain(new JBigDecimal(java.lang.Double.toString(value)), out)
+    val number = value(row)
+    if (number.isNaN || number.isInfinite) Doubles.append(number, out) else Doubles.appendPlain(Doubles.shortest(number), out)
   }
-  override def naturalId(row: Int): Long = TermCodec.doubleIdOrZero(vector.get(row))
+  override def naturalId(row: Int): Long = TermCodec.doubleIdOrZero(value(row))
   def appendSuffix(row: Int, out: ByteSink): Unit = out.append(suffix)
   private val suffix = MappedColumn.xsd("double")
+
+  private def value(row: Int): Double = {
+    val number = column.values(row)
+    if (!column.single || number.isNaN || number.isInfinite || number == 0) number else Doubles.ofFloat(number.toFloat)
+  }
 }
 
 private[mapped] object Doubles {
   def appendPlain(value: JBigDecimal, out: ByteSink): Unit =
     if (value.signum == 0) out.appendByte('0') else out.appendAscii(value.stripTrailingZeros.toPlainString)
 
+  /** The decimal with the fewest digits that is this double, which must be finite, and of these the nearest. */
+  def shortest(value: Double): JBigDecimal = {
+    val exact = new JBigDecimal(value)
+    var digits = 1
+    while (digits < 17) {
+      val rounded = exact.round(new MathContext(digits, RoundingMode.HALF_EVEN))
+      if (rounded.doubleValue == value) return rounded
+      // Mostly there are few digits, or all.
+      digits = if (digits < 15) digits + 2 else digits + 1
+    }
+    exact.round(new MathContext(17, RoundingMode.HALF_EVEN))
+  }
+
+  /** The double that is written as a float is. */
+  def ofFloat(value: Float): Double = {
+    val exact = new JBigDecimal(value.toDouble)
+    var digits = 1
+    while (digits < 9) {
+      val rounded = exact.round(new MathContext(digits, RoundingMode.HALF_EVEN))
+      if (rounded.floatValue == value) return rounded.doubleValue
+      digits += 1
+    }
+    exact.round(new MathContext(9, RoundingMode.HALF_EVEN)).doubleValue
+  }
+
   def append(value: Double, out: ByteSink): Unit = {
     val payload = InlineNumbers.ofDouble(value)
     if (payload != InlineNumbers.Absent) InlineNumbers.appendDouble(payload, out)
     else {
       // More digits than fit into an id.
-      val decimal = new JBigDecimal(java.lang.Double.toString(value)).stripTrailingZeros
+      val decimal = shortest(value).stripTrailingZeros
       val digits = decimal.unscaledValue.abs.toString
       if (decimal.signum < 0) out.appendByte('-')
       out.appendAscii(digits.substring(0, 1) + "." + (if (digits.length > 1) digits.substring(1) else "0"))
@@ -135,20 +177,21 @@ private[mapped] object Doubles {
 }
 
 /** Instants, which are written in UTC, and times of the day and year without a zone; no more digits of a second than they need. */
-private[mapped] final class Times(vector: TimeStampVector) extends MappedColumn {
-  private val (perSecond, zoned) = Times.unit(vector)
+private[mapped] final class Times(column: TimestampColumn) extends MappedColumn {
+  private val perSecond = column.perSecond
+  private val zoned = column.zone != null
 
-  def isNull(row: Int): Boolean = vector.isNull(row)
+  def isNull(row: Int): Boolean = column.isNull(row)
 
   def appendLexical(row: Int, out: ByteSink): Unit = {
-    val ticks = vector.get(row)
+    val ticks = column.values(row)
     val payload = Times.payload(ticks, perSecond, zoned)
     if (payload != InlineDateTime.Absent) InlineDateTime.append(payload, out)
     else out.append(Times.text(ticks, perSecond, zoned).getBytes(US_ASCII))
   }
 
   override def naturalId(row: Int): Long = {
-    val payload = Times.payload(vector.get(row), perSecond, zoned)
+    val payload = Times.payload(column.values(row), perSecond, zoned)
     if (payload == InlineDateTime.Absent) 0L else TermId.of(TermId.DateTime, payload)
   }
 
@@ -157,18 +200,6 @@ private[mapped] final class Times(vector: TimeStampVector) extends MappedColumn 
 }
 
 private[mapped] object Times {
-  def unit(vector: TimeStampVector): (Long, Boolean) = vector match {
-    case _: TimeStampSecVector => (1L, false)
-    case _: TimeStampSecTZVector => (1L, true)
-    case _: TimeStampMilliVector => (1000L, false)
-    case _: TimeStampMilliTZVector => (1000L, true)
-    case _: TimeStampMicroVector => (1000000L, false)
-    case _: TimeStampMicroTZVector => (1000000L, true)
-    case _: TimeStampNanoVector => (1000000000L, false)
-    case _: TimeStampNanoTZVector => (1000000000L, true)
-    case other => throw new IllegalArgumentException(s"no times of ${other.getField}")
-  }
-
   /** Milliseconds since 1970, what is finer cut off. */
   def millis(ticks: Long, perSecond: Long): Long =
     if (perSecond >= 1000) Math.floorDiv(ticks, perSecond / 1000) else Math.multiplyExact(ticks, 1000L)

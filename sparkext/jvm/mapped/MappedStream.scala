@@ -1,15 +1,9 @@
 package org.apache.spark.sql.cqels
 package mapped
 
-import java.io.ByteArrayInputStream
-
-import scala.jdk.CollectionConverters._
-
-import org.apache.arrow.vector.{BigIntVector, FieldVector, VarCharVector}
-import org.apache.arrow.vector.ipc.ArrowStreamReader
+import org.apache.spark.sql.cqels.columns.{ArrowColumns, LongColumn, RowColumn, RowColumns, TextColumn}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, Handover, TimeRules}
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.spark.Arrow
 import org.apache.spark.sql.cqels.streams.StreamLog
 
 /** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
@@ -26,48 +20,37 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
 
   /** Takes in the rows of an Arrow stream, the first `length` bytes that were handed over; what became of them, as Intake writes it. */
   def take(handover: Handover, length: Int, allOrNothing: Boolean, rules: String): String = {
-    val allocator = Arrow.allocator("cqels-rows")
+    val rows = ArrowColumns.read(handover, length)
+    val times = TimeRules.parse(rules)
+    val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
+    val terms = new BatchTerms(dictionary)
     try {
-      val reader = new ArrowStreamReader(new ByteArrayInputStream(handover.read(length), 0, length), allocator)
-      val times = TimeRules.parse(rules)
-      val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
-      val terms = new BatchTerms(dictionary)
-      try {
-        while (reader.loadNextBatch()) read(reader, if (allOrNothing) TimeRules.none else times, block, terms)
-        dictionary.retain(block.quads.data, block.quads.rowCount * 4)
-        if (records != null) dictionary.retain(block.records.data, block.records.rowCount * records.layout.width)
-      } finally {
-        terms.release()
-        reader.close()
-      }
-      log.take(block, times, allOrNothing).json
-    } finally allocator.close()
+      if (rows.rows > 0) read(rows, if (allOrNothing) TimeRules.none else times, block, terms)
+      dictionary.retain(block.quads.data, block.quads.rowCount * 4)
+      if (records != null) dictionary.retain(block.records.data, block.records.rowCount * records.layout.width)
+    } finally terms.release()
+    handover.answer(log.take(block, times, allOrNothing).json)
   }
 
   def close(): Unit = mapping.close()
 
-  private def read(reader: ArrowStreamReader, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
-    val vectors = reader.getVectorSchemaRoot.getFieldVectors.asScala.toArray
-    val rows = reader.getVectorSchemaRoot.getRowCount
-    val columns = vectors.dropRight(2).map { vector =>
-      val encoding = vector.getField.getDictionary
-      val distinct = if (encoding == null) null else reader.lookup(encoding.getId).getVector
-      MappedColumn.of(vector, distinct, mixed = vector.getField.getName.startsWith("m"))
-    }
-    val elements = vectors(vectors.length - 2).asInstanceOf[BigIntVector]
-    val times = new RowTimes(vectors.last)
-    val slots = mapping.slots(columns, terms)
+  private def read(given: RowColumns, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
+    val rows = given.rows
+    val read = given.columns.dropRight(2).map(column => MappedColumn.of(column, mixed = column.name.startsWith("m")))
+    val Array(numbers: LongColumn, moments: RowColumn) = given.columns.takeRight(2)
+    val elements = numbers.values
+    val times = new RowTimes(moments)
+    val slots = mapping.slots(read, terms)
     val quads = new RowQuads(mapping.quads, slots, distinct)
     val rest = if (records == null) null else new RowQuads(records.others, slots, distinct)
     val made = if (records == null) null else new LongTable(records.layout.width)
     var row = 0
     while (row < rows) {
-      val element = elements.get(row)
+      val element = elements(row)
       val first = row
-      while (row < rows && elements.get(row) == element) row += 1
-      var time = RowTimes.Absent
+      while (row < rows && elements(row) == element) row += 1
       try {
-        time = times(first)
+        val time = times(first)
         if (rules.isLate(time)) block.late += 1
         else {
           terms.beginElement()
@@ -87,7 +70,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
           }
         }
       } catch {
-        case flaw: RowFlaw => block.flaws.add(time, 0, s"row ${element + 1}: ${flaw.getMessage}")
+        case flaw: RowFlaw => block.flaws.addRow(element.toInt, flaw.getMessage)
       }
     }
   }
@@ -166,15 +149,15 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
 }
 
 /** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
-private[mapped] final class RowTimes(vector: FieldVector) {
+private[mapped] final class RowTimes(column: RowColumn) {
   import RowTimes._
 
   def apply(row: Int): Long = {
-    if (vector.isNull(row)) throw new RowFlaw("no time")
-    val time = vector match {
-      case whole: BigIntVector => whole.get(row)
-      case texts: VarCharVector => ofText(texts.get(row))
-      case other => throw new IllegalArgumentException(s"no times of ${other.getField}")
+    if (column.isNull(row)) throw new RowFlaw("no time")
+    val time = column match {
+      case whole: LongColumn => whole.values(row)
+      case texts: TextColumn => ofText(java.util.Arrays.copyOfRange(texts.bytes, texts.from(row), texts.until(row)))
+      case other => throw new IllegalArgumentException(s"no times of ${other.name}")
     }
     if (time > Greatest || time < -Greatest) throw new RowFlaw("time out of range")
     time
@@ -182,8 +165,6 @@ private[mapped] final class RowTimes(vector: FieldVector) {
 }
 
 private[mapped] object RowTimes {
-  /** Where there is no time; as Python writes it. */
-  final val Absent = -(1L << 62)
   /** As `sparkext.s2r.event_time` has it. */
   final val Greatest = (1L << 53) - 1
 

@@ -6,6 +6,7 @@ import java.util.{TreeMap => JTreeMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.cqels.columns.{ArrowColumns, TermElements, TermRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
 import org.apache.spark.sql.cqels.memory.{Json, LongTable}
@@ -65,6 +66,12 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
   def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
     handover.answer(takeText(handover.read(length), length, rdf12, accepts, allOrNothing, TimeRules.parse(rules)))
+
+  /** Takes in the elements of columns of terms that were handed over, see [[TermElements]]. */
+  def takeColumns(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String = {
+    val rows = TermRows.of(ArrowColumns.read(handover, length), rdf12, accepts)
+    take(new TermElements(dictionary, countsOccurrences, numbered = true).read(Array(rows)), TimeRules.parse(rules), allOrNothing).json
+  }
 
   /** Reads elements from text, see [[ElementLines]], and takes in all that are sound. */
   def append(text: String): String = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from static_data.mappings.lexical_forms import NaturalValue, natural_values
+from sparkext.bridge.arrow_blocks import block_of, readable
+from static_data.mappings.lexical_forms import NaturalValue, NoLexicalFormError, natural_values
 from static_data.mappings.row_mapping import Reference, Source
 from static_data.mappings.rows import ArrowRows, JsonRows, Values, column_of
 from static_data.terms import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
@@ -21,16 +24,19 @@ _MIXED = "\0"
 _READ = (
     pa.types.is_string,
     pa.types.is_int64,
-    pa.types.is_float64,  # a 32-bit float has other digits than the double of its value
+    pa.types.is_float64,
+    pa.types.is_float32,
     pa.types.is_boolean,
+    pa.types.is_decimal128,
     pa.types.is_timestamp,
+    pa.types.is_date32,
 )
 
 
 def columns_of(
-    rows: ArrowRows | JsonRows, references: Sequence[Reference], time: Reference
+    rows: ArrowRows | JsonRows, references: Sequence[Reference], time: Reference, first: int = 0
 ) -> pa.Table:
-    """The columns of some references, then the number of each row's element, from 0, and its time.
+    """The columns of some references, then the number of each row's element, from `first`, and its time.
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
@@ -43,11 +49,20 @@ def columns_of(
         places, columns = _exploded(columns, len(rows))
     named = {}
     for number, column in enumerate(columns[:-1]):
-        found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
+        try:
+            found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
+        except NoLexicalFormError as error:
+            raise rows.source.place.error(f"{error}: {references[number].text}") from None
         named[f"{'m' if mixed else 'c'}{number}"] = found
-    named[ELEMENT] = pa.array(range(len(rows)) if places is None else places, pa.int64())
+    numbers = np.arange(len(rows)) if places is None else np.array(places, np.int64)
+    named[ELEMENT] = pa.array(numbers + first, pa.int64())
     named[TIME] = _times(columns[-1])
     return pa.table(named)
+
+
+def row_block(columns: pa.Table) -> memoryview:
+    """Columns as the block that MappedStream.scala reads."""
+    return block_of({name: readable(name, columns.column(name)) for name in columns.column_names})
 
 
 def _column(rows: ArrowRows | JsonRows, reference: Reference) -> pa.ChunkedArray | list[Values]:
@@ -90,10 +105,10 @@ def _arrow(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray | pa.Array, bool]:
     """A column of a type that the JVM reads: others as texts with their datatypes."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        if kind == pa.dictionary(pa.int32(), pa.string()):
+        values = kind.value_type
+        if any(is_read(values) for is_read in _READ) or pa.types.is_large_string(values):
             return column, False
-        plain, mixed = _arrow(column.cast(kind.value_type))
-        return (plain.dictionary_encode() if plain.type == pa.string() else plain), mixed
+        return _arrow(column.cast(values))
     if pa.types.is_null(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.string()), False
     if any(is_read(kind) for is_read in _READ):
@@ -133,7 +148,7 @@ def _mixed(value: NaturalValue) -> str:
 def _times(column: Any) -> pa.Array | pa.ChunkedArray:
     """Milliseconds since the epoch, or texts."""
     if isinstance(column, list):
-        column = pa.chunked_array([_typed(column)[0]])
+        column = pa.chunked_array([pa.array(list(map(_time_text, column)), pa.string())])
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _times(column.cast(kind.value_type))
@@ -144,10 +159,18 @@ def _times(column: Any) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_date(kind):
         return column.cast(pa.timestamp("ms")).cast(pa.int64())
     if pa.types.is_floating(kind):
-        return pc.floor(column).cast(pa.int64(), safe=False)
+        some = pc.if_else(pc.is_finite(column), pc.floor(column), pa.scalar(None, kind))
+        return some.cast(pa.int64(), safe=False)
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
     return column.cast(pa.string())
+
+
+def _time_text(value: NaturalValue | None) -> str | None:
+    if value is None or value.datatype != XSD_DOUBLE:
+        return None if value is None else value.lexical
+    number = float(value.lexical)
+    return str(math.floor(number)) if math.isfinite(number) else None
 
 
 def _scaled(ticks: pa.ChunkedArray, per_second: int) -> pa.ChunkedArray:

@@ -15,9 +15,10 @@ from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
-from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, Triple, triple_lines
+from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
 from sparkext.runtime.streams.element_text import block_of, flaw_of, parts_of, trimmed
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
+from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
@@ -169,6 +170,35 @@ class Stream:
         with self._fed():
             return self._append(elements)
 
+    def push_table(
+        self,
+        table: object,
+        *,
+        subject: TermLike = "subject",
+        predicate: TermLike = "predicate",
+        object: TermLike = "object",
+        time: str | int | datetime | None = "time",
+        graph: TermLike | None = GRAPH,
+    ) -> PushReport:
+        """Push the rows of a table, each of them a triple with a time, and evaluate what becomes due when all are in.
+
+        `table` is a pyarrow Table or RecordBatch, a pandas, Polars or Spark DataFrame, or anything with
+        `__arrow_c_stream__`. The others name columns, or are what all rows have, such as `predicate=Iri(...)`. Terms
+        are text in N-Triples syntax, or absolute IRIs but as objects, which may be numbers, booleans, timestamps and
+        dates. Times are timestamps (UTC if they have no zone) or milliseconds since the epoch; None is now. Rows of
+        the same graph and time are one element, a row without a graph is one of its own; "graph" may be missing.
+        A row that is no triple with a time costs its element, as `on_error` has it; rows are counted from 0.
+        """
+        rows = PushedTable(table, subject, predicate, object, time, graph)
+        whole = self.on_error is not OnError.SKIP
+
+        def take(rules: str) -> Iterator[str]:
+            for block, numbers in rows.blocks(whole):
+                yield numbers.told(self._take_columns(block, rules, whole))
+
+        with self._fed():
+            return self._taken(take)
+
     @staticmethod
     def _elements(name: str, given: Iterable[object]) -> list[StreamElement]:
         if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
@@ -276,6 +306,14 @@ class Stream:
         )
         return handover.answer(outcome)
 
+    def _take_columns(self, block: memoryview, rules: str, all_or_nothing: bool) -> str:
+        handover = self._parts.room.handover
+        strict = self.rdf is RdfVersion.RDF_1_2
+        outcome: str = self._log.takeColumns(
+            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+        )
+        return handover.answer(outcome)
+
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.
 
@@ -353,6 +391,8 @@ class Stream:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
 
 
-def _reason(time: int, column: int, reason: str) -> str:
+def _reason(time: int | None, column: int, reason: str) -> str:
+    if time is None:  # a row of a table
+        return reason if column < 0 else f"row {column}: {reason}"
     place = f", column {column}" if column else ""
     return f"element at {time} ms{place}: {reason}"

@@ -1,17 +1,13 @@
-"""A stream whose elements are rows: a mapping says which triples a row makes, and which of its columns is the time."""
+"""What elements are made of where they are rows: a mapping, the rows it joins with, the column of the time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from sparkext.argument_checks import check
 from sparkext.recorded_streams import TIME_PROPERTIES
-from sparkext.runtime.streams.mapped_columns import columns_of
-from static_data.jvm import extension
 from static_data.mappings.program import RowProgram, program_of
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.row_mapping import (
@@ -21,18 +17,21 @@ from static_data.mappings.row_mapping import (
     Place,
     Reference,
 )
-from static_data.mappings.rows import ArrowRows, JsonRows
-from static_data.mappings.source_rows import TableFinder, rows_of_source
+from static_data.mappings.source_rows import RowsFinder, rows_of_source
 from static_data.mappings.term_maps import reference_of
 from static_data.terms import Iri
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
 class MappingOptions:
-    """What is said of a stream's mapping: see `Engine.register_stream`."""
+    """A mapping file, R2RML, RML or YARRRML, and what else is to be said of it.
+
+    `time` is the column, or path into JSON, of an element's time; without it, what the mapping makes the object of
+    prov:generatedAtTime or sosa:resultTime. `logical_source` is which of the mapping's sources the rows are of, where
+    it has several that are not only joined with. `base_iri` is put before relative IRIs that rows make. `tables` are
+    the rows to join with, tables or files by the name of the source; without them, they are files beside the mapping,
+    or tables of Spark.
+    """
 
     file: str | Path
     time: str | None = None
@@ -40,17 +39,33 @@ class MappingOptions:
     base_iri: str | None = None
     tables: Mapping[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        given: str | Path | MappingOptions,
+        time: str | None = None,
+        base_iri: str | None = None,
+    ) -> MappingOptions:
+        """The same, or those of a file; what else is given comes before what it says."""
+        if not isinstance(given, MappingOptions):
+            given = cls(check.path("mapping", given, "a path, or MappingOptions"))
+        if time is not None:
+            check.text("time", time, "the name of a column")
+        if base_iri is not None:
+            check.iri("base_iri", base_iri)
+        return replace(given, time=time or given.time, base_iri=base_iri or given.base_iri)
+
 
 @dataclass(frozen=True)
 class ElementMapping:
-    """What a row stands for as an element: its quads, and the reference to its time."""
+    """What a row stands for as an element: its quads, the reference to its time, and both for the JVM."""
 
     rows: MappedRows
     time: Reference
     program: RowProgram
 
 
-def element_mapping(options: MappingOptions, tables: TableFinder) -> ElementMapping:
+def element_mapping(options: MappingOptions, given: RowsFinder) -> ElementMapping:
     """Read a mapping and the rows that it joins with.
 
     Raises MappingError, MissingFileError, UnsupportedFormatError, MalformedRdfError, and MappedRowError for a row to
@@ -59,7 +74,7 @@ def element_mapping(options: MappingOptions, tables: TableFinder) -> ElementMapp
     rows = read_mapping(options.file, options.base_iri).of_source(options.logical_source)
     file = str(options.file)
     others = [source for source in rows.parents() if source != rows.source]
-    parents = {source: rows_of_source(source, file, tables) for source in others}
+    parents = {source: rows_of_source(source, file, given) for source in others}
     time = _time(rows, options.time, file)
     return ElementMapping(rows, time, program_of(rows, parents))
 
@@ -86,33 +101,3 @@ def _time(rows: MappedRows, stated: str | None, file: str) -> Reference:
             " sosa:resultTime: say which (time=)"
         )
     return next(iter(found))
-
-
-class StreamMapping:
-    """The mapping of one stream, compiled; `log` is its StreamLog in the JVM."""
-
-    def __init__(
-        self, spark: SparkSession, log: Any, mapping: ElementMapping, distinct: bool
-    ) -> None:
-        self._mapping = mapping
-        self._jvm = extension(spark).mapped.MappedStream(log, mapping.program.json, distinct)
-
-    def columns(self, given: pa.Table | JsonRows) -> pa.Table:
-        """What the JVM reads of rows; raises MappingError for columns that are not there."""
-        mapping = self._mapping
-        source = mapping.rows.source
-        rows = given if isinstance(given, JsonRows) else ArrowRows(given, source, source.place)
-        return columns_of(rows, mapping.program.columns, mapping.time)
-
-    def take(self, columns: pa.Table, handover: Any, rules: str, all_or_nothing: bool) -> str:
-        """Have the log take in rows; what became of them, as Intake.scala writes it."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, columns.schema) as writer:
-            writer.write_table(columns.combine_chunks())
-        length = handover.write(memoryview(sink.getvalue()))
-        outcome: str = self._jvm.take(handover.jvm, length, all_or_nothing, rules)
-        return outcome
-
-    def close(self) -> None:
-        """Let go of the terms that the mapping holds."""
-        self._jvm.close()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta, timezone
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkext.runtime.streams.stream_mapping import MappingOptions, StreamMapping, element_mapping
+from sparkext.runtime.streams.mapped_columns import columns_of, row_block
+from sparkext.runtime.streams.stream_mapping import MappingOptions, element_mapping
 from static_data.errors import MappedRowError
 from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
@@ -50,14 +49,21 @@ class Taker:
         java_path = spark._jvm.java.io.File(str(path)).toPath()  # type: ignore[union-attr]
         self.handover = Handover(path, self.extension.ingest.Handover(java_path))
 
-    def take(self, options: MappingOptions, rows: Any, tables: Any) -> tuple[dict[str, Any], list[set[str]]]:
+    def take(
+        self, options: MappingOptions, rows: Any, tables: Any
+    ) -> tuple[dict[str, Any], list[set[str]]]:
         """What became of rows, and the quads of each element that was taken in, in order of time."""
         log = self.extension.streams.StreamLog(f"http://e/s{next(_numbers)}", self.dictionary)
-        mapping = StreamMapping(self.spark, log, element_mapping(options, tables), True)
-        outcome = json.loads(mapping.take(mapping.columns(rows), self.handover, "", False))
+        mapping = element_mapping(options, tables)
+        jvm = self.extension.mapped.MappedStream(log, mapping.program.json, True)
+        if isinstance(rows, pa.Table):
+            rows = ArrowRows(rows, mapping.rows.source)
+        columns = columns_of(rows, mapping.program.columns, mapping.time)
+        length = self.handover.write(row_block(columns))
+        outcome = json.loads(self.handover.answer(jvm.take(self.handover.jvm, length, False, "")))
         elements = list(self._elements(log))
         log.dropExpired((1 << 62) - 1)
-        mapping.close()
+        jvm.close()
         assert self.dictionary.streamSize() == 0, "something is still held"
         return outcome, elements
 
@@ -67,8 +73,9 @@ class Taker:
         log.advance(window, -(1 << 62), (1 << 62) - 1)
         panes = log.contentOf(window).iterator()
         while panes.hasNext():
-            pane = panes.next()._2()
-            cells = list(pane.data())[: pane.rowCount() * 4]
+            quads = self.extension.memory.LongTable(4, 16)
+            panes.next()._2().write(0, quads)
+            cells = list(quads.toArray())
             texts = [None if cell == 0 else self.dictionary.text(cell) for cell in cells]
             yield {
                 " ".join(t for t in texts[n : n + 4] if t is not None) + " ."
@@ -106,3 +113,188 @@ def test_cases(taker: Taker, case: MappingCase, tmp_path: Path) -> None:
         for quads, element in zip(expected, elements, strict=True):
             assert not isinstance(quads, MappedRowError)
             assert without_labels(element) == without_labels(q.nquads() for q in quads)
+
+
+def held_to_plain_reading(taker: Taker, file: Path, rows: ArrowRows | JsonRows) -> None:
+    """Elements and flaws are those of the plain reading; the rows' own numbers are their times."""
+    mapped = read_mapping(file).of_source()
+    options = MappingOptions(file, "row_time")
+    outcome, elements = taker.take(options, rows_with_times(rows), {}.get)
+    expected = list(Materialiser(mapped, {}).quads_by_row(rows))
+    flaws = [
+        [None, error.row - 1, error.message]
+        for error in expected
+        if isinstance(error, MappedRowError)
+    ]
+    assert outcome["rejected"] == [len(flaws), flaws]
+    sound = [quads for quads in expected if not isinstance(quads, MappedRowError)]
+    filled = [
+        quads for quads in sound if quads
+    ]  # an element without quads leaves no pane to look at
+    assert outcome["accepted"] == len(sound)
+    for quads, element in zip(filled, elements, strict=True):
+        assert without_labels(element) == without_labels(quad.nquads() for quad in quads)
+
+
+_EVERYTHING = (
+    TURTLE_PREFIXES.replace("@prefix rml:", "@prefix old:")
+    + """
+@prefix rml: <http://w3id.org/rml/> .
+<#T> old:logicalSource [ old:source "r.csv" ];
+  rr:subjectMap [ rr:template "http://example.com/{s}/{v}" ];
+  rr:predicateObjectMap [ rr:predicate ex:natural; rr:objectMap [ rr:column "v" ] ];
+  rr:predicateObjectMap [ rr:predicate ex:decimal; rr:objectMap [ rr:column "v"; rr:datatype xsd:decimal ] ];
+  rr:predicateObjectMap [ rr:predicate ex:double; rr:objectMap [ rr:column "v"; rr:datatype xsd:double ] ];
+  rr:predicateObjectMap [ rr:predicate ex:string; rr:objectMap [ rr:column "v"; rr:datatype xsd:string ] ];
+  rr:predicateObjectMap [ rr:predicate ex:tagged; rr:objectMap [ rr:column "v"; rr:language "en-GB" ] ];
+  rr:predicateObjectMap [ rr:predicate ex:text;
+    rr:objectMap [ rr:template "{s}: \\\\{{v}\\\\}"; rr:termType rr:Literal ] ];
+  rr:predicateObjectMap [ rr:predicate ex:uri;
+    rr:objectMap [ rml:template "http://example.com/ü/{s}"; rr:termType rml:URI ] ];
+  rr:predicateObjectMap [ rr:predicate ex:blank; rr:objectMap [ rr:template "{s}{v}"; rr:termType rr:BlankNode ] ];
+  rr:predicateObjectMap [ rr:predicate ex:both; rr:objectMap [ rml:quotedTriplesMap <#Q> ] ];
+  rr:predicateObjectMap [ rr:predicate ex:own; rr:objectMap [ rr:parentTriplesMap <#Q>;
+      rr:joinCondition [ rr:child "s"; rr:parent "v" ] ] ] .
+<#Q> a rml:NonAssertedTriplesMap; old:logicalSource [ old:source "r.csv" ];
+  rr:subjectMap [ rr:template "http://example.com/{s}" ];
+  rr:predicateObjectMap [ rr:predicate ex:q; rr:objectMap [ rr:column "v" ] ] .
+"""
+)
+
+_TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6) | st.sampled_from(
+    ["a", "b", 'a"\\\n', "ü/ %", "\U0001f600", "\ue000", "E", "7"]
+)
+_UTC = UTC
+_TYPES: Sequence[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
+    (pa.string(), _TEXTS),
+    (pa.large_string(), _TEXTS),
+    (pa.dictionary(pa.int8(), pa.string()), st.sampled_from(["x", "y z", "7"])),
+    (pa.int64(), st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-9, 9)),
+    (pa.uint64(), st.integers(0, (1 << 64) - 1)),
+    (pa.int16(), st.integers(-(1 << 15), (1 << 15) - 1)),
+    (pa.float64(), st.floats()),
+    (pa.float32(), st.floats(width=32)),
+    (pa.bool_(), st.booleans()),
+    (pa.decimal128(20, 4), st.decimals(-(10**12), 10**12, places=4)),
+    (pa.date32(), st.dates()),
+    (pa.timestamp("us"), st.datetimes()),
+    (
+        pa.timestamp("ms"),
+        st.datetimes().map(lambda t: t.replace(microsecond=t.microsecond // 1000 * 1000)),
+    ),
+    (pa.timestamp("us", "Europe/Berlin"), st.datetimes(timezones=st.just(_UTC))),
+    (pa.timestamp("s"), st.datetimes().map(lambda t: t.replace(microsecond=0))),
+    (pa.time64("us"), st.times()),
+    (pa.binary(), st.binary(max_size=3)),
+]
+
+
+@settings(derandomize=True, max_examples=60)
+@given(data=st.data())
+def test_any_columns(
+    taker: Taker, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "everything.ttl"
+    file.write_text(_EVERYTHING, "utf-8")
+    kind, values = data.draw(st.sampled_from(_TYPES))
+    rows = data.draw(
+        st.lists(st.tuples(st.none() | _TEXTS, st.none() | values), min_size=1, max_size=12)
+    )
+    table = pa.table(
+        {
+            "s": pa.array([s for s, _ in rows], pa.string()),
+            "v": pa.array([v for _, v in rows], kind),
+        }
+    )
+    held_to_plain_reading(taker, file, ArrowRows(table, read_mapping(file).of_source().source))
+
+
+_JSON = (
+    NEW_PREFIXES
+    + """
+<http://example.com/T> rml:logicalSource [ rml:source "r.json"; rml:referenceFormulation rml:JSONPath ];
+  rml:subjectMap [ rml:template "http://example.com/{id}" ];
+  rml:predicateObjectMap [ rml:predicate ex:tag; rml:objectMap [ rml:reference "tags[*]" ] ];
+  rml:predicateObjectMap [ rml:predicate ex:pair;
+    rml:objectMap [ rml:template "{tags[*]}-{at.x}"; rml:termType rml:Literal ] ];
+  rml:predicateObjectMap [ rml:predicate ex:x; rml:objectMap [ rml:reference "at.x" ] ];
+  rml:predicateObjectMap [ rml:predicate ex:word;
+    rml:objectMap [ rml:reference "at.x"; rml:languageMap [ rml:reference "lang" ] ] ];
+  rml:predicateObjectMap [ rml:predicate ex:size;
+    rml:objectMap [ rml:reference "at.x"; rml:datatypeMap [ rml:reference "type" ] ] ];
+  rml:predicateObjectMap [ rml:predicate ex:first;
+    rml:objectMap [ rml:reference "$['tags'][0]"; rml:datatype xsd:decimal ] ] .
+"""
+)
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | _TEXTS
+_DOCUMENTS = st.fixed_dictionaries(
+    {"id": st.none() | st.integers(0, 9) | _TEXTS},
+    optional={
+        "tags": st.lists(_SCALARS, max_size=3),
+        "at": st.fixed_dictionaries({"x": _SCALARS}),
+        "lang": st.sampled_from(["de", "EN-gb", "no tag", None]),
+        "type": st.sampled_from(
+            ["http://example.com/t", "http://www.w3.org/2001/XMLSchema#decimal", "relative"]
+        ),
+    },
+)
+
+
+@settings(derandomize=True, max_examples=60)
+@given(rows=st.lists(_DOCUMENTS, min_size=1, max_size=8))
+def test_any_json(
+    taker: Taker, tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "json.ttl"
+    file.write_text(_JSON, "utf-8")
+    held_to_plain_reading(taker, file, JsonRows(rows, read_mapping(file).of_source().source))
+
+
+_LINKS = (
+    TURTLE_PREFIXES
+    + """
+<#T> rml:logicalSource [ rml:source "r.csv" ];
+  rr:subjectMap [ rr:column "s" ];
+  rr:predicateObjectMap [ rr:predicateMap [ rr:template "{p}" ]; rr:objectMap [ rr:column "o"; rr:termType rr:IRI ] ] .
+"""
+)
+_IRIS = st.sampled_from(["http://e/a", "urn:x:ü", "no", "a:b c", "1:2", "", ":", "http://e/<"])
+
+
+@settings(derandomize=True, max_examples=40)
+@given(rows=st.lists(st.tuples(st.none() | _IRIS, _IRIS, _IRIS), min_size=1, max_size=6))
+def test_any_iris(taker: Taker, tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+    file = tmp_path_factory.getbasetemp() / "links.ttl"
+    file.write_text(_LINKS, "utf-8")
+    names = ("s", "p", "o")
+    columns = {n: pa.array([row[i] for row in rows], pa.string()) for i, n in enumerate(names)}
+    held_to_plain_reading(
+        taker, file, ArrowRows(pa.table(columns), read_mapping(file).of_source().source)
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([5, None, 1 << 60]), [5, "no time", "time out of range"]),
+        (pa.array([5.9, float("nan"), None]), [5, "no time", "no time"]),
+        (
+            pa.array(["1970-01-01T00:00:00.005Z", "7", "1970-01-01T01:00:00.123456+01:00", "noon"]),
+            [5, 7, 123, "'noon' is neither an xsd:dateTime nor a number of milliseconds"],
+        ),
+        (pa.array([-1, 1_999], pa.timestamp("us")), [-1, 1]),
+        (pa.array([2], pa.timestamp("s", "UTC")), [2000]),
+        (pa.array([1], pa.date32()), [86_400_000]),
+        (pa.array(["8", "8", None]).dictionary_encode(), [8, 8, "no time"]),
+    ],
+)
+def test_times(taker: Taker, tmp_path: Path, column: pa.Array, expected: list[int | str]) -> None:
+    file = tmp_path / "links.ttl"
+    file.write_text(_LINKS, "utf-8")
+    cells = pa.array(["http://e/a"] * len(column))
+    table = pa.table({"s": cells, "p": cells, "o": cells, "row_time": column})
+    outcome, _ = taker.take(MappingOptions(file, "row_time"), table, {}.get)
+    times = [t for t, n in zip(outcome["times"], outcome["counts"], strict=True) for _ in range(n)]
+    assert times == sorted(e for e in expected if isinstance(e, int))
+    reasons = [[None, n, e] for n, e in enumerate(expected) if isinstance(e, str)]
+    assert outcome["rejected"] == [len(reasons), reasons]

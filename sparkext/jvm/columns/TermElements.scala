@@ -1,0 +1,186 @@
+package org.apache.spark.sql.cqels
+package columns
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Flaws}
+import org.apache.spark.sql.cqels.rdf.NQuadsReader
+
+/** Makes elements of rows of terms: rows with the same graph and time are one, a row without a graph is one by itself.
+ *
+ *  A row that is no triple with a time costs the element that it belongs to. `distinct`: as [[ElementLines]] has it. With
+ *  `numbered` it is told which rows were set aside.
+ */
+private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolean, numbered: Boolean) {
+  import TermReader._
+
+  private var parts: Array[TermRows] = _
+  private var ids: Array[Array[Array[Long]]] = _ // by part, role and code; held once each until `settle`
+  private var counts: Array[Array[Array[Int]]] = _
+  private var block: ElementBlock = _
+  private var scope: String = _ // of the blank nodes of the element of now; null: none yet
+  private var firstRows: Array[Int] = _
+
+  /** The elements of the rows of all parts, as if they were one. */
+  def read(parts: Array[TermRows]): ElementBlock = {
+    this.parts = parts
+    block = new ElementBlock(dictionary)
+    ids = parts.map(_.terms.map(encoded))
+    counts = parts.map(_.terms.map(terms => new Array[Int](terms.size)))
+    firstRows = parts.scanLeft(0)(_ + _.rows)
+    val malformed = new Flaws // told after the rows that belong to no element
+    if (parts.exists(_.hasGraphs)) grouped(malformed) else eachByItself(malformed)
+    block.flaws.addAll(malformed)
+    settle()
+    block
+  }
+
+  /** Ids of all terms that are not another one in each element. */
+  private def encoded(terms: ReadTerms): Array[Long] = {
+    val found = new Array[Long](terms.size)
+    var code = 0
+    while (code < found.length) {
+      val state = terms.states(code)
+      if (state == AsItStands || state == Term) found(code) = dictionary.encodeRetained(terms.bytes(code), terms.from(code), terms.until(code))
+      code += 1
+    }
+    found
+  }
+
+  private def eachByItself(malformed: Flaws): Unit = {
+    var p = 0
+    while (p < parts.length) {
+      val rows = parts(p)
+      var row = 0
+      while (row < rows.rows) {
+        if (isPlaced(p, row)) {
+          val flaw = flawOf(rows, row)
+          if (flaw != null) setAside(malformed, p, row, flaw)
+          else {
+            begin(rows.times(row))
+            add(p, row, 0L)
+          }
+        }
+        row += 1
+      }
+      p += 1
+    }
+  }
+
+  private def grouped(malformed: Flaws): Unit = {
+    val groups = new RowGroups(firstRows.last)
+    val graphs = new GraphKeys
+    for (p <- parts.indices; row <- 0 until parts(p).rows) {
+      val rows = parts(p)
+      if (isPlaced(p, row)) groups.add(firstRows(p) + row, if (graphCode(rows, row) < 0) 0L else graphs.key(p, row), rows.times(row))
+    }
+    groups.each { (members, from, until) =>
+      val partOfFirst = partOf(members(from))
+      val first = members(from) - firstRows(partOfFirst)
+      val rows = parts(partOfFirst)
+      val graph = if (graphCode(rows, first) < 0) null else rows.terms(Graph).text(graphCode(rows, first))
+      var flaw: String = null
+      var i = from
+      while (i < until && flaw == null) {
+        val p = partOf(members(i))
+        flaw = flawOf(parts(p), members(i) - firstRows(p))
+        if (flaw != null) setAside(malformed, p, members(i) - firstRows(p), if (graph == null) flaw else s"$graph: $flaw")
+        i += 1
+      }
+      if (flaw == null) {
+        begin(rows.times(first))
+        i = from
+        while (i < until) {
+          val p = partOf(members(i))
+          val row = members(i) - firstRows(p)
+          add(p, row, if (graph == null) 0L else id(p, Graph, row))
+          i += 1
+        }
+        if (distinct && until - from > 1) ElementLines.dropRepeated(block)
+      }
+    }
+  }
+
+  private def partOf(row: Int): Int = {
+    var p = 0
+    while (row >= firstRows(p + 1)) p += 1
+    p
+  }
+
+  private def graphCode(rows: TermRows, row: Int): Int = if (rows.hasGraphs) rows.terms(Graph).codes(row) else -1
+
+  /** Whether a row belongs to an element; else it is set aside. */
+  private def isPlaced(p: Int, row: Int): Boolean = {
+    val rows = parts(p)
+    val named = if (graphCode(rows, row) < 0) null else rows.terms(Graph).flaw(row, Graph)
+    val flaw = if (named != null) named else TermRows.flaw(rows.times(row))
+    if (flaw != null) setAside(block.flaws, p, row, flaw)
+    flaw == null
+  }
+
+  private def flawOf(rows: TermRows, row: Int): String = {
+    var flaw = rows.terms(Subject).flaw(row, Subject)
+    if (flaw == null) flaw = rows.terms(Predicate).flaw(row, Predicate)
+    if (flaw == null) flaw = rows.terms(Object).flaw(row, Object)
+    flaw
+  }
+
+  private def setAside(flaws: Flaws, p: Int, row: Int, reason: String): Unit = flaws.addRow(if (numbered) firstRows(p) + row else -1, reason)
+
+  private def begin(time: Long): Unit = {
+    block.beginElement(time)
+    scope = null
+  }
+
+  private def add(p: Int, row: Int, graph: Long): Unit = block.add(id(p, Subject, row), id(p, Predicate, row), id(p, Object, row), graph)
+
+  /** The id of a cell's term, held once more. */
+  private def id(p: Int, role: Int, row: Int): Long = {
+    val terms = parts(p).terms(role)
+    val code = terms.codes(row)
+    if (terms.states(code) == Scoped) scoped(terms.text(code))
+    else {
+      counts(p)(role)(code) += 1
+      ids(p)(role)(code)
+    }
+  }
+
+  private def scoped(text: String): Long = {
+    if (scope == null) scope = dictionary.takeElementScope()
+    if (text.startsWith("_:")) dictionary.encodeRetained("_:" + scope + text.substring(2))
+    else dictionary.encodeRetained(new NQuadsReader(scope, false, false, true).parseTerm(text))
+  }
+
+  /** Holds each term as often as cells have it. */
+  private def settle(): Unit = {
+    for (p <- parts.indices; role <- parts(p).terms.indices) {
+      val (held, cells) = (ids(p)(role), counts(p)(role))
+      val unused = new Array[Long](held.length)
+      var n = 0
+      var code = 0
+      while (code < held.length) {
+        if (held(code) != 0 && cells(code) == 0) { unused(n) = held(code); n += 1 }
+        cells(code) = math.max(0, cells(code) - 1)
+        code += 1
+      }
+      dictionary.retain(held, cells)
+      dictionary.release(unused, n)
+    }
+    parts = null
+    ids = null
+    counts = null
+  }
+
+  /** Numbers by which graphs are told apart: ids, and below zero the labels of blank nodes. */
+  private final class GraphKeys {
+    private val labels = new java.util.HashMap[String, java.lang.Long]()
+
+    def key(p: Int, row: Int): Long = {
+      val terms = parts(p).terms(Graph)
+      val code = terms.codes(row)
+      if (terms.states(code) != Scoped) ids(p)(Graph)(code)
+      else labels.computeIfAbsent(terms.text(code), _ => -1L - labels.size)
+    }
+  }
+}
