@@ -77,6 +77,14 @@ class Settings:
         internal=True,
         formerly=("clusterJoin.enabled",),
     )
+    star_patterns_enabled: bool = declare(
+        "starPatterns.enabled",
+        BOOLEAN,
+        True,
+        "Find patterns with one subject together, without a join, in windows over streams of mapped rows of which one"
+        " row has all of their triples. When false, they are joined: what benchmarks compare with.",
+        internal=True,
+    )
     multiway_join_broadcast_rows: int = declare(
         "multiwayJoin.broadcastRows",
         whole_number(1),

@@ -18,6 +18,14 @@ private[cqels] final class RecordLayout(val width: Int, quads: Array[Array[Recor
   /** The cell of every record, 0 where it varies, and for the default graph. */
   def constant(quad: Int, place: Int): Long = constants(quad)(place)
 
+  /** Whether the record that begins at `at` makes a quad at all. */
+  def makesAny(records: Array[Long], at: Int): Boolean =
+    columns.exists { of =>
+      var place = 0
+      while (place < 4 && (of(place) < 0 || records(at + of(place)) != 0L)) place += 1
+      place == 4
+    }
+
   /** Writes a quad of the record that begins at `at`; false where it has none. */
   def write(quad: Int, records: Array[Long], at: Int, to: Array[Long]): Boolean = {
     val from = columns(quad)

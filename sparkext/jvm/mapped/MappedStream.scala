@@ -79,6 +79,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     val at = to.appendRow()
     var c = 0
     while (c < records.columns.length) { to.set(at + c, slots(records.columns(c)).id(row)); c += 1 }
+    if (!records.layout.makesAny(to.data, at)) to.truncate(to.rowCount - 1)
   }
 }
 

@@ -25,11 +25,20 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
   private val objects = new Array[Long](width)
   private val row = new Array[Long](table.arity)
 
-  private val places = new SubjectPlaces // of a subject with one record its row in the table, else Several
+  // Of a subject with one record its row in the table, or where its objects are kept if some are missing (`partial`), else Several.
+  private val places = new SubjectPlaces
+  private val partial = new PartialRecords(width)
   private val several = mutable.LongMap[StarSubject]()
   private var counted = 0L // objects of patterns that are counted for subjects
   private var compactions = table.compactions
+  private var most = Few
   @volatile private var gaveUp = false
+
+  /** Has it never give up; to be filled again if it has. */
+  private[streams] def keepAll(): Unit = {
+    most = Long.MaxValue / 2
+    gaveUp = false
+  }
 
   /** Whether the table is no longer kept up. */
   def crowded: Boolean = gaveUp
@@ -51,6 +60,7 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
     table.clear()
     compactions = table.compactions
     places.clear()
+    partial.clear()
     several.clear()
     counted = 0
   }
@@ -60,9 +70,9 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
     val found = if (subject == 0) 0 else read(records, at)
     if (found > 0) {
       val place = places.get(subject)
-      if (place == SubjectPlaces.Absent && found == width) {
+      if (place == SubjectPlaces.Absent) {
         write(subject)
-        places.put(subject, table.insertAt(row, time))
+        places.put(subject, if (found == width) table.insertAt(row, time) else Partial - partial.add(objects))
       } else addAll(subject, severalOf(subject, place))
     }
   }
@@ -71,11 +81,15 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
     val subject = records(at + ways.subject)
     val found = if (subject == 0) 0 else read(records, at)
     if (found > 0) {
-      if (places.get(subject) >= 0) {
+      val place = places.get(subject)
+      if (place >= 0) {
         write(subject)
         places.remove(subject)
         table.delete(row)
         renumber()
+      } else if (place <= Partial) {
+        places.remove(subject)
+        partial.remove(Partial - place)
       } else {
         val counts = several(subject)
         var i = 0
@@ -109,10 +123,14 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
     if (place == Several) several(subject)
     else {
       val made = new StarSubject(width)
-      if (place >= 0) {
+      if (place != SubjectPlaces.Absent) {
         var i = 0
-        while (i < width) { made.add(i, if (shown(i) >= 0) table.cell(place, shown(i)) else wanted(i)); i += 1 }
-        counted += width
+        while (i < width) {
+          val id = if (place <= Partial) partial(Partial - place, i) else if (shown(i) >= 0) table.cell(place, shown(i)) else wanted(i)
+          if (id != 0) { made.add(i, id); counted += 1 }
+          i += 1
+        }
+        if (place <= Partial) partial.remove(Partial - place)
       }
       several.update(subject, made)
       places.put(subject, Several)
@@ -129,7 +147,7 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
     if (isNew) counted += 1
     if (isNew || spec.bag) {
       val more = counts.combinations(i, spec.bag)
-      if (table.occurrenceCount - (places.size - several.size) + more > Few + 2 * counted) { giveUp(); return }
+      if (table.occurrenceCount - (places.size - several.size - partial.size) + more > most + 2 * counted) { giveUp(); return }
       if (more > 0) combine(subject, counts, i, id, in = true)
     }
     counts.add(i, id)
@@ -214,6 +232,8 @@ final class StarFeed private[streams] (val spec: StarPattern, layout: RecordLayo
 private[streams] object StarFeed {
   /** In place of the row of a subject: its objects are counted. */
   final val Several = -2
+  /** In place of the row of a subject: this, less the number of what is there of it in `PartialRecords`. */
+  final val Partial = -3
   /** So many rows of combinations are kept, whatever they are made of. */
-  final val Few = 4096
+  final val Few = 4096L
 }

@@ -101,6 +101,44 @@ private[streams] object ObjectCounts {
   final val Few = 16
 }
 
+/** The objects of records that lack some, each record by a number that it has while it is there. */
+private[streams] final class PartialRecords(width: Int) {
+  private var cells = new Array[Long](width)
+  private var used = 0
+  private var free = -1 // free numbers are chained through the first cells
+  private var held = 0
+
+  def size: Int = held
+  def apply(record: Int, place: Int): Long = cells(record * width + place)
+
+  def add(objects: Array[Long]): Int = {
+    var at = free
+    if (at >= 0) free = cells(at * width).toInt
+    else {
+      if ((used + 1) * width > cells.length) cells = Arrays.copyOf(cells, cells.length * 2)
+      at = used
+      used += 1
+    }
+    System.arraycopy(objects, 0, cells, at * width, width)
+    held += 1
+    at
+  }
+
+  def remove(record: Int): Unit = {
+    cells(record * width) = free.toLong
+    free = record
+    held -= 1
+    if (held == 0) clear()
+  }
+
+  def clear(): Unit = {
+    cells = new Array[Long](width)
+    used = 0
+    free = -1
+    held = 0
+  }
+}
+
 /** A number for each of some subjects, which come and go. */
 private[streams] final class SubjectPlaces {
   import SubjectPlaces._

@@ -36,14 +36,24 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
     stars.getOrElseUpdate(spec, {
       val content = new WindowContent(name, new WindowTable(spec.columns, spec.bag))
       content.table.copiesChains = stream.copiesChains
-      val made = new WindowStar(content, new StarFeed(spec, stream.recordLayout, content.table))
-      val alone = new WindowFeeds
-      alone.add(made.feed)
-      stream.contentOf(this).foreach { case (time, pane, from) => alone.pass(pane, from, pane.size, time, in = true) }
-      feeds.add(made.feed)
-      made
+      val feed = new StarFeed(spec, stream.recordLayout, content.table)
+      fill(feed)
+      feeds.add(feed)
+      new WindowStar(this, content, feed)
     })
   }
+
+  /** Gives a star all that is there now. */
+  private def fill(star: StarFeed): Unit = {
+    val alone = new WindowFeeds
+    alone.add(star)
+    stream.contentOf(this).foreach { case (time, pane, from) => alone.pass(pane, from, pane.size, time, in = true) }
+  }
+
+  private[streams] def keepAll(star: StarFeed): Unit = stream.synchronized(if (star.crowded) {
+    star.keepAll()
+    fill(star)
+  })
 
   def dropStar(spec: StarPattern): Unit = stream.synchronized {
     stars.remove(spec).foreach(star => feeds.remove(star.content.table))
@@ -125,7 +135,9 @@ private[cqels] object StreamWindow {
 }
 
 /** What patterns with one subject find together in a window. */
-final class WindowStar private[streams] (val content: WindowContent, private[streams] val feed: StarFeed) {
+final class WindowStar private[streams] (window: StreamWindow, val content: WindowContent, private[streams] val feed: StarFeed) {
   /** Whether there were too many rows for it, and it shows none any more. */
   def crowded: Boolean = feed.crowded
+  /** Has it show all rows, however many these are. */
+  def keepAll(): Unit = window.keepAll(feed)
 }

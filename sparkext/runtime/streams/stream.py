@@ -24,6 +24,7 @@ from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
+    from sparkext.r2r.leaves.scopes import RecordTriple
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -94,6 +95,11 @@ class Stream:
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
+
+    @property
+    def record_stars(self) -> tuple[tuple[RecordTriple, ...], ...]:
+        """The triples that a record of the stream has of each of its subjects, where it has records."""
+        return ()
 
     @property
     def log(self) -> Any:
