@@ -15,21 +15,18 @@ part of the last one's time that went into statistics and the choice of plans.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bench.data import World, generate_world
-from bench.data.rdf_files import write_world
+from bench.data import World
 from bench.data.world import DEFAULT_SEED
-from bench.peer_rounds import Rounds
+from bench.data.world_files import prepare_world, world_folder
 from bench.peers import OURS, PEERS, PREPROCESSING, SYSTEM_X
+from bench.peers.choice import ORDERS, all_at_once, chosen_peers
 from bench.peers.process import PeerProcess
-from bench.report import Report, progress
+from bench.peers.rounds import Rounds
+from bench.report import Report
 from bench.windows import RANGE_SECONDS, WindowContent, window_contents
 
 NAME = "cqels"
@@ -70,8 +67,6 @@ REPORTED = {
 }
 # Beside the engine itself.
 FIGURE_5 = (PREPROCESSING, SYSTEM_X)
-# The share of the free memory that peers started together may want.
-MEMORY_SHARE = 0.8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--order",
-        choices=("auto", "interleaved", "sequential"),
+        choices=ORDERS,
         default="auto",
         help="interleaved: all peers are up and answer each content in turn; sequential: one is "
         "started after the other; auto: interleaved if the memory suffices",
@@ -120,55 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, help="folder for the world's files, kept and used again there"
     )
-
-
-def _chosen_peers(names: str, notes: dict[str, str]) -> list[str]:
-    wanted = names.split(",")
-    unknown = sorted(set(wanted) - set(PEERS))
-    if unknown:
-        raise SystemExit(f"unknown peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    for name in wanted:
-        if not PEERS[name].installed():
-            notes[name] = f"not installed ({', '.join(PEERS[name].requires)})"
-    return [name for name in wanted if name not in notes]
-
-
-def _free_gib() -> float:
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="utf-8")
-    except OSError:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return int(text.split("MemAvailable:")[1].split()[0]) / 2**20
-
-
-def _interleaved(order: str, names: list[str], scale: float) -> bool:
-    if order != "auto":
-        return order == "interleaved"
-    return sum(PEERS[name].memory_gib(scale) for name in names) < MEMORY_SHARE * _free_gib()
-
-
-@contextmanager
-def _folder(kept: Path | None) -> Iterator[Path]:
-    if kept:
-        kept.mkdir(parents=True, exist_ok=True)
-        yield kept
-    else:
-        with tempfile.TemporaryDirectory(prefix="bench-cqels-") as temporary:
-            yield Path(temporary)
-
-
-def _prepare_world(folder: Path, scale: float, seed: int) -> World:
-    """The world, its RDF files and world.npz; taken from `folder` if the same world is there."""
-    stored, manifest = folder / "world.npz", folder / "manifest.json"
-    if stored.exists() and manifest.exists():
-        parameters = json.loads(manifest.read_text(encoding="utf-8"))["parameters"]
-        if (parameters["scale"], parameters["seed"]) == (scale, seed):
-            return World.load(stored)
-    progress(f"making the world of scale {scale:g}")
-    world = generate_world(scale, seed)
-    write_world(world, folder, rate=1000, seconds=1)
-    world.save(stored)
-    return world
 
 
 def _prepare_contents(world: World, folder: Path, rate: int, count: int) -> list[Path]:
@@ -228,12 +174,17 @@ def run(args: argparse.Namespace) -> Report:
     evaluations = default(args.evaluations, 20, 3)
     warm_ups = default(args.warm_ups, 30, 1)
     queries = sorted(set(args.query or QUERIES))
-    done = Rounds({}, warm_ups, default(args.budget, 5.0, 0.5), args.limit)
+    done = Rounds(
+        contents={},
+        warm_ups=warm_ups,
+        budget_s=default(args.budget, 5.0, 0.5),
+        limit_s=args.limit,
+    )
     all_of_them = [name for name in PEERS if not (args.quick and name in FIGURE_5)]
-    names = _chosen_peers(args.peers or ",".join(all_of_them), done.notes)
-    interleaved = _interleaved(args.order, names, scale)
-    with _folder(args.data) as folder:
-        world = _prepare_world(folder, scale, args.seed)
+    names = chosen_peers(args.peers or ",".join(all_of_them), PEERS, done.notes)
+    interleaved = all_at_once(args.order, names, PEERS, scale)
+    with world_folder(args.data) as folder:
+        world = prepare_world(folder, scale, args.seed)
         for rate in args.rate or default(None, RATES, RATES[:1]):
             done.contents[rate] = _prepare_contents(world, folder, rate, warm_ups + evaluations)
         del world

@@ -8,12 +8,10 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from sparkext.answers.rdflib_bridge import file_lines, is_rdflib
 from sparkext.argument_checks import check
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
@@ -29,7 +27,7 @@ from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
-from sparkext.runtime.static_rows import load_rows
+from sparkext.runtime.static_inputs import load_given
 from sparkext.runtime.streams.stream import PushReport, Stream
 from sparkext.runtime.streams.stream_mapping import MappingOptions
 from sparkext.session import require_extension
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+    from sparkext.rdflib_view.store import EngineStore
     from static_data.loading.load import LoadReport
 
 logger = logging.getLogger(__name__)
@@ -105,31 +104,16 @@ class Engine:
 
         `graph` is the IRI of the graph for triples that name none; without it they go to the default graph. `base_iri`
         is what relative IRIs are resolved against (default: each file's own IRI). In place of files it may be given
-        an rdflib graph, or a dataset, whose named graphs keep their names. Queries that are registered see the
-        new data from their next evaluation on. `on_error` is "fail", "skip" (malformed statements are left out,
-        counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand); `contexts` are the JSON-LD
-        contexts that documents refer to, local files by IRI. See `StaticStore.load` for these and for errors.
+        an rdflib graph, or a dataset, whose named graphs keep their names; errors then count its statements. Queries
+        that are registered see the new data from their next evaluation on. `on_error` is "fail", "skip" (malformed
+        statements are left out, counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand);
+        `contexts` are the JSON-LD contexts that documents refer to, local files by IRI. See `StaticStore.load` for
+        these and for errors.
         With a `mapping` (R2RML, RML or YARRRML) `files` are rows, tables or files of them: see `docs/mapped_rows.md`.
         """
         self.parts.check_open()
-        if mapping is not None:
-            rows = MappingOptions.of(mapping, base_iri=base_iri)
-            return load_rows(self.parts, files, rows, graph, progress, on_error, skipped_file)
-        if is_rdflib(files):
-            with NamedTemporaryFile("w", suffix=".nq", encoding="utf-8", newline="") as file:
-                file.writelines(file_lines(cast("rdflib.Graph", files)))
-                file.flush()
-                return self.store.load(file.name, graph=graph, progress=progress)
-        return self.store.load(
-            cast("str | Path | Sequence[str | Path]", files),
-            graph=graph,
-            format=format,
-            progress=progress,
-            base_iri=base_iri,
-            on_error=on_error,
-            skipped_file=skipped_file,
-            contexts=contexts,
-        )
+        options = (format, progress, base_iri, on_error, skipped_file, contexts)
+        return load_given(self.parts, files, mapping, graph, *options)
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:
         """Save the static data, encoded, so that `open_static` needs no parsing."""
@@ -175,6 +159,17 @@ class Engine:
         """Take triples out of a graph, those that are in it; see `replace_graph`."""
         with self.parts.in_use():
             self.graph_versions.add(ChangeKind.REMOVE, graph, triples, at, ReadingOptions())
+
+    def rdflib_store(self, graph: str | None = None, sparql: str = "rdflib") -> EngineStore:
+        """A live store of rdflib's over the static data, for reading; needs rdflib.
+
+        It has all graphs, for `rdflib.Dataset(store)` or `rdflib.Graph(store, name)`, or only the one named `graph`,
+        for `rdflib.Graph(store)`. With `sparql="engine"` this engine answers queries over it, as far as it can.
+        """
+        from sparkext.rdflib_view.store import EngineStore
+
+        self.parts.check_open()
+        return EngineStore(self.parts, self.select, graph, sparql)
 
     @property
     def closed(self) -> bool:
@@ -304,7 +299,7 @@ class Engine:
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
         check.text("name", name)
-        with self.lock:
+        with self.lock.urgently():
             self._registered.stop(name)
 
     def select(self, text: str | Query) -> PreparedQuery:

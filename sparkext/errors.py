@@ -132,6 +132,16 @@ class ClosedEngineError(CqelsError):
         super().__init__(message)
 
 
+class ReadOnlyStoreError(CqelsError):
+    """A change that somebody tried by way of an rdflib store of static data."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "an engine's rdflib store is for reading: static data change by insert, remove, replace_graph and"
+            " load_static of the engine"
+        )
+
+
 class DuplicateNameError(CqelsError):
     """A name of a query or function that is already in use."""
 

@@ -183,6 +183,11 @@ class GraphEditor:
         else:
             self._replace(graph_id, change.texts)
 
+    @property
+    def holds_terms(self) -> bool:
+        """Whether there is anything to `release`."""
+        return bool(self._leaving)
+
     def release(self) -> None:
         """Let go of terms of rows that left: no plan reads them any more."""
         if self._leaving:

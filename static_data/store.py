@@ -4,7 +4,6 @@ Parquet.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,18 @@ from static_data.errors import MalformedTermError, StoreConflictError, UnknownGr
 from static_data.files.on_error import OnError, write_skipped
 from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_version import RdfVersion
-from static_data.files.reading import Reading, ReadingOptions
+from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
+from static_data.loading.given_statements import GivenStatements
 from static_data.loading.load import (
+    LoadedBlocks,
     LoadReport,
     Stopwatch,
-    encode_files,
-    encode_small_files,
+    encode_sources,
     skipped_of,
 )
-from static_data.loading.source_files import SourceFile, find_files
+from static_data.loading.source_files import find_files
 from static_data.progress import progress_bar
 from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
@@ -36,9 +36,7 @@ from static_data.storage.row_edits import Pair, RowEdits, TableKey
 from static_data.storage.saved_store import SavedTable, read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.stored_tables import StoredTables
-from static_data.storage.tables import Table
-
-logger = logging.getLogger(__name__)
+from static_data.storage.tables import Table, Tables
 
 DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
@@ -108,69 +106,72 @@ class StaticStore:
         fetched. Raises MalformedRdfError, UnsupportedFormatError or MissingFileError, with nothing changed.
         """
         named = check.paths("files", files)
-        check.graph("graph", graph)
-        check.flag("progress", progress, or_none=True)
         if base_iri is not None:
             check.iri("base_iri", base_iri)
         if format is not None and not isinstance(format, RdfFormat):
             check.text("format", format)
-        watch = Stopwatch()
         options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
         reading = options.reading(self._rdf)
         sources = find_files(self._spark, named, format)
+
+        def encode(graph_text: str | None) -> LoadedBlocks:
+            scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
+            how: Any = (graph_text, base_iri, reading, one_graph, self._driver_bytes)
+            blocks = encode_sources(self._spark, self.dictionary, sources, scopes, *how)
+            size = sum(source.size for source in sources)
+            return LoadedBlocks(blocks, len(sources), size, lambda: skipped_of(blocks, sources))
+
+        return self._load(encode, graph, progress, replace, skipped_file)
+
+    def load_statements(
+        self,
+        statements: GivenStatements,
+        graph: str | None = None,
+        progress: bool | None = None,
+        on_error: str | OnError = OnError.FAIL,
+        skipped_file: str | Path | None = None,
+    ) -> LoadReport:
+        """Load statements that are in no file, as one document; see `load`. Raises MalformedRdfError."""
+        policy = OnError.named(on_error)
+
+        def encode(graph_text: str | None) -> LoadedBlocks:
+            place = (self._spark, self.dictionary)
+            blocks = statements.encode(*place, f"f{self._scopes}_", graph_text, policy)
+            return LoadedBlocks(blocks, 1, statements.bytes, lambda: statements.skipped)
+
+        return self._load(encode, graph, progress, False, skipped_file)
+
+    def _load(
+        self,
+        encode: Callable[[str | None], LoadedBlocks],
+        graph: str | None,
+        progress: bool | None,
+        replace: bool,
+        skipped_file: str | Path | None,
+    ) -> LoadReport:
+        check.graph("graph", graph)
+        check.flag("progress", progress, or_none=True)
+        watch = Stopwatch()
         with self.lock, progress_bar(self._spark, "load", progress):
             graph_text = None if graph is None else graph_name_text(graph)
-            scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            encoded = self._encode(sources, scopes, graph_text, base_iri, reading, one_graph)
+            made = encode(graph_text)
             # The dictionary has the terms by now, whatever becomes of the tables.
-            self._scopes += len(sources)
+            self._scopes += made.files
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.now.of_graph(graph_id) if replace]
             try:
-                left_out = skipped_of(encoded, sources)
+                left_out = made.skipped()
                 # What cannot be told must not be left out.
                 said_in = write_skipped(left_out, skipped_file) if left_out else None
-                written = self._tables.keep(encoded, replaced)
+                written = self._tables.keep(made.blocks, replaced)
             finally:
-                encoded.close()
+                made.blocks.close()
             kept = {key: 0 if key in replaced else self._tables.now.rows(key) for key in written}
             added = sum(t.rows - kept[key] for key, t in written.items())
-            statements = encoded.statements()
             if graph_text is not None:
                 self._graphs[graph_id] = graph_text
             self.lock.note(self._adopt(written, replaced))
-        report = LoadReport(
-            files=len(sources),
-            bytes=sum(source.size for source in sources),
-            statements=statements,
-            quads_added=added,
-            terms=encoded.termCount(),
-            seconds=watch.seconds(),
-            skipped=len(left_out),
-            skipped_file=said_in,
-        )
-        if left_out:
-            logger.warning("skipped %d malformed statement(s), see %s", len(left_out), said_in)
-        logger.info("loaded %s", report)
-        return report
-
-    def _encode(
-        self,
-        sources: Sequence[SourceFile],
-        scopes: Sequence[str],
-        graph: str | None,
-        base_iri: str | None,
-        reading: Reading,
-        one_graph: bool,
-    ) -> Any:
-        place = (self._spark, self.dictionary)
-        inputs = (*place, sources, scopes, graph, base_iri, reading, one_graph)
-        small = sum(source.size for source in sources) <= self._driver_bytes
-        if small and all(source.local_path for source in sources):
-            encoded = encode_small_files(*inputs)
-            if encoded is not None:
-                return encoded
-        return encode_files(*inputs)
+        return made.report(added, watch.seconds(), len(left_out), said_in)
 
     def _adopt(
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()
@@ -264,6 +265,11 @@ class StaticStore:
         return self._version
 
     # -- reading ----------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of now, which stay as they are."""
+        return self._tables.now
 
     def graphs(self) -> list[GraphName]:
         """The graphs that were loaded, the default graph first."""

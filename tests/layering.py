@@ -51,7 +51,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.runtime.explaining",),
     ("sparkext.runtime.queries",),
     ("sparkext.runtime",),
-    ("sparkext.sinks", "sparkext.sql"),
+    ("sparkext.sinks", "sparkext.sql", "sparkext.rdflib_view"),
     ("sparkext.engine",),
     ("sparkext.command_line",),
     ("sparkext.cli",),

@@ -39,6 +39,18 @@ def sparql(rspql: str) -> str:
     return _CLAUSES.sub("", rspql).replace("WINDOW :", "GRAPH :")
 
 
+def load_store(store: ox.Store, folder: Path) -> None:
+    """Loads the RDF files of the folder."""
+    for path in sorted(folder.glob("dblp-*.nt.gz")):
+        with io.BufferedReader(gzip.open(path)) as text:
+            store.bulk_load(text, ox.RdfFormat.N_TRIPLES)
+    store.bulk_load(
+        path=str(folder / "localization.ttl"),
+        format=ox.RdfFormat.TURTLE,
+        to_graph=ox.NamedNode(vocabulary.LOCALIZATION_GRAPH),
+    )
+
+
 class Peer:
     """The store is in memory; a window's graph is changed by what arrived and what expired."""
 
@@ -55,14 +67,7 @@ class Peer:
 
     def load(self, world: World, folder: Path) -> None:
         """Loads the RDF files of the folder."""
-        for path in sorted(folder.glob("dblp-*.nt.gz")):
-            with io.BufferedReader(gzip.open(path)) as text:
-                self._store.bulk_load(text, ox.RdfFormat.N_TRIPLES)
-        self._store.bulk_load(
-            path=str(folder / "localization.ttl"),
-            format=ox.RdfFormat.TURTLE,
-            to_graph=ox.NamedNode(vocabulary.LOCALIZATION_GRAPH),
-        )
+        load_store(self._store, folder)
 
     def evaluate(self, query: str, content: WindowContent, warm_up: bool) -> Evaluation:
         """Tries both decoders while warming up, then uses the faster one."""

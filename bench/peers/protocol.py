@@ -102,17 +102,27 @@ def _answer(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(make_engine: Callable[[], Engine]) -> None:
-    """Answers requests on standard input until it ends."""
+    """Answers the requests of the CQELS bench on standard input until it ends."""
+    made: list[Engine] = []
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        if not made:
+            made.append(make_engine())
+        return _answer(made[0], request)
+
+    answer_requests(answer)
+
+
+def answer_requests(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answers requests on standard input, one JSON object a line, until it ends; failures are answers too."""
     # Engines print (Spark's launcher does): keep the pipe for answers, send the rest to stderr.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    engine: Engine | None = None
     for line in sys.stdin:
         try:
-            engine = engine or make_engine()
-            answer = _answer(engine, json.loads(line))
+            answered = answer(json.loads(line))
         except Exception as error:  # the parent decides what a failure means
             traceback.print_exc()
-            answer = {"error": str(error), "kind": type(error).__name__}
-        pipe.write(json.dumps(answer) + "\n")
+            answered = {"error": str(error), "kind": type(error).__name__}
+        pipe.write(json.dumps(answered) + "\n")
         pipe.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,24 @@ def launch_settings(scale: float) -> dict[str, str]:
     }
 
 
+def stock_session(settings: Mapping[str, str]) -> SparkSession:
+    """A plain PySpark session, quiet."""
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def cached_view(name: str, frame: DataFrame) -> DataFrame:
+    """The frame, cached and filled, as a view of that name."""
+    cached = frame.cache()
+    cached.count()
+    cached.createOrReplaceTempView(name)
+    return cached
+
+
 class Peer:
     """A plain PySpark session; tables of ids and names, all cached."""
 
@@ -46,20 +65,10 @@ class Peer:
 
     def load(self, world: World, folder: Path) -> None:
         """Starts the session and caches the tables and the co-author pairs."""
-        builder = SparkSession.builder
-        for key, value in launch_settings(world.scale).items():
-            builder = builder.config(key, value)
-        self._spark = builder.getOrCreate()
-        self._spark.sparkContext.setLogLevel("ERROR")
+        self._spark = stock_session(launch_settings(world.scale))
         for name, table in relational.static_tables(world).items():
-            self._cache(name, self._spark.createDataFrame(table))
-        self._cache("joint", self._spark.sql(relational.JOINT))
-
-    @staticmethod
-    def _cache(name: str, frame: DataFrame) -> None:
-        cached = frame.cache()
-        cached.count()
-        cached.createOrReplaceTempView(name)
+            cached_view(name, self._spark.createDataFrame(table))
+        cached_view("joint", self._spark.sql(relational.JOINT))
 
     def evaluate(self, query: str, content: WindowContent, warm_up: bool) -> Evaluation:
         """Runs every variant while warming up, then the fastest."""

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyspark
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from bench.data.world import World
 from bench.peers import relational
 from bench.peers.protocol import Evaluation, milliseconds_since, serve
-from bench.peers.spark_stock import launch_settings
+from bench.peers.spark_stock import cached_view, launch_settings, stock_session
 from bench.windows import WINDOWS, WindowContent
 
 # The static part of each query over creator(paper, person) and reference(paper, cited), as ids.
@@ -59,29 +59,18 @@ class Peer:
 
     def load(self, world: World, folder: Path) -> None:
         """Starts the session and caches the names."""
-        builder = SparkSession.builder
         settings = launch_settings(world.scale)
         settings["spark.driver.memory"] = f"{round(2 + min(world.scale, 10) * 4)}g"
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        self._spark = builder.getOrCreate()
-        self._spark.sparkContext.setLogLevel("ERROR")
+        self._spark = stock_session(settings)
         tables = relational.static_tables(world)
         for name in ("creator", "reference"):
             self._spark.createDataFrame(tables[name]).createOrReplaceTempView(name)
         ids = self._spark.createDataFrame(tables["people"].select(["id", "iri"]))
         ids.cache().createOrReplaceTempView("ids")
         rooms = pa.table({"iri": world.room_iris(), "name": world.room_names()})
-        self._cache("people", self._spark.createDataFrame(tables["people"].select(["iri", "name"])))
-        self._cache("rooms", self._spark.createDataFrame(rooms))
+        cached_view("people", self._spark.createDataFrame(tables["people"].select(["iri", "name"])))
+        cached_view("rooms", self._spark.createDataFrame(rooms))
         self._people, self._rooms = world.person_iris(), world.room_iris()
-
-    @staticmethod
-    def _cache(name: str, frame: DataFrame) -> DataFrame:
-        cached = frame.cache()
-        cached.count()
-        cached.createOrReplaceTempView(name)
-        return cached
 
     def _materialise(self, query: str) -> None:
         """Caches the static part of a query in place of the one before."""
@@ -95,7 +84,7 @@ class Peer:
             papers = ", papers" if query == "q4" else ""
             part = f"""SELECT x.iri AS person1, y.iri AS person2{papers} FROM ({STATIC_PARTS[query]})
 JOIN ids x ON x.id = one JOIN ids y ON y.id = two"""
-            self._pairs = self._cache("pairs", self._spark.sql(part))
+            self._pairs = cached_view("pairs", self._spark.sql(part))
 
     def evaluate(self, query: str, content: WindowContent, warm_up: bool) -> Evaluation:
         """Joins the windows with the static part."""

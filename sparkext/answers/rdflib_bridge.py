@@ -10,15 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkext.answers.term_parts import term
-from static_data.argument_checks import lone_surrogate
-from static_data.errors import MalformedRdfError
+from sparkext.argument_checks import check
+from static_data.loading.given_statements import GivenStatements, Unwritable
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
 if TYPE_CHECKING:
     import rdflib
     import rdflib.query
 
-_PLAIN_LABEL = re.compile(r"[A-Za-z0-9]+")
+# Others are written in hexadecimal digits after an x, those too that look so.
+_PLAIN_LABEL = re.compile(r"(?!x(?:[0-9a-f]{2})*\Z)[A-Za-z0-9]+")
+_ODD_IRI = re.compile(r"[<>\r\n\\]")
+_NO_IRI = re.compile(r"[<>\r\n]")
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 
 
 def is_rdflib(thing: object) -> bool:
@@ -44,7 +48,9 @@ def from_rdflib(node: Any) -> Term:
     if isinstance(node, rdflib.BNode):
         label = str(node)
         # Any text can be a label there.
-        return BlankNode(label if _PLAIN_LABEL.fullmatch(label) else "x" + label.encode().hex())
+        if _PLAIN_LABEL.fullmatch(label):
+            return BlankNode(label)
+        return BlankNode("x" + label.encode("utf-8", "surrogatepass").hex())
     raise TypeError(f"not an RDF term: {node!r}")
 
 
@@ -77,34 +83,89 @@ def to_rdflib(value: Term | str) -> Any:
             raise TypeError(f"rdflib has no base directions: {other.n3()}")
 
 
-def statements_of(graph: rdflib.Graph) -> Iterator[str]:
-    """The triples of a graph, or the quads of a dataset, as N-Quads statements."""
+def node_text(node: Any) -> str:
+    """The N-Triples text of an rdflib node, which allows itself more than N-Triples do.
+
+    Raises TypeError for a variable or a graph, and for an IRI that would end within its brackets.
+    """
     import rdflib
 
-    if isinstance(graph, rdflib.Dataset | rdflib.ConjunctiveGraph):
-        newer = getattr(graph, "default_graph", None)
-        default = (graph.default_context if newer is None else newer).identifier
+    if isinstance(node, rdflib.URIRef):
+        return _iri_text(str(node))
+    if isinstance(node, rdflib.Literal):
+        quoted = f'"{str(node).translate(_ESCAPES)}"'
+        if node.language is not None:
+            return f"{quoted}@{node.language}"
+        return quoted if node.datatype is None else f"{quoted}^^{_iri_text(str(node.datatype))}"
+    return from_rdflib(node).n3()
+
+
+def _iri_text(iri: str) -> str:
+    if _ODD_IRI.search(iri) is not None:
+        if _NO_IRI.search(iri) is not None:
+            raise TypeError(f"an IRI with an angle bracket or a line break: {iri!a}")
+        iri = iri.replace("\\", "\\u005C")  # itself, not the beginning of an escape
+    return f"<{iri}>"
+
+
+def triples_of(graph: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The triples of a graph, or of the default graph of a dataset.
+
+    Raises ValueError for a dataset with triples in named graphs.
+    """
+    if _is_dataset(graph):
+        default = _default_graph(graph)
         for s, p, o, g in graph.quads():
             name = getattr(g, "identifier", g)
-            named = "" if name is None or name == default else f" {from_rdflib(name).n3()}"
-            yield f"{_text((s, p, o))}{named} ."
+            if name is not None and name != default:
+                raise ValueError(f"one graph is wanted, and the dataset has triples in {name.n3()}")
+            yield s, p, o
+    else:
+        yield from graph
+
+
+def statements_of(graph: Any) -> Iterator[str | Unwritable]:
+    """The triples of a graph, or the quads of a dataset, as N-Quads statements."""
+    if _is_dataset(graph):
+        default = _default_graph(graph)
+        for s, p, o, g in graph.quads():
+            name = getattr(g, "identifier", g)
+            yield _statement((s, p, o) if name is None or name == default else (s, p, o, name))
     else:
         for triple in graph:
-            yield f"{_text(triple)} ."
+            yield _statement(triple)
 
 
-def file_lines(graph: rdflib.Graph) -> Iterator[str]:
-    """The same as lines of a file; raises MalformedRdfError for text that UTF-8 cannot hold."""
-    for number, statement in enumerate(statements_of(graph), 1):
-        place = lone_surrogate(statement)
-        if place is not None:
-            message = f"a lone surrogate in {statement!r}"
-            raise MalformedRdfError("files (an rdflib graph)", number, place + 1, message)
-        yield f"{statement}\n"
+def given_graph(name: str, graph: Any, **of_files: object) -> GivenStatements:
+    """The same to be loaded; `name` is the argument's. Raises ArgumentError for arguments that only files can have."""
+    import rdflib
+
+    if not isinstance(graph, rdflib.Graph):
+        raise check.wrong(name, "files, or an rdflib Graph or Dataset", graph)
+    for argument, value in of_files.items():
+        if value is not None:
+            raise check.wrong(argument, "None: an rdflib graph has been parsed", value)
+    return GivenStatements(f"{name} (an rdflib graph)", lambda: statements_of(graph))
 
 
-def _text(triple: Iterable[Any]) -> str:
-    return " ".join(from_rdflib(node).n3() for node in triple)
+def _is_dataset(graph: Any) -> bool:
+    from rdflib import graph as graphs
+
+    # An aggregate is one graph that has its triples from several.
+    aggregate = isinstance(graph, graphs.ReadOnlyGraphAggregate)
+    return isinstance(graph, graphs.ConjunctiveGraph) and not aggregate
+
+
+def _default_graph(dataset: Any) -> Any:
+    newer = getattr(dataset, "default_graph", None)
+    return (dataset.default_context if newer is None else newer).identifier
+
+
+def _statement(nodes: Iterable[Any]) -> str | Unwritable:
+    try:
+        return " ".join(map(node_text, nodes)) + " ."
+    except TypeError as error:
+        return Unwritable(" ".join(map(repr, nodes)), str(error))
 
 
 def select_result(
@@ -117,11 +178,20 @@ def select_result(
     result = rdflib.query.Result("SELECT")
     names = [rdflib.Variable(name) for name in variables]
     result.vars = names
+    nodes = _Nodes()
     result.bindings = [
-        {name: to_rdflib(text) for name, text in zip(names, row, strict=True) if text is not None}
+        {name: nodes[text] for name, text in zip(names, row, strict=True) if text is not None}
         for row in rows
     ]
     return result
+
+
+class _Nodes(dict[str, Any]):
+    """The nodes of texts, each made once."""
+
+    def __missing__(self, text: str) -> Any:
+        node = self[text] = to_rdflib(text)
+        return node
 
 
 def ask_result(answer: bool) -> rdflib.query.Result:
@@ -140,6 +210,7 @@ def graph_result(form: str, triples: Iterable[tuple[str, str, str]]) -> rdflib.q
 
     result = rdflib.query.Result(form)
     result.graph = rdflib.Graph()
+    nodes = _Nodes()
     for s, p, o in triples:
-        result.graph.add((to_rdflib(s), to_rdflib(p), to_rdflib(o)))
+        result.graph.add((nodes[s], nodes[p], nodes[o]))
     return result

@@ -62,11 +62,11 @@ def readable(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
         return _readable(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ColumnError(f"column {name}: {error}") from None
-    except _UnreadableType as error:
+    except _UnreadableTypeError as error:
         raise ColumnError(f"column {name}: values of type {error} cannot be read") from None
 
 
-class _UnreadableType(Exception):
+class _UnreadableTypeError(Exception):
     pass
 
 
@@ -103,7 +103,7 @@ def _readable_type(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if any(is_kept(kind) for is_kept in _KEPT):
         return kind
-    raise _UnreadableType(str(kind))
+    raise _UnreadableTypeError(str(kind))
 
 
 _Test = Callable[[Any], bool]

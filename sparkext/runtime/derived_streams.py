@@ -7,7 +7,7 @@ query that makes it, or as far as that query's own streams are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sparkext.errors import RecursiveQueryError
@@ -45,6 +45,7 @@ class DerivedStreams:
         self._streams = streams
         self._is_read = is_read
         self._makers: dict[str, RegisteredQuery] = {}
+        self._made_from: dict[str, list[str]] = {}
 
     def __contains__(self, iri: object) -> bool:
         return iri in self._makers
@@ -67,21 +68,35 @@ class DerivedStreams:
     def add(self, iri: str, maker: RegisteredQuery) -> None:
         """Have the answers of `maker` pushed into the stream from now on."""
         self._makers[iri] = maker
+        for read in maker.scheduler.watermarks:
+            self._made_from.setdefault(read, []).append(iri)
         maker.subscribe(lambda answers: self._push(iri, answers))
 
     def remove(self, maker: RegisteredQuery) -> None:
         """End the stream that `maker` makes, if it makes one: its readers wait no longer."""
-        for iri in [iri for iri, made_by in self._makers.items() if made_by is maker]:
+        iri = stream_made_by(maker.query)
+        if iri is not None and self._makers.get(iri) is maker:
             del self._makers[iri]
+            for read in maker.scheduler.watermarks:
+                self._made_from[read].remove(iri)
             self._streams[iri].watermark.finish()
 
-    def pass_on(self, next_instants: Mapping[RegisteredQuery, int]) -> bool:
-        """Move the watermarks as far as the makers allow, in the order in which these were registered.
+    def made_from(self, iri: str) -> Iterable[str]:
+        """The streams made of what arrives on a stream, by one query."""
+        return self._made_from.get(iri, ())
+
+    def pass_on(
+        self, asked: Iterable[RegisteredQuery], next_instants: Mapping[RegisteredQuery, int]
+    ) -> bool:
+        """Move the watermarks as far as the makers allow that have been asked what is due.
 
         `next_instants` are those that are due and not yet evaluated. Tells whether any watermark has moved.
         """
         moved = False
-        for iri, maker in self._makers.items():
+        for maker in asked:
+            iri = stream_made_by(maker.query)
+            if iri is None or self._makers.get(iri) is not maker:
+                continue
             complete = maker.scheduler.decided_up_to
             if maker in next_instants:
                 complete = min(complete, next_instants[maker] - 1)

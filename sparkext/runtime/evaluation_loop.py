@@ -5,25 +5,27 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sparkext.errors import ClosedEngineError, EvaluationError, first_line
-from sparkext.s2r.retention import still_shown
+from sparkext.runtime.pane_release import PaneRelease
+from sparkext.s2r.schedule import Schedule
+from sparkext.s2r.stream_times import StreamTimes
 from sparkext.s2r.watermark import NEVER, milliseconds_now
 
 if TYPE_CHECKING:
     from sparkext.runtime.derived_streams import DerivedStreams
     from sparkext.runtime.graph_versions import GraphVersions
+    from sparkext.runtime.parts.engine_lock import EngineLock
     from sparkext.runtime.registered_query import RegisteredQuery
     from sparkext.runtime.streams.stream import Stream
 
 logger = logging.getLogger(__name__)
 
 _SHOWN_FAILURES = 3
-_LAST = 1 << 53  # after every time that an element can have
 _Waiting: TypeAlias = "list[tuple[int, int, RegisteredQuery]]"
 """Instants that are due with the number of their query, as a heap."""
-_Stretches = dict[str, tuple[int, int]]  # (lo, hi] by the key of a window
 
 
 class EvaluationLoop:
@@ -31,19 +33,23 @@ class EvaluationLoop:
 
     def __init__(
         self,
-        queries: Mapping[str, RegisteredQuery],
         streams: Mapping[str, Stream],
         derived: DerivedStreams,
         graphs: GraphVersions,
+        lock: EngineLock,
         hand_over: Callable[[], None],
     ) -> None:
-        self._queries = queries
-        self._streams = streams
+        self._queries: dict[int, RegisteredQuery] = {}
         self._derived = derived
         self._graphs = graphs
         self._hand_over = hand_over
+        self._lock = lock
+        self._schedule = Schedule()
+        self._panes = PaneRelease(streams, self._schedule, self._queries)
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
+        self._moved: dict[str, None] = {}  # streams that are complete further than before
+        self._makers: dict[int, RegisteredQuery] = {}  # of streams, asked since these were moved
         self._now: int | None = None
         self._failures: list[str] = []
         self._waiting: _Waiting = []  # kept where a loop was interrupted: its instants are still due
@@ -53,21 +59,64 @@ class EvaluationLoop:
         """Have nothing evaluated any more; a loop under way in another thread ends before its next instant."""
         self._stopped = True
 
-    def settled_up_to(self, iri: str) -> int:
-        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
-        return max(
-            (q.scheduler.settled_up_to for q in self._queries.values() if q.scheduler.reads(iri)),
-            default=NEVER,
-        )
+    # ---- queries
 
-    def due_bound(self, iri: str) -> int:
-        return NEVER
+    def times(self, iri: str) -> StreamTimes:
+        """The times of a stream, for the scheduler of a query that is to be added."""
+        self._hand_over()
+        return self._schedule.times(iri)
+
+    def add(self, query: RegisteredQuery) -> None:
+        """Evaluate a query from now on."""
+        self._queries[query.number] = query
+        query.scheduler.pause_by(self._pause)
+        self._schedule.add(query.number, query.scheduler, eager=query.makes_stream)
+        if query.makes_stream:
+            self._makers[query.number] = query
+
+    def remove(self, query: RegisteredQuery) -> None:
+        """Evaluate a query no more."""
+        del self._queries[query.number]
+        self._schedule.remove(query.number)
+        self._panes.query_ended(query)
+        self._makers.pop(query.number, None)
+
+    def is_read(self, iri: str) -> bool:
+        """Whether a query has a window on the stream."""
+        return bool(self._schedule.readers(iri))
+
+    # ---- what arrives
+
+    def watch(self, iri: str) -> Callable[[], object]:
+        """What a stream's watermark is to call when it moves."""
+        return partial(self._moved.setdefault, iri)
 
     def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None:
-        """Tell the queries over a stream at which times elements came, and how many at each."""
-        for query in self._queries.values():
-            if query.scheduler.reads(iri):
-                query.scheduler.add(iri, times, counts)
+        """Tell the queries over a stream at which times elements came, which are in order, and how many at each."""
+        self._schedule.note(iri, times, counts)
+        self._panes.arrived(iri, times)
+
+    def settled_up_to(self, iri: str) -> int:
+        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
+        return self._schedule.settled_up_to(iri)
+
+    def due_bound(self, iri: str) -> int:
+        """The least time up to which the stream must be complete for an instant of any query to become due by what it
+        brings; FOREVER where none reads it."""
+        if self._waiting:
+            return NEVER
+        bounds = [self._schedule.due_bound(iri)]
+        bounds += [self.due_bound(made) for made in self._derived.made_from(iri)]
+        return min(bounds)
+
+    def passed(self) -> int:
+        """The greatest instant that some query has passed: none is evaluated at it or before any more."""
+        if not (self._evaluating or self._waiting):
+            self._hand_over()
+            self._schedule.catch_up(self._queries)
+        return max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
+
+    # ---- what is due
 
     def evaluate_due(self) -> None:
         """Evaluate every query at every instant that is due, in order of time.
@@ -81,7 +130,8 @@ class EvaluationLoop:
         self._evaluating = True
         try:
             self._evaluate_in_order()
-            self._let_panes_go()
+            self._panes.look()
+            self._schedule.forget()
             self._graphs.apply_complete(self._failures)
         finally:
             self._evaluating = False
@@ -93,42 +143,77 @@ class EvaluationLoop:
     def _evaluate_in_order(self) -> None:
         """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
 
-        Windows are shared and move forwards only, so all queries must be asked again before any goes on after news.
+        Windows are shared and move forwards only, so all that news concern must be asked before any goes on after them.
         """
         waiting = self._waiting
         while self._news or waiting:
-            if self._stopped:
+            if self._stopped and not self._queries:
                 waiting.clear()
-                if not self._queries:
-                    return  # A subscriber has closed the engine.
-                raise ClosedEngineError(
-                    "the engine was closed before all that is due was evaluated"
-                )
+                return  # A subscriber has closed the engine.
+            self._pause()
             if self._news:
                 self._news = False
-                self._hand_over()
                 self._now = milliseconds_now()
-                asked = {query for _, _, query in waiting}
-                for query in self._queries.values():
-                    if query not in asked:
-                        self._wait(query, waiting)
-                self._news |= self._derived.pass_on({query: time for time, _, query in waiting})
+                self._ask_concerned()
             elif waiting:
-                instant, _, query = heapq.heappop(waiting)
-                if query.active:
-                    self._graphs.apply_until(instant, self._failures)
-                    self._evaluate(query, instant)
-                    self._wait(query, waiting)
-                    self._news |= len(self._derived) > 0
+                self._evaluate_first(waiting)
+
+    def _evaluate_first(self, waiting: _Waiting) -> None:
+        instant, number, query = waiting[0]
+        if query.active:
+            query.scheduler.settle(instant)
+            self._graphs.apply_until(instant, self._failures)
+            if query.begun < instant:  # else an interruption ended this
+                self._evaluate(query, instant)
+            self._panes.evaluated(query)
+        if query.active:
+            self._schedule.concern(number)
+        heapq.heappop(waiting)
+        if query.active:
+            self._ask(query)
+            self._news |= number in self._makers
+
+    def _pause(self) -> None:
+        """Between two instants: end where the engine is closed, and let others stop a query."""
+        if self._stopped:
+            self._waiting.clear()
+            raise ClosedEngineError("the engine was closed before all that is due was evaluated")
+        self._lock.give_way()
+
+    def _ask_concerned(self) -> None:
+        """Ask the queries that news concern and that are not to be evaluated anyway, and move the streams they make."""
+        self._hand_over()
+        for iri in list(self._moved):
+            self._schedule.moved(iri)
+            self._panes.promised(iri)
+            del self._moved[iri]
+        due = {number for _, number, _ in self._waiting}
+        for number in self._schedule.concerned():
+            query = self._queries.get(number)
+            if query is None or number in due:
+                self._schedule.concern_no_more(number)
+            else:
+                self._ask(query)
+        if self._makers:
+            asked = [self._makers[number] for number in sorted(self._makers)]
+            self._news |= self._derived.pass_on(asked, {q: time for time, _, q in self._waiting})
+            self._makers.clear()
+
+    def _ask(self, query: RegisteredQuery) -> None:
+        # A thread that is interrupted anywhere here leaves the instant among those that wait, or to be asked for again.
+        instant = query.scheduler.next_due()
+        if not query.active:
+            return
+        if instant is not None:
+            heapq.heappush(self._waiting, (instant, query.number, query))
+            query.scheduler.settle(instant)
+        self._schedule.asked(query.number, due=instant is not None)
+        if query.makes_stream:
+            self._makers[query.number] = query
 
     def clock(self) -> int:
         """Milliseconds now; it stands still while queries are asked, so that all find the same streams idle."""
         return milliseconds_now() if self._now is None else self._now
-
-    def _wait(self, query: RegisteredQuery, waiting: _Waiting) -> None:
-        instant = next(query.scheduler.due(), None)
-        if instant is not None:
-            heapq.heappush(waiting, (instant, query.number, query))
 
     def _evaluate(self, query: RegisteredQuery, instant: int) -> None:
         try:
@@ -139,39 +224,6 @@ class EvaluationLoop:
             logger.exception("%s failed at %d ms", query.name, instant)
             said = first_line(error) or type(error).__name__
             self._failures.append(f"{query.name} at {instant} ms: {said}")
-
-    def _let_panes_go(self) -> None:
-        """Move windows that were not evaluated lately, and drop the panes that none shows or may still show."""
-        for iri, stream in self._streams.items():
-            complete = min(stream.watermark.complete_up_to, _LAST)
-            if complete <= NEVER:
-                continue
-            present: _Stretches = {}
-            awaited: _Stretches = {}
-            for query in self._queries.values():
-                if not query.scheduler.reads(iri):
-                    continue
-                settled = min(query.scheduler.settled_up_to, complete)
-                emptied = min(query.scheduler.emptied_up_to, _LAST)
-                for window in query.windows.values():
-                    if window.stream != iri:
-                        continue
-                    low, high = still_shown(window.spec, emptied)
-                    other_low, other_high = awaited.get(window.key, (low, high))
-                    awaited[window.key] = (min(low, other_low), max(high, other_high))
-                    if settled > NEVER:
-                        bounds = window.spec.present_bounds(settled)
-                        present[window.key] = min(present.get(window.key, bounds), bounds)
-            if present:
-                stream.log.advanceAll(_lines(present))
-            # What is too late for the stream or for a query over it is not taken in any more.
-            passed = min(max(complete, self.settled_up_to(iri)), _LAST)
-            stream.log.dropExpired(passed, _lines(awaited))
-
-
-def _lines(stretches: _Stretches) -> str:
-    """As StreamLog reads them."""
-    return "\n".join(f"{key}|{low}|{high}" for key, (low, high) in stretches.items())
 
 
 def _summary(failures: Sequence[str]) -> str:

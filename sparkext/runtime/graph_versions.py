@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparkext.answers.rdflib_bridge import statements_of
+from sparkext.answers.rdflib_bridge import is_rdflib
 from sparkext.argument_checks import check
 from sparkext.errors import first_line
 from sparkext.runtime.parts.pushed_times import milliseconds
@@ -50,10 +50,12 @@ class GraphVersions:
         parts: EngineParts,
         streams: Mapping[str, Stream],
         queries: Mapping[str, RegisteredQuery],
+        passed: Callable[[], int],
     ) -> None:
         self._parts = parts
         self._streams = streams
         self._queries = queries
+        self._passed = passed  # the greatest instant that some query has passed
         self._editor = GraphEditor(parts.store, parts.spark)
         self._waiting: list[tuple[int, int, GraphChange]] = []
         self._numbers = itertools.count()
@@ -90,7 +92,7 @@ class GraphVersions:
             return
         # A query may name the graph before there is anything in it.
         parts.store.announce_graph(graph)
-        passed = max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
+        passed = self._passed()
         if time > passed:
             heapq.heappush(self._waiting, (time, next(self._numbers), change))
             return
@@ -122,9 +124,11 @@ class GraphVersions:
     def apply_complete(self, failures: list[str]) -> None:
         """Make the changes of times that no evaluation can precede any more, so that other readers see them, too."""
         streams = self._streams.values()
-        if streams:
+        if self._waiting and streams:
             self.apply_until(complete_up_to([s.watermark for s in streams]), failures)
-        if not any(q.lags_behind(q.outdated_at) for q in self._queries.values()):
+        if self._editor.holds_terms and not any(
+            q.lags_behind(q.outdated_at) for q in self._queries.values()
+        ):
             self._editor.release()
 
     def _apply(self, change: GraphChange, time: int) -> None:
@@ -146,14 +150,11 @@ def _as_source(source: Any, version: RdfVersion, name: str) -> Any:
         return check.path(name, source)
     if isinstance(source, str):
         return source if is_n_triples(source) else check.path(name, source)
-    if hasattr(source, "serialize"):  # an rdflib Graph
-        try:
-            return "\n" + source.serialize(format="nt")
-        except UnicodeEncodeError:  # where in it, the reader of the text says
-            return "\n" + "\n".join(statements_of(source))
     if isinstance(source, bytes | bytearray | dict) or not isinstance(source, Iterable):
         wanted = "N-Triples text, files, one triple or several, or an rdflib Graph"
         raise check.wrong(name, wanted, source)
+    if is_rdflib(source):
+        return "\n" + "\n".join(triple_lines(source, version, name))
     items = source if isinstance(source, tuple) else list(source)
     if items and all(isinstance(item, Path) for item in items):
         return check.paths(name, items)

@@ -20,6 +20,7 @@ from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish, policy_of
 from sparkext.runtime.queries.window_registry import QueryWindow, WindowRegistry
 from sparkext.s2r.instants import InstantScheduler
+from sparkext.s2r.stream_times import StreamTimes
 from sparkext.s2r.watermark import NEVER
 
 if TYPE_CHECKING:
@@ -49,33 +50,38 @@ class RegisteredQuery(PreparedQuery):
         windows: Mapping[str, QueryWindow],
         streams: Mapping[str, Stream],
         stop: Callable[[str], None],
+        times: Callable[[str], StreamTimes],
         report: ReportWish | None = None,
     ) -> None:
         self.progress = QueryProgress()
         self.last_answers: Answers | None = None
         self.active = True
         self.number = 0  # queries with the same instant are evaluated in this order
+        self.makes_stream = False
         self._streams = streams
         self._stop = stop
         self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
+        self.begun = NEVER  # the instant that was evaluated last, also one whose evaluation failed
+        self.moved_to = NEVER  # the instant to which an evaluation has moved the windows
         self._known: pa.Table | None = None
         self._differs = True
         specs = [window.spec for window in windows.values()]
         start = parts.settings.starting_at
         self.policy = policy_of(query, specs, parts.profile, start, report)
         super().__init__(parts, registry, name, query, windows)
-        self.scheduler = self._make_scheduler()
+        self.scheduler = self._make_scheduler(times)
         logger.info("%s: %s", name, self.evaluation)
         for text in self._compiler.matches.unbounded():
             logger.warning("%s: its state is not bounded: %s", name, text)
 
-    def _make_scheduler(self) -> InstantScheduler:
+    def _make_scheduler(self, times: Callable[[str], StreamTimes]) -> InstantScheduler:
         watermarks = {w.stream: self._streams[w.stream].watermark for w in self._window_order}
         made = InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
             self.policy,
             watermarks,
+            {stream: times(stream) for stream in watermarks},
         )
         for window in self._window_order:
             newest = self._streams[window.stream].newest_time
@@ -91,11 +97,13 @@ class RegisteredQuery(PreparedQuery):
 
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""
+        self.begun = instant
         started = clock.perf_counter()
         step = None if self._previous is None else instant - self._previous
         table = self._known_answers(instant)
         if table is None:
             table, outcome = self.run(self._bounds(instant), instant)
+            self.moved_to = instant
             self._keep(table)
             self._previous = instant
             seconds = clock.perf_counter() - started
@@ -174,8 +182,11 @@ class RegisteredQuery(PreparedQuery):
         return self.last_answers.to_dataframe(self._parts.spark, typed)
 
     def stop(self) -> None:
-        """End the query; its windows go when no other query uses them. A second time it does nothing."""
-        with self._parts.lock:
+        """End the query; its windows go when no other query uses them. A second time it does nothing.
+
+        In the midst of what another thread evaluates, that is after the instant that is evaluated now.
+        """
+        with self._parts.lock.urgently():
             if self.active:  # else another query may have the name by now
                 self._stop(self.name)
 

@@ -39,9 +39,11 @@ class Registrations:
             parts.profile, settings.starting_at, settings.window_bounds == "closed-open"
         )
         self.windows = WindowRegistry(settings.sharing_enabled, rules)
-        self.graph_versions = GraphVersions(parts, self.streams, self.queries)
+        self.graph_versions = GraphVersions(
+            parts, self.streams, self.queries, lambda: self.evaluations.passed()
+        )
         self.evaluations = EvaluationLoop(
-            self.queries, self.streams, self.derived, self.graph_versions, parts.hand_over
+            self.streams, self.derived, self.graph_versions, parts.lock, parts.hand_over
         )
         self._numbers = itertools.count()
 
@@ -74,6 +76,7 @@ class Registrations:
         on_error: OnError = OnError.SKIP,
         mapping: ElementMapping | None = None,
     ) -> Stream:
+        watermark.on_move = self.evaluations.watch(iri)
         given = (self._parts, iri, watermark, self.evaluations, self.derived, on_error)
         return Stream(*given) if mapping is None else MappedStream(*given, mapping)
 
@@ -98,6 +101,7 @@ class Registrations:
                 windows,
                 self.streams,
                 self.stop,
+                self.evaluations.times,
                 report,
             )
         except Exception:
@@ -109,6 +113,8 @@ class Registrations:
         if makes is not None:
             self.streams[makes] = self._made(makes, StreamWatermark())
             self.derived.add(makes, registered)
+            registered.makes_stream = True
+        self.evaluations.add(registered)
         return registered
 
     def stop(self, name: str) -> None:
@@ -118,6 +124,7 @@ class Registrations:
         query = self.queries.pop(name)
         query.active = False
         self.derived.remove(query)
+        self.evaluations.remove(query)
         query.close()
         for window in query.windows.values():
             self.windows.close(window, self.streams)
@@ -136,7 +143,7 @@ class Registrations:
 
     def _is_read(self, iri: str) -> bool:
         """Whether a registered query has a window on the stream."""
-        return any(w.stream == iri for q in self.queries.values() for w in q.windows.values())
+        return self.evaluations.is_read(iri)
 
 
 def check_continuous(query: Query) -> None:

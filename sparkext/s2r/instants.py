@@ -270,7 +270,7 @@ class InstantScheduler:
         if coming[slowest] <= instant:
             return dict.fromkeys(coming, instant) if self.clocked else {slowest: instant}
         # All are complete up to there, so no window holds an element then, and one is waited for.
-        bounds = {}
+        bounds: dict[str, int] = {}
         for stream, window in self.windows:
             held = window.held_from(coming[stream])
             if held < FOREVER:
@@ -292,7 +292,9 @@ class InstantScheduler:
             for (name, _), arrivals in zip(self.windows, self._arrivals, strict=True)
             if name == stream
         ]
-        return min(passed, *needed)
+        after = min(passed, *needed)
+        self._seen[stream].pass_over(after)
+        return after
 
     @property
     def changed(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from sortedcontainers import SortedList
 
@@ -39,6 +38,7 @@ class Schedule:
         self._schedulers: dict[int, InstantScheduler] = {}
         self._placed: dict[int, dict[str, int]] = {}
         self._moved: dict[str, None] = {}  # streams with news
+        self._grown: dict[str, None] = {}
         self._concerned: dict[int, None] = {}
         # Those that wait for several streams, of which some may be idle, by stream.
         self._clocked: dict[str, dict[int, None]] = {}
@@ -56,7 +56,6 @@ class Schedule:
         for iri, watermark in scheduler.watermarks.items():
             if iri not in self._streams:
                 self._streams[iri] = _ReadStream(watermark, self._times.pop(iri))
-                watermark.on_move = partial(self._moved.setdefault, iri)
             stream = self._streams[iri]
             stream.readers[number] = scheduler
             if eager:
@@ -70,7 +69,7 @@ class Schedule:
         self._displace(number)
         self._concerned.pop(number, None)
         scheduler = self._schedulers.pop(number)
-        for iri, watermark in scheduler.watermarks.items():
+        for iri in scheduler.watermarks:
             stream = self._streams[iri]
             del stream.readers[number]
             stream.eager.discard(number)
@@ -82,7 +81,7 @@ class Schedule:
             if not stream.readers:
                 del self._streams[iri]
                 self._moved.pop(iri, None)
-                watermark.on_move = None
+                self._grown.pop(iri, None)
 
     def readers(self, iri: str) -> Collection[int]:
         """The queries over a stream."""
@@ -94,6 +93,11 @@ class Schedule:
         """Take in elements of a stream: their times, distinct and in order, and how many there are of each."""
         if times and iri in self._streams:
             self._streams[iri].times.add(times, counts)
+            self._moved[iri] = self._grown[iri] = None
+
+    def moved(self, iri: str) -> None:
+        """Say that a stream is complete further than before."""
+        if iri in self._streams:
             self._moved[iri] = None
 
     def settled_up_to(self, iri: str) -> int:
@@ -122,11 +126,12 @@ class Schedule:
                 del bounds[0]
             concerned.update(dict.fromkeys(stream.eager))
         self._moved.clear()
-        # An idle stream is not waited for, and may be behind what the others make due.
-        idle = self._idle_streams()
-        for iri in {*idle, *self._were_idle} & self._clocked.keys():
-            concerned.update(self._clocked[iri])
-        self._were_idle = idle
+        if self._clocked:
+            # An idle stream is not waited for, and may be behind what the others make due.
+            idle = self._idle_streams()
+            for iri in {*idle, *self._were_idle} & self._clocked.keys():
+                concerned.update(self._clocked[iri])
+            self._were_idle = idle
         return sorted(concerned)
 
     def _idle_streams(self) -> list[str]:
@@ -135,6 +140,10 @@ class Schedule:
     def concern(self, number: int) -> None:
         """Have a query be asked."""
         self._concerned[number] = None
+
+    def concern_no_more(self, number: int) -> None:
+        """Have a query not be asked."""
+        self._concerned.pop(number, None)
 
     def asked(self, number: int, due: bool) -> None:
         """Say that a query has been asked; one that has nothing `due` waits from now on."""
@@ -155,14 +164,16 @@ class Schedule:
 
     def catch_up(self, numbers: Collection[int]) -> None:
         """Have queries that wait settle what is complete by now."""
-        for number in numbers:
-            self._schedulers[number].next_due()
+        for number in list(numbers):
+            if number in self._schedulers:  # a pause in between may have ended it
+                self._schedulers[number].next_due()
 
-    def forget(self, iri: str) -> None:
-        """Let go of the times of a stream that no query needs any more, when there are many; to be asked when nothing
-        is due."""
-        stream = self._streams.get(iri)
-        if stream is not None and stream.times.crowded(len(stream.readers)):
-            self.catch_up(stream.readers)
-            needed = (scheduler.needed_after(iri) for scheduler in stream.readers.values())
-            stream.times.forget(min(needed))
+    def forget(self) -> None:
+        """Let go of times that no query needs any more, where there are many; to be asked when nothing is due."""
+        for iri in list(self._grown):
+            stream = self._streams[iri]
+            if stream.times.crowded(len(stream.readers)):
+                self.catch_up(stream.readers)
+                needed = [query.needed_after(iri) for query in stream.readers.values()]
+                stream.times.forget(min(needed, default=NEVER))
+            self._grown.pop(iri, None)

@@ -80,6 +80,12 @@ class SeenTimes:
         count = self.stream.counts[time]
         return count if time > self._sure_after else count - self._before.get(time, 0)
 
+    def pass_over(self, until: int) -> None:
+        """Say that times up to one do not matter any more."""
+        self._after = max(self._after, until)
+        if until >= self._sure_after:
+            self._before.clear()
+
     def first(self, after: int) -> int | None:
         """The first time after `after`."""
         times = self.stream.times

@@ -125,7 +125,7 @@ class StreamWatermark:
         self.on_time_count += on_time
         self.late_count += late
         if on_time:
-            self._complete = max(self._complete, newest - self.allowed_lateness - 1)
+            self._move_to(newest - self.allowed_lateness - 1)
         self._note_sign()
 
     def advance_to(self, t: int) -> None:

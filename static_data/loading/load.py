@@ -4,6 +4,7 @@ workers.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -27,6 +28,8 @@ from static_data.jvm import extension
 from static_data.loading.source_files import SourceFile
 from static_data.loading.statements import as_skipped, malformed
 
+logger = logging.getLogger(__name__)
+
 _LINES_PER_BATCH = 8192
 _ENDINGS_FOR_SPARK = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2"}
 _PACKED_FOR_SPARK = (".deflate", ".lz4", ".snappy", ".zst", ".gz", ".bz2")
@@ -49,7 +52,8 @@ _PARSED_ARROW = pa.schema(
 class LoadReport:
     """What one load did: statements read, quads that were new, terms that were new.
 
-    `skipped` counts what was left out as malformed, with places and reasons in `skipped_file`.
+    A graph that is in no file counts as one, of the bytes of its N-Quads. `skipped` counts what was left out as
+    malformed, with places and reasons in `skipped_file`.
     """
 
     files: int
@@ -73,6 +77,51 @@ class LoadReport:
             f" {self.quads_added:,} new quads, {self.duplicates:,} duplicates,"
             f" {self.terms:,} terms{left_out}, {self.seconds:.1f} s"
         )
+
+
+@dataclass(frozen=True)
+class LoadedBlocks:
+    """What one load has encoded, the extension's StaticLoad in `blocks`; of how many files and bytes, and what it left
+    out.
+    """
+
+    blocks: Any
+    files: int
+    bytes: int
+    skipped: Callable[[], list[Skipped]]
+
+    def report(
+        self, quads_added: int, seconds: float, skipped: int, skipped_file: str | None
+    ) -> LoadReport:
+        """The report once the quads are stored."""
+        statements, terms = self.blocks.statements(), self.blocks.termCount()
+        report = LoadReport(
+            self.files, self.bytes, statements, quads_added, terms, seconds, skipped, skipped_file
+        )
+        if skipped:
+            logger.warning("skipped %d malformed statement(s), see %s", skipped, skipped_file)
+        logger.info("loaded %s", report)
+        return report
+
+
+def encode_sources(
+    spark: SparkSession,
+    dictionary: Any,
+    files: Sequence[SourceFile],
+    scopes: Sequence[str],
+    graph: str | None,
+    base_iri: str | None,
+    reading: Reading,
+    one_graph: bool,
+    driver_bytes: int,
+) -> Any:
+    """As `encode_files`, on the driver where the files are local and have no more bytes together."""
+    inputs = (spark, dictionary, files, scopes, graph, base_iri, reading, one_graph)
+    if sum(file.size for file in files) <= driver_bytes and all(file.local_path for file in files):
+        encoded = encode_small_files(*inputs)
+        if encoded is not None:
+            return encoded
+    return encode_files(*inputs)
 
 
 def encode_files(

@@ -102,9 +102,9 @@ class Tables:
     def frame(self, spark: SparkSession, keys: Collection[TableKey]) -> DataFrame:
         """The quads (s, p, o, g BIGINT) of tables, read when asked for."""
         edits = {key: self.edits[key] for key in keys if key in self.edits}
-        return with_edits(spark, self._unedited(spark, keys), edits)
+        return with_edits(spark, self.unedited(spark, keys), edits)
 
-    def _unedited(self, spark: SparkSession, keys: Iterable[TableKey]) -> DataFrame | None:
+    def unedited(self, spark: SparkSession, keys: Iterable[TableKey]) -> DataFrame | None:
         """The quads of tables as they were before edits; None where there is no whole table."""
         by_root: dict[str, list[SavedTable]] = {}
         here = []
@@ -139,7 +139,7 @@ class Tables:
             if key in self.whole:
                 asked[key] = set(pairs) - edits.added - edits.removed
         subjects = {s for pairs in asked.values() for s, _ in pairs}
-        stored = self._unedited(spark, list(asked)) if subjects else None
+        stored = self.unedited(spark, list(asked)) if subjects else None
         if stored is not None:
             if len(subjects) <= _LISTED_SUBJECTS:
                 rows = stored.where(F.col("s").isin(sorted(subjects)))

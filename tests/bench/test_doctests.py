@@ -22,6 +22,7 @@ import pytest
         "bench.data.tunnel_files",
         "bench.data.vocabulary",
         "bench.answers",
+        "bench.arrivals.rows",
         "bench.join_orders.drifting",
         "bench.join_orders.duckdb_relations",
         "bench.join_orders.fixed_orders",

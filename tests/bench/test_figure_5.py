@@ -8,7 +8,7 @@ import pytest
 
 from bench import cqels
 from bench.cqels import figure_5
-from bench.peer_rounds import Measured
+from bench.peers.rounds import Measured
 
 
 def test_ratios_of_the_three_implementations() -> None:

@@ -4,7 +4,7 @@ package dictionary
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{ByteSink, LongTable}
 import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader}
 import org.apache.spark.sql.cqels.terms.TermId
 
@@ -61,6 +61,16 @@ final class ChangeTerms(dictionary: Dictionary) {
       case e: MalformedLine => found = LoadProblem(0, 0L, i + 1, e.column, e.message, lines(i))
     }
     found == null
+  }
+
+  /** The canonical texts of terms in UTF-8, each with the `\n` after it that none holds; all must be known. */
+  def texts(ids: Array[Byte]): Array[Byte] = {
+    val out = new ByteSink
+    for (id <- ChangeTerms.numbers(ids)) {
+      dictionary.appendText(id, out)
+      out.appendByte('\n')
+    }
+    out.toBytes
   }
 
   /** Holds terms once more each. */

@@ -14,6 +14,9 @@ private[cqels] final class Intake(val late: Int, val flaws: Flaws) {
   private val ahead = scala.collection.mutable.ArrayBuffer[Long]()
   private var beyond = 0
 
+  /** How many times the stream has elements of, afterwards. */
+  var panes = 0
+
   /** An element was taken in; to be told in order of time. */
   def take(time: Long): Unit = {
     accepted += 1
@@ -36,7 +39,7 @@ private[cqels] final class Intake(val late: Int, val flaws: Flaws) {
   }
 
   /** `{"accepted", "late", "ahead": [how many, [the first times]], "rejected": [how many, [[time, column, reason], ...]],
-   *  "times", "counts"}`; a row that was rejected has null as its time, and its number as the column.
+   *  "panes", "times", "counts"}`; a row that was rejected has null as its time, and its number as the column.
    */
   def json: String = {
     val out = new java.lang.StringBuilder(64 + 20 * used)
@@ -44,7 +47,7 @@ private[cqels] final class Intake(val late: Int, val flaws: Flaws) {
     out.append(",\"ahead\":[").append(beyond).append(",").append(ahead.mkString("[", ",", "]"))
     out.append("],\"rejected\":[").append(flaws.count).append(",")
     out.append(flaws.first.map(f => s"[${if (f.time == Flaws.NoTime) "null" else f.time},${f.column},${Json.quote(f.reason)}]").mkString("[", ",", "]"))
-    out.append("],\"times\":[")
+    out.append("],\"panes\":").append(panes).append(",\"times\":[")
     var i = 0
     while (i < used) { if (i > 0) out.append(','); out.append(times(i)); i += 1 }
     out.append("],\"counts\":[")

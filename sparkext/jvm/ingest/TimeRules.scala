@@ -4,9 +4,9 @@ package ingest
 /** Which times of a block are taken in: none up to `floor`, which is too late, and none that cannot be right.
  *
  *  A time lies `maxAhead` after `newest` at most (0: as far as it likes). `rolling`: after the newest one before it, as in a
- *  replay, which must not depend on the clock.
+ *  replay, which must not depend on the clock. `settling`: what of the stream may go before, see StreamLog.
  */
-private[cqels] final class TimeRules(val floor: Long, newest: Long, maxAhead: Long, rolling: Boolean) {
+private[cqels] final class TimeRules(floor: Long, newest: Long, maxAhead: Long, rolling: Boolean, val settling: String) {
   private var reference = newest
 
 
@@ -22,11 +22,14 @@ private[cqels] final class TimeRules(val floor: Long, newest: Long, maxAhead: Lo
 }
 
 private[cqels] object TimeRules {
-  /** `text` is "floor|newest|maxAhead|rolling", the last 0 or 1; without the last three all times are believed, and without any none is late. */
+  /** `text` is "floor|newest|maxAhead|rolling", the last 0 or 1, and behind `\f` what may go; without the last three all times are
+   *  believed, and without any none is late.
+   */
   def parse(text: String): TimeRules = {
-    val numbers = text.split('|').filter(_.nonEmpty).map(_.toLong)
+    val (times, settling) = text.span(_ != '\f')
+    val numbers = times.split('|').filter(_.nonEmpty).map(_.toLong)
     val known = numbers ++ Array(Long.MinValue, 0L, 0L, 0L).drop(numbers.length)
-    new TimeRules(known(0), known(1), known(2), known(3) == 1)
+    new TimeRules(known(0), known(1), known(2), known(3) == 1, settling.drop(1))
   }
 
   /** All times are taken in. */

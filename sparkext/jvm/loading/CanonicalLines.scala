@@ -46,6 +46,6 @@ private[cqels] object OnError {
   final val Accept = "accept"
 }
 
-private object CanonicalLines {
+private[loading] object CanonicalLines {
   val EndOfLine: java.util.regex.Pattern = java.util.regex.Pattern.compile("\r\n|\r|\n")
 }

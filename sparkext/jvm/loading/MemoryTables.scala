@@ -59,6 +59,9 @@ object MemoryTables {
     Iterator.range(0, ids.length, 2).map(i => (ids(i), ids(i + 1)))
   }
 
+  /** The pairs of a table as bytes, ids as `ChangeTerms` has them. */
+  def cells(table: MemoryTable): Array[Byte] = ChangeTerms.bytes(table.pairs)
+
   /** All rows (s, p, o, g) of some tables as a DataFrame that is computed without a Spark job. */
   def frame(session: SparkSession, tables: JList[MemoryTable]): Dataset[Row] =
     frame(session, for (t <- tables.asScala.iterator; i <- (0 until t.pairs.rowCount).iterator)

@@ -234,7 +234,7 @@ object StaticLoader {
       blocks.zipWithIndex.map { case (block, index) => summary(partition, index, block) }
     }.collect()
 
-  private def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
+  private[loading] def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
     val counts = new mutable.HashMap[(Long, Long), Long]
     var i = 0
     while (i < block.quads.size) {
@@ -263,7 +263,7 @@ object StaticLoader {
   }
 
   /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
-  private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
+  private[loading] def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
       colliding: JTreeSet[String]): CompactDictionary = {
     val layers = dictionary.staticLayers
     val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())

@@ -93,6 +93,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
    *  `allOrNothing` none is taken in where one was set aside as malformed.
    */
   private[cqels] def take(block: ElementBlock, rules: TimeRules, allOrNothing: Boolean): Intake = synchronized {
+    if (rules.settling.nonEmpty) settle(rules.settling)
     val order = block.order
     val refused = allOrNothing && block.flaws.count > 0
     var late = block.late
@@ -121,6 +122,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       intake.take(block.time(places(i)))
       i += 1
     }
+    intake.panes = panes.size
     intake
   }
 
@@ -175,14 +177,22 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     window.moved(open, close)
   }
 
-  /** Moves windows that no query needed meanwhile, "key|open|close" one a line, so that panes can go. */
-  def advanceAll(bounds: String): Unit = synchronized {
-    bounds.split('\n').filter(_.nonEmpty).foreach { line =>
+  /** Moves windows that no query needed meanwhile, so that panes can go, and drops these.
+   *
+   *  In parts behind `\f`: where windows stand, "key|open|close" one a line; up to which time panes go; and which times windows may still
+   *  show, as for `dropExpired`. The last two may be missing. Several such texts, one after the other, behind `\v`.
+   */
+  def settle(bounds: String): Unit = synchronized(bounds.split(0x0b.toChar).foreach(settleOnce))
+
+  private def settleOnce(bounds: String): Unit = {
+    val parts = bounds.split("\f", -1)
+    parts(0).split('\n').filter(_.nonEmpty).foreach { line =>
       val Array(key, open, close) = line.split('|')
       windows.get(key).foreach { w =>
         if (close.toLong >= w.close && (w.isInstanceOf[CountedWindow] || open.toLong >= w.open)) advance(w, open.toLong, close.toLong)
       }
     }
+    if (parts.length > 1) dropExpired(parts(1).toLong, parts(2))
   }
 
   private def leave(window: StreamWindow, open: Long): Unit = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sparkext.errors import FunctionError
 
 _serving = threading.local()
+_LOOKS = 0.0005  # seconds between two looks whether somebody has come in
 
 
 @contextmanager
@@ -25,11 +27,17 @@ def serving(iri: str) -> Iterator[None]:
 class EngineLock:
     """A lock that its thread may take again; raises FunctionError where a user's function asks for it.
 
-    The evaluation that calls the function has the lock and waits for the function: both would wait for ever.
+    The evaluation that calls the function has the lock and waits for the function: both would wait for ever. Who has
+    the lock for long may `give_way` once in a while to those who come `urgently`; all others wait on for their turn.
     """
 
     def __init__(self) -> None:
+        self._turn = threading.RLock()  # kept while giving way
         self._lock = threading.RLock()
+        self._depth = 0  # how often its thread has taken the lock
+        self._urgent_one: int | None = None
+        self._counting = threading.Lock()
+        self._waiting = 0
 
     def check_free(self) -> None:
         """Raises FunctionError in a thread that a query's call of a user's function runs in."""
@@ -39,7 +47,54 @@ class EngineLock:
 
     def __enter__(self) -> None:
         self.check_free()
-        self._lock.acquire()
+        if self._urgent_one == threading.get_ident():
+            self._lock.acquire()  # without its turn, and it must not wait for it
+        else:
+            self._turn.acquire()
+            try:
+                self._lock.acquire()
+            except BaseException:  # Ctrl-C
+                self._turn.release()
+                raise
+        self._depth += 1
 
     def __exit__(self, *_: object) -> None:
+        self._depth -= 1
         self._lock.release()
+        if self._urgent_one != threading.get_ident():
+            self._turn.release()
+
+    @contextmanager
+    def urgently(self) -> Iterator[None]:
+        """Hold the lock as soon as it is free or its holder gives way."""
+        self.check_free()
+        with self._counting:
+            self._waiting += 1
+        try:
+            self._lock.acquire()
+        finally:
+            with self._counting:
+                self._waiting -= 1
+        before, self._urgent_one = self._urgent_one, threading.get_ident()
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            self._urgent_one = before
+            self._lock.release()
+
+    def give_way(self) -> None:
+        """Let those in who have come urgently; called by who has the lock, where what it guards is as it should be."""
+        if not self._waiting:
+            return
+        depth, self._depth = self._depth, 0
+        for _ in range(depth):
+            self._lock.release()
+        try:
+            while self._waiting:
+                time.sleep(_LOOKS)
+        finally:
+            for _ in range(depth):
+                self._lock.acquire()
+            self._depth = depth

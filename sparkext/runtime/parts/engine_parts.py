@@ -110,4 +110,4 @@ class EngineParts:
     def hand_over(self) -> None:
         """Have all streams take in what was pushed and waits."""
         while self.waiting:
-            self.waiting.pop().hand_over()
+            next(iter(self.waiting)).hand_over()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sparkext.answers.rdflib_bridge import from_rdflib, is_rdflib
+from sparkext.answers.rdflib_bridge import is_rdflib, node_text, triples_of
 from sparkext.argument_checks import described
 from sparkext.errors import StreamElementError
 from static_data.files.rdf_version import RdfVersion
@@ -26,7 +26,8 @@ def triple_lines(
 ) -> list[str]:
     """Triples as lines of N-Triples; raises StreamElementError for what is none.
 
-    Quoted triples are written as `version` has them; what is text stays as it is. `name` is the argument's.
+    Quoted triples are written as `version` has them; what is text stays as it is. Of an rdflib dataset it is
+    the default graph, if no other has triples. `name` is the argument's.
     """
     if isinstance(triples, str):
         return [line for line in LINE_ENDS.split(triples) if line.strip(" \t")]
@@ -36,6 +37,11 @@ def triple_lines(
         raise StreamElementError(
             f"{name}: must be N-Triples text, one triple or several, not {described(triples)}"
         )
+    if is_rdflib(triples) and hasattr(triples, "triples"):
+        try:
+            triples = list(triples_of(triples))
+        except ValueError as error:
+            raise StreamElementError(f"{name}: {error}") from None
     lines = []
     for triple in triples:
         if not isinstance(triple, tuple) or len(triple) != 3:
@@ -72,7 +78,7 @@ def term_text(term: TermLike, version: RdfVersion = RdfVersion.STAR) -> str:
     """
     if is_rdflib(term):
         try:
-            return from_rdflib(term).n3()
+            return node_text(term)
         except TypeError as error:
             raise StreamElementError(str(error)) from None
     if isinstance(term, str):

@@ -98,7 +98,7 @@ class MappedStream(Stream):
         self, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
     ) -> StreamingQuery:
         """Feed the stream from a streaming DataFrame with the columns that the mapping reads."""
-        from sparkext.runtime.streams.structured_source import read_rows
+        from sparkext.runtime.streams.row_source import read_rows
 
         if checkpoint is not None:
             checkpoint = str(check.path("checkpoint", checkpoint))
@@ -108,9 +108,9 @@ class MappedStream(Stream):
         self._check_nobody_makes_it()
         return read_rows(self, frame, checkpoint)
 
-    def apply_rows(self, source: Hashable, batch_id: int, table: pa.Table) -> bool:
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
         """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which."""
-        parts = list(self._columns(self._arrow_rows(table)))
+        parts = list(self._columns(self._arrow_rows(batch.toArrow())))
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:

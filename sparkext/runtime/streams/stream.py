@@ -46,6 +46,7 @@ class PushReport:
     late: int = 0
 
 
+_MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
 
 
@@ -83,6 +84,7 @@ class Stream:
         self.watermark = watermark
         self._log: Any = parts.room.stream(iri)
         self._buffer = PushedElements()
+        self._unsettled: list[str] = []  # a call of its own would cost more than what waits
         if parts.settings.duplicates == "bag":
             self._log.countOccurrences()
         self._parts = parts
@@ -91,6 +93,7 @@ class Stream:
         self.accepted_count = 0
         self.malformed_count = 0
         self.late_count = 0
+        self.panes = 0  # as the log has told last
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
@@ -105,6 +108,7 @@ class Stream:
     def log(self) -> Any:
         """The stream's log in the JVM, with all that was pushed in it; see StreamLog.scala."""
         self.hand_over()
+        self._settle_now()
         return self._log
 
     def push(
@@ -158,14 +162,34 @@ class Stream:
 
     def hand_over(self) -> None:
         """Have the log take in the elements that were pushed one by one and wait."""
-        self._parts.waiting.discard(self)
         block = self._buffer.take()
+        self._parts.waiting.discard(self)
         if block is None:
             return
-        # What is in it has been judged.
         strict = self.rdf is RdfVersion.RDF_1_2
-        outcome = json.loads(self._take_text(block, strict, "", all_or_nothing=False))
+        # What is in it has been judged.
+        outcome = json.loads(self._take_text(block, strict, self._rules(""), all_or_nothing=False))
+        self.panes = outcome["panes"]
         self._evaluations.note_arrivals(self.iri, outcome["times"], outcome["counts"])
+
+    def settle(self, bounds: str) -> None:
+        """Have windows move and panes go as StreamLog.settle reads it: with the next block, or the next calls."""
+        self._unsettled.append(bounds)
+        if len(self._unsettled) > _MOST_UNSETTLED:
+            self._settle_now()
+
+    def _settle_now(self) -> None:
+        if self._unsettled:
+            self._log.settle(self._bounds())
+
+    def _bounds(self) -> str:
+        bounds = "\v".join(self._unsettled)
+        self._unsettled.clear()
+        return bounds
+
+    def _rules(self, times: str) -> str:
+        """What the log is told with a block: which times it takes in, and what is to go before."""
+        return f"{times}\f{self._bounds()}"
 
     def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
         """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
@@ -329,8 +353,9 @@ class Stream:
         # A batch is judged by the watermark before it; what is malformed must not move it.
         floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
         horizon = self._parts.horizon
+        rules = self._rules(f"{floor}|{'' if believed else horizon.rules}")
         accepted = malformed = late = 0
-        for outcome in map(json.loads, take(f"{floor}|{'' if believed else horizon.rules}")):
+        for outcome in map(json.loads, take(rules)):
             rejected, reasons = outcome["rejected"]
             if rejected and self.on_error is not OnError.SKIP:
                 raise StreamElementError(_reason(*reasons[0]))
@@ -343,6 +368,7 @@ class Stream:
             late += outcome["late"]
             accepted += outcome["accepted"]
             times = outcome["times"]
+            self.panes = outcome["panes"]
             if times:
                 if not believed:
                     horizon.note(times[-1])

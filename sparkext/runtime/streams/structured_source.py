@@ -13,7 +13,6 @@ from collections.abc import Hashable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     BinaryType,
@@ -68,18 +67,6 @@ class FedStream(Protocol):
     ) -> bool: ...
 
 
-class FedRows(FedStream, Protocol):
-    """A stream that takes batches of rows with a number, each once."""
-
-    def apply_rows(self, source: Hashable, batch_id: int, table: pa.Table) -> bool: ...
-
-
-def read_rows(stream: FedRows, frame: DataFrame, checkpoint: str | None = None) -> StreamingQuery:
-    """Feed a stream with a mapping from a streaming DataFrame of any columns; see `read_stream` for the rest."""
-    _check_streaming(frame)
-    return _started(stream, _RowsFeed(stream), frame, checkpoint)
-
-
 def read_stream(
     stream: FedStream, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
 ) -> StreamingQuery:
@@ -103,13 +90,8 @@ def read_stream(
     Raises StreamSourceError.
     """
     kind = _checked_format(frame, format)
-    return _started(stream, _Feed(stream, kind), frame, checkpoint)
-
-
-def _started(
-    stream: FedStream, feed: _Feed, frame: DataFrame, checkpoint: str | None
-) -> StreamingQuery:
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
+    feed = _Feed(stream, kind)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     feed.begin(query.id)
     stream.sources.append(query)
@@ -136,15 +118,12 @@ class _Feed:
         if stream.is_applied(self._source, batch_id):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return
+        found = self._elements(batch)
         try:
-            self._apply(batch, batch_id)
+            stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
-
-    def _apply(self, batch: DataFrame, batch_id: int) -> None:
-        found = self._elements(batch)
-        self._stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
 
     def _elements(self, batch: DataFrame) -> BatchElements:
         if self._format == "columns":
@@ -157,20 +136,14 @@ class _Feed:
         return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)
 
 
-class _RowsFeed(_Feed):
-    """As `_Feed`, of a stream with a mapping."""
-
-    def __init__(self, stream: FedRows) -> None:
-        super().__init__(stream, "rows")
-        self._rows = stream
-
-    def _apply(self, batch: DataFrame, batch_id: int) -> None:
-        self._rows.apply_rows(self._source, batch_id, batch.toArrow())
-
-
 def _checked_format(frame: DataFrame, format: str) -> str:
     """``columns``, ``nquads``, ``trig``, or ``auto`` for documents of either kind."""
-    _check_streaming(frame)
+    if not isinstance(frame, DataFrame):
+        raise StreamSourceError(f"a source is a streaming DataFrame, not {type(frame).__name__}")
+    if not frame.isStreaming:
+        raise StreamSourceError(
+            "the DataFrame is not streaming: read it with spark.readStream, or push its rows"
+        )
     if format not in FORMATS:
         raise StreamSourceError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
     schema = frame.schema
@@ -193,15 +166,6 @@ def _checked_format(frame: DataFrame, format: str) -> str:
         raise StreamSourceError(f"format {format} needs a column value")
     _check_type(schema, "value", (StringType, BinaryType), "text or binary")
     return format
-
-
-def _check_streaming(frame: DataFrame) -> None:
-    if not isinstance(frame, DataFrame):
-        raise StreamSourceError(f"a source is a streaming DataFrame, not {type(frame).__name__}")
-    if not frame.isStreaming:
-        raise StreamSourceError(
-            "the DataFrame is not streaming: read it with spark.readStream, or push its rows"
-        )
 
 
 def _check_type(schema: StructType, name: str, types: tuple[type, ...], wanted: str) -> None:

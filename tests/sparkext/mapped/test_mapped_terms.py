@@ -45,6 +45,7 @@ class Taker:
         self.spark = spark
         self.extension = extension(spark)
         self.dictionary = self.extension.dictionary.Dictionary()
+        self._texts: dict[int, str] = {}  # an id stands for one text, also in another dictionary
         path = folder / "block"
         java_path = spark._jvm.java.io.File(str(path)).toPath()  # type: ignore[union-attr]
         self.handover = Handover(path, self.extension.ingest.Handover(java_path))
@@ -75,13 +76,19 @@ class Taker:
         while panes.hasNext():
             quads = self.extension.memory.LongTable(4, 16)
             panes.next()._2().write(0, quads)
-            cells = list(quads.toArray())
-            texts = [None if cell == 0 else self.dictionary.text(cell) for cell in cells]
+            arrays = self.spark._jvm.java.util.Arrays  # type: ignore[union-attr]
+            cells = json.loads(arrays.toString(quads.toArray()))
+            texts = [None if cell == 0 else self._text(cell) for cell in cells]
             yield {
                 " ".join(t for t in texts[n : n + 4] if t is not None) + " ."
                 for n in range(0, len(texts), 4)
             }
         log.dropWindow("all")
+
+    def _text(self, term: int) -> str:
+        if term not in self._texts:
+            self._texts[term] = self.dictionary.text(term)
+        return self._texts[term]
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.answering.answers import Answers
 
+TraceFunction = Callable[[FrameType, str, Any], Any]
+LOOP = {"_evaluate_in_order", "_evaluate_first", "_ask", "asked", "settle"}
 DAY = 86_400_000
 NOW = 1_769_853_600_000
 
@@ -165,6 +171,94 @@ def test_two_days_of_seconds_are_interrupted_and_go_on(engine: Engine) -> None:
     engine.advance_to(NOW + 2 * DAY)
     assert heard == list(range(NOW, NOW + 2 * DAY + 1, 1000))
     assert made.progress.evaluations - made.progress.repeated < 10
+
+
+def test_ctrl_c_ends_a_silence(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    made = engine.register_query(every(query("WINDOW :w { ?x :at ?y }", "[RANGE 10]"), "1"))
+    heard: list[int] = []
+
+    def press(answers: Answers) -> None:
+        heard.append(answers.time)
+        if len(heard) == 1000:
+            signal.raise_signal(signal.SIGINT)
+
+    made.subscribe(press)
+    stream.push(triple("x", "at", "room"), time=NOW)
+    with pytest.raises(KeyboardInterrupt):
+        stream.push(triple("x", "at", "room"), time=NOW + 365 * DAY)  # 3e10 instants
+    assert heard == list(range(NOW, NOW + 1000))
+    made.stop()
+    stream.push(triple("x", "at", "room"), time=NOW + 365 * DAY)
+    assert len(heard) == 1000
+
+
+@pytest.mark.parametrize("place", range(1, 60, 3))
+def test_an_interruption_between_instants_loses_none(engine: Engine, place: int) -> None:
+    """Wherever in the loop it comes, each is evaluated once, in order."""
+    stream = engine.register_stream(S)
+    text = every(query("WINDOW :w { ?x :at ?y }", "[RANGE 10]"))
+    heard = listen(engine, text, "first"), listen(engine, text, "second")
+    stream.push(triple("x", "at", "room"), time=0)
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
+        nonlocal lines
+        if event == "line":
+            lines += 1
+            if lines == 40 + place:
+                raise KeyboardInterrupt
+        return trace if frame.f_code.co_name in LOOP else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stream.push(triple("x", "at", "room"), time=200)
+    finally:
+        sys.settrace(before)
+    assert len(heard[0]) < 39
+    engine.advance_to(199)
+    for answers in heard:
+        assert [a.time for a in answers] == list(range(0, 200, 5))
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_query_is_stopped_in_the_midst_of_a_silence(engine: Engine, others: int) -> None:
+    """By another thread; what other queries have to do for hours yet is not waited for."""
+    stream = engine.register_stream(S)
+    text = every(query("WINDOW :w { ?x :at ?y }", "[RANGE 10]"), "1")
+    stopped = engine.register_query(text, name="stopped")
+    other = [engine.register_query(text, name="other") for _ in range(others)]
+    begun = threading.Event()
+    for made in (stopped, *other):
+        made.subscribe(lambda answers: begun.set())
+    stream.push(triple("x", "at", "room"), time=NOW)
+    raised: list[BaseException] = []
+
+    def push() -> None:
+        try:
+            stream.push(triple("x", "at", "room"), time=NOW + 365 * DAY)
+        except BaseException as error:
+            raised.append(error)
+
+    pushing = threading.Thread(target=push)
+    pushing.start()
+    assert begun.wait(60)
+    stopped.stop()
+    assert list(engine.queries) == ["other"][:others]
+    evaluated = stopped.progress.evaluations
+    if other:
+        waiting = threading.Event()
+        begun.clear()
+        other[0].subscribe(lambda answers: waiting.set())
+        assert begun.wait(60) and waiting.wait(60)
+        assert pushing.is_alive()
+        engine.stop_query("other")
+    pushing.join(60)
+    assert not pushing.is_alive()
+    assert raised == []
+    assert stopped.progress.evaluations == evaluated
 
 
 def test_closing_from_another_thread_ends_a_silence(engine: Engine) -> None:

@@ -345,6 +345,25 @@ def test_memory_follows_the_windows_and_retention_the_instants() -> None:
     assert still_shown(window, query.emptied_up_to)[0] == 99_900
 
 
+def test_a_long_search_pauses() -> None:
+    """Conditions that never agree are tried at each instant of a year."""
+    window = SlidingWindow(2, 2, 1)
+    rule = Rule((Condition(Strategy.WINDOW_CLOSE, 0),), every=2)
+    query = InstantScheduler([("s", window)], ReportPolicy((rule,)))
+    query.push("s", [5, YEAR])
+    pauses = [0]
+
+    def pause() -> None:
+        pauses[0] += 1
+        if pauses[0] == 3:
+            raise InterruptedError
+
+    query.pause_by(pause)
+    query.finish()
+    with pytest.raises(InterruptedError):
+        query.next_due()
+
+
 def test_unknown_streams_are_named() -> None:
     query = InstantScheduler([("http://s", NowWindow())], default_policy([NowWindow()]))
     with pytest.raises(UnknownStreamError, match="http://t"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,10 @@ class Scheduled:
     asked: int = 0
     forgets: bool = False
 
+    def __post_init__(self) -> None:
+        for stream, mark in self.marks.items():
+            mark.on_move = partial(self.schedule.moved, stream)
+
     def add(self, number: int, asked: Asked) -> None:
         self.hand_over()
         times = {stream: self.schedule.times(stream) for stream, _ in asked[0]}
@@ -106,10 +111,10 @@ class Scheduled:
                 told.append((instant, number, query.changed))
                 query.note_content()
             self.schedule.asked(number, due=False)
-        for name in self.marks:
-            if self.forgets:
+        if self.forgets:
+            for name in self.marks:
                 self.schedule.times(name)._crowd = NEVER
-            self.schedule.forget(name)
+        self.schedule.forget()
         return sorted(told)
 
 

@@ -52,6 +52,7 @@ def _pass_through(spark: SparkSession, sightings: int, quoted: bool = False) -> 
             stream.push_elements([StreamElement(second * 1000, None, triples)])
             if second in (seconds // 4, seconds // 2, seconds - 1):
                 spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]
+                assert stream.log.paneCount() <= 3  # and what may go is gone
                 terms.append(engine.store.dictionary.streamSize())
                 memory.append(engine.store.dictionary.memoryBytes())
                 heap.append(runtime.totalMemory() - runtime.freeMemory())

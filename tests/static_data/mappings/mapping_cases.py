@@ -371,6 +371,112 @@ ex:s/7 ex:room "hall" .
         },
         ending="yml",
     ),
+    MappingCase(
+        "YARRRML: quoted triples, graphs, types",
+        """
+prefixes: {ex: "http://example.com/"}
+mappings:
+  reading:
+    sources:
+      - [r.csv~csv]
+    s: ex:s/$(sensor)
+    graphs: ex:g/$(day)
+    po:
+      - [ex:reads, $(v), xsd:integer]
+  sure:
+    sources:
+      - [r.csv~csv]
+    s:
+      quotedNonAsserted: doubted
+    po:
+      - p: ex:doubt
+        o: {value: "$(c)", datatype: xsd:decimal}
+  doubted:
+    sources:
+      - [r.csv~csv]
+    s: ex:s/$(sensor)
+    po:
+      - [ex:near, ex:door]
+""",
+        """
+ex:s/1 ex:reads "20"^^xsd:integer ex:g/mon .
+<< ex:s/1 ex:near ex:door >> ex:doubt "0.9"^^xsd:decimal .
+""",
+        {"r.csv": "sensor,v,c,day\n1,20,0.9,mon\n"},
+        ending="yml",
+        unlike_morph="morph-kgc asserts what is quoted so",
+    ),
+    MappingCase(
+        "quoted triples inside quoted triples",
+        _new("""
+<http://example.com/A> a rml:NonAssertedTriplesMap;
+  rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation rml:CSV ];
+  rml:subjectMap [ rml:template "http://example.com/{a}" ];
+  rml:predicateObjectMap [ rml:predicate ex:p; rml:objectMap [ rml:reference "b" ] ] .
+<http://example.com/B> a rml:NonAssertedTriplesMap;
+  rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation rml:CSV ];
+  rml:subjectMap [ rml:quotedTriplesMap <http://example.com/A> ];
+  rml:predicateObjectMap [ rml:predicate ex:q; rml:objectMap [ rml:template "http://example.com/{c}" ] ] .
+<http://example.com/C>
+  rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation rml:CSV ];
+  rml:subjectMap [ rml:template "http://example.com/{c}" ];
+  rml:predicateObjectMap [ rml:predicate ex:r; rml:objectMap [ rml:quotedTriplesMap <http://example.com/B> ] ] .
+"""),
+        """
+ex:z ex:r << << ex:x ex:p "y" >> ex:q ex:z >> .
+""",
+        {"r.csv": "a,b,c\nx,y,z\nx,,z\n"},
+    ),
+    MappingCase(
+        "shortcuts of constants, also as subject; several graphs; escapes in values",
+        _rml(r"""
+<#Rows> rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation ql:CSV ];
+  rr:subjectMap [ rr:constant ex:log; rr:graph ex:g1, ex:g2 ];
+  rr:predicateObjectMap [ rr:predicate ex:said; rr:objectMap [ rml:reference "text" ] ];
+  rr:predicateObjectMap [ rr:predicate ex:version; rr:object "v2" ] .
+"""),
+        r"""
+ex:log ex:said "a \"b\" \\ c" ex:g1 .
+ex:log ex:said "a \"b\" \\ c" ex:g2 .
+ex:log ex:version "v2" ex:g1 .
+ex:log ex:version "v2" ex:g2 .
+""",
+        {"r.csv": 'text\n"a ""b"" \\ c"\n'},
+    ),
+    MappingCase(
+        "texts that are null by the source, and a base for relative IRIs",
+        _new("""
+<http://example.com/T> rml:baseIRI ex: ;
+  rml:logicalSource [ rml:source [ a rml:FilePath; rml:root rml:MappingDirectory; rml:path "r.csv"; rml:null "NULL" ];
+                      rml:referenceFormulation rml:CSV ];
+  rml:subjectMap [ rml:reference "id" ];
+  rml:predicateObjectMap [ rml:predicate ex:p; rml:objectMap [ rml:reference "v" ] ] .
+"""),
+        """
+ex:a ex:p "1" .
+<http://example.org/b> ex:p "2" .
+""",
+        {"r.csv": "id,v\na,1\nhttp://example.org/b,2\nc,NULL\nNULL,4\n"},
+        unlike_morph="morph-kgc knows neither",
+    ),
+    MappingCase(
+        "a join whose parents are JSON",
+        _rml("""
+<#Readings> rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation ql:CSV ];
+  rr:subjectMap [ rr:template "http://example.com/r/{id}" ];
+  rr:predicateObjectMap [ rr:predicate ex:by; rr:objectMap [ rr:parentTriplesMap <#Sensors>;
+    rr:joinCondition [ rr:child "sensor"; rr:parent "nr" ] ] ] .
+<#Sensors> rml:logicalSource [ rml:source "s.json"; rml:referenceFormulation ql:JSONPath; rml:iterator "$.all[*]" ];
+  rr:subjectMap [ rr:template "http://example.com/s/{name}" ] .
+"""),
+        """
+ex:r/1 ex:by ex:s/n .
+""",
+        {
+            "r.csv": "id,sensor\n1,7\n2,9\n",
+            "s.json": '{"all": [{"nr": 7, "name": "n"}, {"nr": 8, "name": "m"}]}',
+        },
+    ),
 ]
 
 R2RML_CASES = [

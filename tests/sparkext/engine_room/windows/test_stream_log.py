@@ -242,7 +242,7 @@ def test_idle_windows_are_moved_together(live: LiveRoom, stream: Any) -> None:
     stream.append(block([sighting(t, f"s{t}") for t in range(1, 11)]))
     first.advance(5, 9)
     # The first has moved on by itself meanwhile: it is left alone.
-    stream.advanceAll("first|2|8\nsecond|2|8\nunknown|1|2\n")
+    stream.settle("first|2|8\nsecond|2|8\nunknown|1|2\n")
     assert [(w.open(), w.close()) for w in (first, second)] == [(5, 9), (2, 8)]
     assert [len(rows(live, content)) for content in contents] == [4, 6]
     assert stream.dropExpired(10) == 2

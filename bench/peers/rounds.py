@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,9 @@ from typing import Any
 import numpy as np
 
 from bench.peers import OURS, PEERS
-from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
-from bench.report import BenchError, progress
-
-LOAD_TIMEOUT = 3600.0
-
-
-class AnswersDifferError(BenchError):
-    """Two peers answered the same query over the same content differently."""
+from bench.peers.process import PeerError, PeerProcess
+from bench.peers.runs import PeerRuns
+from bench.report import progress
 
 
 @dataclass
@@ -50,40 +44,15 @@ class Measured:
 Key = tuple[str, int, str]
 
 
-@dataclass
-class Rounds:
-    """The measurements so far, and the fingerprints of answers that all peers must agree on."""
+@dataclass(kw_only=True)
+class Rounds(PeerRuns):
+    """The measurements so far."""
 
     contents: dict[int, list[Path]]
     warm_ups: int
     budget_s: float
     limit_s: float
     measured: dict[Key, Measured] = field(default_factory=lambda: defaultdict(Measured))
-    fingerprints: dict[tuple[str, int, int], tuple[str, str]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    load_s: dict[str, float] = field(default_factory=dict)
-
-    def load(
-        self, peers: list[PeerProcess], folder: Path, scale: float, at_once: int
-    ) -> dict[str, PeerProcess]:
-        """The peers that took in the static data, so many at a time; the others get a note, as if not installed."""
-        loaded = {}
-        with ThreadPoolExecutor(at_once) as loading:
-            answers = list(loading.map(lambda peer: load(peer, folder, scale), peers))
-        for peer, answer in zip(peers, answers, strict=True):
-            if isinstance(answer, PeerError):
-                if peer.name == OURS and answer.kind != "NotImplementedError":
-                    raise answer
-                self.notes[peer.name] = str(answer)
-                peer.close()
-            else:
-                self.versions[peer.name], self.load_s[peer.name] = (
-                    answer["version"],
-                    answer["load_s"],
-                )
-                loaded[peer.name] = peer
-        return loaded
 
     def evaluate(self, peers: dict[str, PeerProcess], queries: list[str]) -> None:
         """All queries, rates and contents, each content by the running peers in turn."""
@@ -96,11 +65,8 @@ class Rounds:
                         try:
                             self._evaluate_one(peers[name], query, rate, index, path)
                         except PeerError as error:
-                            if name == OURS and not isinstance(error, PeerTimeoutError):
-                                raise
-                            # The others go on without it.
+                            self.left_out(name, error)
                             self.measured[query, rate, name].note = str(error)
-                            self.notes[name] = f"ended: {error}"
                             del peers[name]
 
     def _evaluate_one(
@@ -116,21 +82,14 @@ class Rounds:
         request = {"query": query, "content": str(path), "warm_up": warm_up}
         answer = peer.ask(request, self.limit_s)
         measured.spent_s += (answer["ms"] + answer["window_ms"]) / 1000
-        self._compare(peer.name, query, rate, index, answer["fingerprint"])
+        asked = f"{query} at rate {rate}, evaluation {index}"
+        self.compare(peer.name, asked, answer["fingerprint"])
         if not warm_up:
             measured.ms.append(answer["ms"])
             measured.window_ms.append(answer["window_ms"])
             measured.answers.append(answer["answers"])
             measured.optimizer_ms.append(answer["optimizer_ms"])
             measured.variant = answer["variant"]
-
-    def _compare(self, name: str, query: str, rate: int, index: int, fingerprint: str) -> None:
-        first, expected = self.fingerprints.setdefault((query, rate, index), (name, fingerprint))
-        if fingerprint != expected:
-            raise AnswersDifferError(
-                f"{query} at rate {rate}, evaluation {index}: {first} answers {expected}, "
-                f"{name} answers {fingerprint} (rows and a hash)"
-            )
 
     def row(self, query: str, rate: int, scale: float) -> dict[str, Any]:
         """One line of the result."""
@@ -165,13 +124,3 @@ class Rounds:
             }
             for name in PEERS
         }
-
-
-def load(peer: PeerProcess, folder: Path, scale: float) -> dict[str, Any] | PeerError:
-    """Have a peer take in the static data: its answer, or why it cannot."""
-    progress(f"loading {peer.name}")
-    request = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
-    try:
-        return peer.ask({"load": request}, LOAD_TIMEOUT)
-    except PeerError as error:
-        return error

@@ -1,0 +1,32 @@
+"""The engines of the arrival bench, each run in a process of its own.
+
+A peer is a module with a class `Peer` (see `bench.arrivals.serving.ArrivalPeer`) and is started as `python -m
+bench.arrivals.MODULE`. It reads one JSON object a line and answers each with one:
+
+    {"load": {"folder": F, "world": W}}               -> {"load_s": 3.1, "version": "2.0.0"}
+    {"begin": "q2"}                                   -> {}
+    {"rows": R, "instant": 1000, "answer": true}      -> {"ms": 7.2, "evaluation_ms": 3.0, "upkeep_ms": 4.0,
+                                                          "decode_ms": 0.2, "answers": 4363, "fingerprint": "4363-9a"}
+
+F is a folder that `python -m bench.data dblp` wrote, W the same world as integers (`bench.data.World.load`). `begin`
+is a query over windows that are empty. R is an Arrow file of the sightings of the second that ends at the instant
+(milliseconds), with the columns of `bench.arrivals.rows`; it is read before the clock starts. `ms` is the time from
+there to the answers as an Arrow table; its parts are null where the peer does not tell them. With "answer": false the
+windows take in the rows and move, and the answer is {}. A failure is answered with {"error": message, "kind": class}.
+"""
+
+from __future__ import annotations
+
+from bench.peers import OURS, PeerModule
+
+PEERS = {
+    OURS: PeerModule("bench.arrivals.engine_peer", ("sparkext", "pyspark"), 2.0, 0.8),
+    "duckdb": PeerModule("bench.arrivals.duckdb_peer", ("duckdb",), 0.3, 0.4),
+    "oxigraph": PeerModule("bench.arrivals.oxigraph_peer", ("pyoxigraph",), 0.3, 1.1),
+    "spark": PeerModule("bench.arrivals.spark_peer", ("pyspark",), 2.0, 0.8),
+    "numpy": PeerModule("bench.arrivals.numpy_peer", ("numpy",), 0.2, 1.0),
+}
+# What runs in a JVM is warm after a minute: these start anew for every query and rate.
+STARTED_ANEW = (OURS, "spark")
+# The folder, beside the world's files, of what the engine has made of them.
+ENCODED = "encoded"

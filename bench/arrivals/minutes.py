@@ -1,0 +1,120 @@
+"""The minutes of the arrival bench: a stream answered second by second, by one peer after the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.arrivals import PEERS
+from bench.peers import OURS
+from bench.peers.process import PeerProcess
+from bench.peers.runs import PeerRuns
+
+# Between the streams of two queries, so that no window reaches from one into the other.
+_PAUSE_MS = 600_000
+# A peer may spend so much of its budget at once: the first answers take longest.
+_AT_ONCE = 0.25
+PARTS = ("evaluation_ms", "upkeep_ms", "decode_ms")
+
+
+@dataclass
+class Measured:
+    """What one peer needed for one query at one rate, in milliseconds, a value for each second that it answered."""
+
+    ms: list[float] = field(default_factory=list)
+    parts: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
+    answers: list[int] = field(default_factory=list)
+
+    def note(self, answer: dict[str, Any]) -> None:
+        """Add a second, as the peer told it."""
+        self.ms.append(answer["ms"])
+        self.answers.append(answer["answers"])
+        for part, values in self.parts.items():
+            if answer[part] is not None:
+                values.append(answer[part])
+
+    @property
+    def first(self) -> float | None:
+        """What the first answer took."""
+        return round(self.ms[0], 3) if self.ms else None
+
+    def percentile(self, percent: float) -> float | None:
+        """A percentile of all seconds answered."""
+        return _percentile(self.ms, percent)
+
+    def median_of(self, part: str) -> float | None:
+        """The median of one of PARTS."""
+        return _percentile(self.parts[part], 50)
+
+
+def _percentile(values: list[float], percent: float) -> float | None:
+    return round(float(np.percentile(values, percent)), 3) if values else None
+
+
+@dataclass(kw_only=True)
+class Minutes(PeerRuns):
+    """The measurements so far. `seconds` are the files of each second's rows, by rate.
+
+    A peer that would spend more than `budget_s` on a query at a rate answers fewer seconds, the first one and others
+    spread over the whole; at the rest its windows only move.
+    """
+
+    seconds: dict[int, list[Path]]
+    budget_s: float
+    limit_s: float
+    measured: dict[tuple[str, int, str], Measured] = field(
+        default_factory=lambda: defaultdict(Measured)
+    )
+    _instant: int = 0
+
+    def run(self, peer: PeerProcess, query: str, rate: int) -> None:
+        """Have a peer answer a query over the stream of this rate; raises PeerError."""
+        peer.ask({"begin": query}, self.limit_s)
+        self._instant += _PAUSE_MS
+        measured = self.measured[query, rate, peer.name]
+        paths = self.seconds[rate]
+        for second, path in enumerate(paths):
+            self._instant += 1000
+            allowed_s = self.budget_s * max(second / len(paths), _AT_ONCE)
+            answers = sum(measured.ms) / 1000 <= allowed_s
+            request = {"rows": str(path), "instant": self._instant, "answer": answers}
+            answer = peer.ask(request, self.limit_s)
+            if answers:
+                asked = f"{query} at rate {rate}, second {second}"
+                self.compare(peer.name, asked, answer["fingerprint"])
+                measured.note(answer)
+
+    def row(self, query: str, rate: int, scale: float) -> dict[str, Any]:
+        """One line of the result."""
+        by_peer = {name: self.measured[query, rate, name] for name in PEERS}
+        ours = by_peer[OURS]
+        row: dict[str, Any] = {
+            "query": query,
+            "scale": scale,
+            "rate": rate,
+            "p50_ms": ours.percentile(50),
+            "p95_ms": ours.percentile(95),
+            "first_answer_ms": ours.first,
+            **{part: ours.median_of(part) for part in PARTS},
+        }
+        for name, measured in by_peer.items():
+            if name != OURS:
+                row[f"{name}_p50_ms"] = measured.percentile(50)
+                row[f"{name}_p95_ms"] = measured.percentile(95)
+                row[f"{name}_first_answer_ms"] = measured.first
+        counts = max((measured.answers for measured in by_peer.values()), key=len)
+        row["answers"] = round(float(np.median(counts))) if counts else None
+        return row
+
+    def details(self, of: Callable[[Measured], Any]) -> dict[str, dict[str, Any]]:
+        """Something of each peer that answered, by query and rate."""
+        found: dict[str, dict[str, Any]] = defaultdict(dict)
+        for (query, rate, name), measured in self.measured.items():
+            if measured.ms:
+                found[name][f"{query}@{rate}"] = of(measured)
+        return dict(found)

@@ -1,0 +1,194 @@
+"""The ways into a stream: how many elements a second each takes in, with one and with 100 queries registered.
+
+Readings of sensors at places, each an element of one triple, in windows of ten seconds with 100,000 readings each
+(`--elements`). Queries ask for the readings of one area, with RANGE and STEP of ten seconds: a join with 1,000 static
+triples, each for another area. elements_per_s and us_per_element are over the wall time from readings in the caller's
+hand, in the form that the way takes, until the windows have moved and all that is due has been evaluated;
+evaluation_us is the part of all queries' evaluations in it. `push` goes on for --budget seconds and then ends its
+window, the others take whole windows, one a block, until the budget is spent; replay has a recorded file that takes at
+least half of it. What comes before, for a third of the time or in shorter files, is not counted. The answers of every
+query are compared with what the readings say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import sparkext
+from bench.report import Report, progress
+from bench.ways_in.engine import ReadingsEngine
+from bench.ways_in.readings import Readings
+from bench.ways_in.replaying import NAME as REPLAY
+from bench.ways_in.replaying import record, replay_file
+from bench.ways_in.ways import WAYS, Way, WayMissingError
+
+NAME = "ways"
+NAMES = (*(way.name for way in WAYS), REPLAY)
+COLUMNS = (
+    "way",
+    "queries",
+    "elements_per_s",
+    "us_per_element",
+    "evaluation_us",
+    "elements",
+    "windows",
+)
+SHOWN = ("elements_a_window", "budget_s", "notes")
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.app.name": "bench",
+    "spark.driver.memory": "4g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_WARM_UP = 1 / 3
+# A recorded file of so many windows at most.
+_MOST_WINDOWS = 20
+# The first recorded file has this part of a window, and the next ones at most so many times as much.
+_FIRST_REPLAY = 50
+_GROWTH = 10
+
+
+@dataclass
+class Taken:
+    """What went in by some way: the readings of each window, seconds, and the part of evaluations in them."""
+
+    windows: list[Readings]
+    seconds: float
+    evaluation_seconds: float
+
+    def row(self, way: str, queries: int) -> dict[str, Any]:
+        """One line of the result."""
+        elements = sum(map(len, self.windows))
+        return {
+            "way": way,
+            "queries": queries,
+            "elements_per_s": round(elements / self.seconds),
+            "us_per_element": round(self.seconds / elements * 1e6, 3),
+            "evaluation_us": round(self.evaluation_seconds / elements * 1e6, 3),
+            "elements": elements,
+            "windows": len(self.windows),
+        }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this bench beside --quick and --json."""
+    parser.add_argument(
+        "--way", action="append", choices=NAMES, help="only this way; repeatable (default all)"
+    )
+    parser.add_argument(
+        "--queries",
+        type=int,
+        action="append",
+        help="queries registered; repeatable (default 1 and 100; quick 1 and 20)",
+    )
+    parser.add_argument(
+        "--elements", type=int, help="elements of a window (default 100000; quick 5000)"
+    )
+    parser.add_argument(
+        "--budget", type=float, help="seconds for each way and number (default 10; quick 0.5)"
+    )
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Runs the bench; raises AnswersDifferError where what came in is not what was given."""
+
+    def default(given: Any, full: Any, quick: Any) -> Any:
+        return given if given is not None else quick if args.quick else full
+
+    window, budget_s = default(args.elements, 100_000, 5_000), default(args.budget, 10.0, 0.5)
+    notes: dict[str, str] = {}
+    rows = []
+    builder = sparkext.configure(SparkSession.builder)
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    try:
+        for queries in default(args.queries, (1, 100), (1, 20)):
+            for name in args.way or NAMES:
+                progress(f"{name}, {queries} queries")
+                try:
+                    taken = measure(spark, name, queries, window, budget_s)
+                except WayMissingError as missing:
+                    notes[name] = str(missing)
+                else:
+                    rows.append(taken.row(name, queries))
+    finally:
+        spark.stop()
+    return Report(NAME, rows, {"elements_a_window": window, "budget_s": budget_s, "notes": notes})
+
+
+def measure(spark: SparkSession, name: str, queries: int, window: int, budget_s: float) -> Taken:
+    """One way in, with a number of queries in an engine of its own; raises WayMissingError."""
+    if name == REPLAY:
+        return _measure_replay(spark, queries, window, budget_s)
+    kind = next(way for way in WAYS if way.name == name)
+    kind.require()
+    with tempfile.TemporaryDirectory(prefix="bench-ways-") as folder:
+        mapping = None
+        if kind.mapping is not None:
+            mapping = Path(folder) / "mapping.ttl"
+            mapping.write_text(kind.mapping, encoding="utf-8")
+        with closing(ReadingsEngine(spark, queries, mapping)) as engine:
+            way = kind(engine)
+            with closing(way):
+                before = _feed(engine, way, 0, window, budget_s * _WARM_UP)
+                taken = _feed(engine, way, len(before.windows), window, budget_s)
+            engine.check(name, before.windows + taken.windows)
+    return taken
+
+
+def _feed(engine: ReadingsEngine, way: Way, first: int, window: int, budget_s: float) -> Taken:
+    """Hand over windows, from the first on, until the time is spent."""
+    taken = Taken([], 0.0, 0.0)
+    evaluated = engine.evaluation_seconds
+    while taken.seconds < budget_s:
+        readings = Readings.of_window(first + len(taken.windows), window)
+        given = way.in_hand(readings)
+        began = time.perf_counter()
+        count = way.take(given, began + budget_s - taken.seconds)
+        engine.stream.advance_to(readings.end_ms)
+        taken.seconds += time.perf_counter() - began
+        taken.windows.append(readings if count is None else readings.first(count))
+    taken.evaluation_seconds = engine.evaluation_seconds - evaluated
+    return taken
+
+
+def _measure_replay(spark: SparkSession, queries: int, window: int, budget_s: float) -> Taken:
+    """Longer and longer files, until one takes about the time that is given; that one counts."""
+    most = _MOST_WINDOWS * window
+    elements = max(window // _FIRST_REPLAY, 1)
+    while True:
+        taken = _replay(spark, queries, window, elements)
+        if taken.seconds > budget_s / 2 or elements == most:
+            return taken
+        growth = min(budget_s / taken.seconds, _GROWTH)
+        elements = min(int(elements * growth), most)
+
+
+def _replay(spark: SparkSession, queries: int, window: int, elements: int) -> Taken:
+    windows = []
+    for number, left in enumerate(range(elements, 0, -window)):
+        windows.append(Readings.of_window(number, window).first(left))
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-ways-") as folder,
+        closing(ReadingsEngine(spark, queries)) as engine,
+    ):
+        path = Path(folder) / "readings.nq"
+        record(windows, path)
+        began = time.perf_counter()
+        replay_file(engine, path)
+        seconds = time.perf_counter() - began
+        engine.check(REPLAY, windows)
+        return Taken(windows, seconds, engine.evaluation_seconds)
