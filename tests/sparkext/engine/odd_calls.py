@@ -109,6 +109,7 @@ CALLS = [
         path=lambda w: str(w.folder / "saved"),
         overwrite=True,
     ),
+    engine("rdflib_store", {"graph": "None"}, graph="http://e/g", sparql="rdflib"),
     engine("open_static", {"progress": "None, truth"}, path="nowhere", progress=None),
     engine(
         "replace_graph",

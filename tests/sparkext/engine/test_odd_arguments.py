@@ -122,6 +122,7 @@ OTHERS = {
     "PreparedQuery": {"compile", "run", "answers", "refresh", "refreshes", "static_data_changed"},
     "StaticStore": {
         "edit",
+        "load_statements",
         "rows_there",
         "rows_of_graph",
         "rows_beside_files",
