@@ -34,9 +34,7 @@ class StarPattern(TriplePattern):
         return tuple(dict.fromkeys(v for part in self.parts for v in part.variables))
 
 
-def in_record_windows(
-    node: Node, stars: dict[Iri, tuple[tuple[RecordTriple, ...], ...]]
-) -> Node:
+def in_record_windows(node: Node, stars: dict[Iri, tuple[tuple[RecordTriple, ...], ...]]) -> Node:
     """The same pattern with the windows over streams of records marked: what these hold of each subject, by window.
 
     >>> window = Window(Iri("http://e/w"), Node())
@@ -71,9 +69,7 @@ def with_stars(patterns: Sequence[TriplePattern], scope: InWindow) -> list[Tripl
     return found + left
 
 
-def _largest_star(
-    patterns: Sequence[TriplePattern], scope: InWindow
-) -> tuple[TriplePattern, ...]:
+def _largest_star(patterns: Sequence[TriplePattern], scope: InWindow) -> tuple[TriplePattern, ...]:
     found = (
         _star(patterns, subject, star, scope.strict)
         for subject in _subjects(patterns)
@@ -109,6 +105,4 @@ def _star(
 
 def _together(patterns: tuple[TriplePattern, ...]) -> StarPattern:
     first = patterns[0]
-    return StarPattern(
-        first.subject, first.predicate, first.object, first.position, patterns[1:]
-    )
+    return StarPattern(first.subject, first.predicate, first.object, first.position, patterns[1:])

@@ -24,10 +24,10 @@ from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
-    from sparkext.r2r.leaves.scopes import RecordTriple
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
 
 logger = logging.getLogger(__name__)

@@ -138,7 +138,11 @@ def star_rows(
         matched.append(rows if bag else Counter(dict.fromkeys(rows, 1)))
     for combination in itertools.product(*(rows.items() for rows in matched)):
         if len({s for (s, _), _ in combination}) == 1:
-            shown = [o for ((_, o), _), (_, value) in zip(combination, patterns, strict=True) if value is None]
+            shown = [
+                o
+                for ((_, o), _), (_, value) in zip(combination, patterns, strict=True)
+                if value is None
+            ]
             times = 1
             for _, n in combination:
                 times *= n
@@ -153,7 +157,10 @@ names = st.sampled_from([P, Q, R, TYPE])
 @st.composite
 def elements(draw: st.DrawFn, first: int, last: int) -> Element:
     record = st.tuples(
-        st.none() | subjects, st.none() | values, st.none() | values, st.none() | subjects,
+        st.none() | subjects,
+        st.none() | values,
+        st.none() | values,
+        st.none() | subjects,
         st.sampled_from([None, P, *NAMES]),
     )
     quad = st.tuples(subjects, names, values | st.just(KIND), st.sampled_from([None, *NAMES]))
@@ -183,7 +190,9 @@ def content(quads: Counter[Quad], bag: bool) -> Counter[Any]:
     return quads if bag else Counter(dict.fromkeys(quads, 1))
 
 
-def holds(log: RecordLog, window: Any, stars: list[Any], all_: Any, inside: list[Element], bag: bool) -> None:
+def holds(
+    log: RecordLog, window: Any, stars: list[Any], all_: Any, inside: list[Element], bag: bool
+) -> None:
     quads = Counter(quad for element in inside for quad in element.all_quads())
     assert log.rows(all_, bag) == content(quads, bag)
     for star, kept in zip(STARS, stars, strict=True):
@@ -194,7 +203,9 @@ def holds(log: RecordLog, window: Any, stars: list[Any], all_: Any, inside: list
 @pytest.mark.parametrize("bag", ["set", "bag"])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_stars_are_what_a_join_of_their_patterns_finds(live: LiveRoom, bag: str, data: st.DataObject) -> None:
+def test_stars_are_what_a_join_of_their_patterns_finds(
+    live: LiveRoom, bag: str, data: st.DataObject
+) -> None:
     steps = data.draw(histories(late=True))
     after = data.draw(st.integers(0, len(steps)))  # patterns may come into a window that is full
     log = RecordLog(live)
