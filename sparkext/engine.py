@@ -28,7 +28,8 @@ from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
 from sparkext.runtime.static_inputs import load_given
-from sparkext.runtime.streams.stream import PushReport, Stream
+from sparkext.runtime.streams.push_report import PushReport
+from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import MappingOptions
 from sparkext.session import require_extension
 from sparkext.sql.live_view import LiveView

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 TABLES = "a pyarrow Table or RecordBatch, a pandas, Polars or Spark DataFrame"
 _MOST_DIGITS = 38
+_GREATEST = (1 << 63) - 1
 
 
 class ColumnError(ValueError):
@@ -91,6 +92,8 @@ def _readable(column: pa.Array) -> pa.Array:
     if pa.types.is_run_end_encoded(kind):
         return _readable(pc.run_end_decode(column))
     wanted = _readable_type(kind)
+    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) > _GREATEST:
+        wanted = pa.decimal128(20, 0)
     return column if wanted == kind else column.cast(wanted)
 
 

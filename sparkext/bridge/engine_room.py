@@ -76,6 +76,10 @@ class EngineRoom:
         """The log of a stream, made when first asked for."""
         return self.jvm.stream(iri)
 
+    def read_batch(self, batch: DataFrame, rdf12: bool, accepts: bool) -> Any:
+        """The columns of terms of a batch, read by tasks; see BatchRows.scala."""
+        return self.jvm.readBatch(batch._jdf, rdf12, accepts)
+
     def window_pattern(self, window: Any, name: str, spec: str) -> Any:
         """The content of a triple pattern in a window; `spec` as `pattern_places.pattern_text` writes it."""
         return self.jvm.windowPattern(window, name, spec)

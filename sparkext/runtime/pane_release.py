@@ -117,11 +117,9 @@ class PaneRelease:
         onwards = awaited and all(
             low <= passed and high >= FOREVER for low, high in awaited.values()
         )
-        said = (
-            awaited,
-            {key: low for key, (low, _) in present.items()},
-            None if onwards else passed,
-        )
+        # Where a window of the last elements opens is known to the log alone: it moves with where the window closes.
+        opened = {key: close if low <= NEVER else low for key, (low, close) in present.items()}
+        said = (awaited, opened, None if onwards else passed)
         if said != kept.said:
             parts += [str(passed), _lines(awaited)]
             kept.said = said

@@ -92,7 +92,7 @@ private[cqels] object TermReader {
       case _: LongColumn => "integer"
       case _: DoubleColumn => "double"
       case _: BooleanColumn => "boolean"
-      case _: DecimalColumn => "decimal"
+      case decimals: DecimalColumn => if (decimals.values(row).scale <= 0) "integer" else "decimal"
       case _: TimestampColumn => "dateTime"
       case _: DateColumn => "date"
       case _: TextColumn | _: CodedColumn => throw new IllegalArgumentException(column.name)
@@ -106,7 +106,7 @@ private[cqels] object TermReader {
     case numbers: LongColumn => numbers.values(row).toString
     case numbers: DoubleColumn => ofDouble(numbers.values(row), numbers.single)
     case truths: BooleanColumn => truths.value(row).toString
-    case decimals: DecimalColumn => ofDecimal(decimals.values(row))
+    case decimals: DecimalColumn => decimals.values(row).toPlainString
     case moments: TimestampColumn => ofMoment(moments, row)
     case dates: DateColumn => LocalDate.ofEpochDay(dates.days(row)).toString
     case coded: CodedColumn => lexical(coded.values, coded.code(row))
@@ -128,12 +128,6 @@ private[cqels] object TermReader {
         f"${if (value < 0) "-" else ""}${mantissa}e${if (exponent < 0) "-" else "+"}${math.abs(exponent)}%02d"
       }
     }
-
-  /** With a point, as a decimal literal is mostly written. */
-  private def ofDecimal(value: JBigDecimal): String = {
-    val plain = value.toPlainString
-    if (plain.indexOf('.') < 0) plain + ".0" else plain
-  }
 
   private def ofMoment(moments: TimestampColumn, row: Int): String = {
     val ticks = moments.values(row)

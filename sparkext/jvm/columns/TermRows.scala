@@ -43,9 +43,9 @@ private[cqels] object TermRows {
   /** Milliseconds, of moments and of whole numbers. */
   def times(column: RowColumn): Array[Long] = {
     val found = column match {
-      case numbers: LongColumn => numbers.values.clone
-      case moments: TimestampColumn => Array.tabulate(column.rows)(row => if (column.isNull(row)) 0L else millis(moments, row))
-      case numbers: DoubleColumn => numbers.values.map(v => if (v.isNaN) NoTime else if (v != math.rint(v)) NotWhole else v.toLong)
+      case numbers: LongColumn => numbers.values.map(inRange)
+      case moments: TimestampColumn => Array.tabulate(column.rows)(row => if (column.isNull(row)) 0L else inRange(millis(moments, row)))
+      case numbers: DoubleColumn => numbers.values.map(v => if (v.isNaN) NoTime else if (v != math.rint(v)) NotWhole else inRange(v.toLong))
       case coded: CodedColumn =>
         val distinct = times(coded.values)
         coded.codes.map(code => if (code < 0) NoTime else distinct(code))
@@ -53,13 +53,11 @@ private[cqels] object TermRows {
       case _ => throw new IllegalArgumentException(s"column ${column.name}: no times")
     }
     var row = 0
-    while (row < found.length) {
-      if (column.isNull(row)) found(row) = NoTime
-      else if (found(row) > Greatest || found(row) < -Greatest && found(row) > NotWhole) found(row) = OutOfRange
-      row += 1
-    }
+    while (row < found.length) { if (column.isNull(row)) found(row) = NoTime; row += 1 }
     found
   }
+
+  def inRange(time: Long): Long = if (time > Greatest || time < -Greatest) OutOfRange else time
 
   private def millis(moments: TimestampColumn, row: Int): Long =
     try moments.millis(row) catch { case _: ArithmeticException => OutOfRange }

@@ -29,14 +29,28 @@ private[mapped] object MappedColumn {
 
   /** A column of rows; with `mixed`, texts have their datatypes with them. */
   def of(column: RowColumn, mixed: Boolean): MappedColumn = column match {
-    case coded: CodedColumn => new CodedValues(coded, of(coded.values, mixed))
-    case texts: TextColumn => if (mixed) new MixedTexts(texts) else new Texts(texts)
+    case coded: CodedColumn =>
+      val values = coded.values match {
+        case texts: TextColumn => if (mixed) new MixedTexts(texts) else new Texts(texts)
+        case others => of(others, mixed)
+      }
+      new CodedValues(coded, values)
+    case texts: TextColumn => repeated(texts, if (mixed) new MixedTexts(texts) else new Texts(texts))
     case whole: LongColumn => new Integers(whole)
     case double: DoubleColumn => new Doubles(double)
     case truth: BooleanColumn => new Booleans(truth)
     case time: TimestampColumn => new Times(time)
     case decimal: DecimalColumn => new Decimals(decimal)
     case date: DateColumn => new Dates(date)
+  }
+
+  /** Texts by code, where a text stands for several rows on average; a code is the first row that has its text. */
+  private def repeated(column: TextColumn, texts: MappedColumn): MappedColumn = {
+    val coded = column.coded
+    var distinct = 0
+    var row = 0
+    while (row < column.rows) { if (coded.code(row) == row) distinct += 1; row += 1 }
+    if (2L * distinct > column.rows) texts else new CodedValues(coded, texts)
   }
 }
 

@@ -23,7 +23,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     val rows = ArrowColumns.read(handover, length)
     val times = TimeRules.parse(rules)
     val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
-    val terms = new BatchTerms(dictionary)
+    val terms = new BatchTerms(dictionary, rows.rows)
     try {
       if (rows.rows > 0) read(rows, if (allOrNothing) TimeRules.none else times, block, terms)
       dictionary.retain(block.quads.data, block.quads.rowCount * 4)

@@ -30,7 +30,7 @@ private[mapped] final class Ids {
 }
 
 /** The terms that a batch encodes: each is held in the dictionary until the batch ends. */
-private[mapped] final class BatchTerms(val dictionary: Dictionary) {
+private[mapped] final class BatchTerms(val dictionary: Dictionary, val rows: Int) {
   private var held = new Array[Long](1024)
   private var used = 0
   private var scope: String = _ // null: the element has none yet
@@ -109,7 +109,7 @@ private[mapped] final class ColumnPart(val column: MappedColumn) extends TextPar
 /** The texts of rows by codes of their columns, or each by itself where a column has none. */
 private[mapped] abstract class TextSlot(columns: Array[MappedColumn], terms: BatchTerms) extends TermSlot {
   private val byCode = columns.length > 0 && columns.forall(_.codes > 0) && TextSlot.product(columns) > 0
-  private val known = if (byCode) new CodeCache(TextSlot.product(columns)) else null
+  private val known = if (byCode) new CodeCache(TextSlot.product(columns), terms.rows) else null
   private var lastRow = -1
   private var lastId = 0L
 
@@ -271,13 +271,14 @@ private[mapped] final class BlankSlot(parts: Array[TextPart], columns: Array[Map
   }
 }
 
-/** Ids by combinations of codes: an array where these are few, else a table that is emptied when it is full. */
-private[mapped] final class CodeCache(combinations: Long) {
+/** Ids by combinations of codes of so many rows: an array where these are few, else a table that is emptied when it is full. */
+private[mapped] final class CodeCache(combinations: Long, rows: Int) {
   import CodeCache._
 
-  private val direct = if (combinations <= Most) new Array[Long](combinations.toInt) else null
-  private val keys = if (direct == null) Array.fill(Most)(-1L) else null
-  private val ids = if (direct == null) new Array[Long](Most) else null
+  private val direct = if (combinations <= math.max(64L, 2L * rows)) new Array[Long](combinations.toInt) else null
+  private val size = math.min(Most, Integer.highestOneBit(math.max(16, rows)) * 4)
+  private val keys = if (direct == null) Array.fill(size)(-1L) else null
+  private val ids = if (direct == null) new Array[Long](size) else null
   private var used = 0
 
   def get(code: Long): Long = if (direct != null) direct(code.toInt) else { val at = slot(code); if (keys(at) == code) ids(at) else 0L }
@@ -285,7 +286,7 @@ private[mapped] final class CodeCache(combinations: Long) {
   def put(code: Long, id: Long): Unit =
     if (direct != null) direct(code.toInt) = id
     else {
-      if (used > Most / 2) { Arrays.fill(keys, -1L); used = 0 }
+      if (used > size / 2) { Arrays.fill(keys, -1L); used = 0 }
       val at = slot(code)
       if (keys(at) != code) used += 1
       keys(at) = code
@@ -293,8 +294,8 @@ private[mapped] final class CodeCache(combinations: Long) {
     }
 
   private def slot(code: Long): Int = {
-    var at = ((code * 0x9e3779b97f4a7c15L) >>> 48).toInt & (Most - 1)
-    while (keys(at) != -1L && keys(at) != code) at = (at + 1) & (Most - 1)
+    var at = ((code * 0x9e3779b97f4a7c15L) >>> 32).toInt & (size - 1)
+    while (keys(at) != -1L && keys(at) != code) at = (at + 1) & (size - 1)
     at
   }
 }

@@ -12,6 +12,7 @@ import org.apache.spark.sql.cqels.runs.ClassArchive
 import org.apache.spark.sql.cqels.answers.{AnswerForm, Description, Template}
 import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.ClusterBuilder
+import org.apache.spark.sql.cqels.columns.BatchRows
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, OrderedSlice, PathSearch, PreparedPlan, QueryPlans, SlicedExecution, StockPlan, TextsHere}
 import org.apache.spark.sql.cqels.events.EventMatch
@@ -70,6 +71,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     made.copiesChains = copiesChains
     made
   })
+
+  /** Has tasks read the columns of terms of a batch of a streaming DataFrame, for [[StreamLog.takeBatch]]. */
+  def readBatch(batch: Dataset[Row], rdf12: Boolean, accepts: Boolean): BatchRows = BatchRows.read(batch, rdf12, accepts)
 
   /** The rows that a triple pattern finds in a window; `spec` as [[QuadPattern.parse]] reads it, since py4j would make one
    *  call an element of a list.

@@ -6,7 +6,7 @@ import java.util.{TreeMap => JTreeMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.cqels.columns.{ArrowColumns, TermElements, TermRows}
+import org.apache.spark.sql.cqels.columns.{ArrowColumns, BatchRows, TermElements, TermRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
 import org.apache.spark.sql.cqels.memory.{Json, LongTable}
@@ -70,8 +70,14 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Takes in the elements of columns of terms that were handed over, see [[TermElements]]. */
   def takeColumns(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String = {
     val rows = TermRows.of(ArrowColumns.read(handover, length), rdf12, accepts)
-    take(new TermElements(dictionary, countsOccurrences, numbered = true).read(Array(rows)), TimeRules.parse(rules), allOrNothing).json
+    handover.answer(takeRows(Array(rows), numbered = true, allOrNothing, rules))
   }
+
+  /** Takes in the elements of a batch of rows that tasks have read. */
+  def takeBatch(batch: BatchRows, allOrNothing: Boolean, rules: String): String = takeRows(batch.parts, numbered = false, allOrNothing, rules)
+
+  private def takeRows(parts: Array[TermRows], numbered: Boolean, allOrNothing: Boolean, rules: String): String =
+    take(new TermElements(dictionary, countsOccurrences, numbered).read(parts), TimeRules.parse(rules), allOrNothing).json
 
   /** Reads elements from text, see [[ElementLines]], and takes in all that are sound. */
   def append(text: String): String = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sparkext.argument_checks import lone_surrogate
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import time_flaw
 from sparkext.s2r.event_time import GREATEST_TIME
 
+# Elements that go over to the JVM as one text, which is held twice on the way.
+_BLOCK = 20_000
 _SPACE = re.compile(r"\s", re.ASCII)
 
 
@@ -48,7 +50,9 @@ def block_of(elements: Sequence[StreamElement]) -> bytes | None:
         return None
 
 
-def parts_of(elements: Sequence[StreamElement], most: int) -> list[Sequence[StreamElement]]:
+def parts_of(
+    elements: Sequence[StreamElement], most: int = _BLOCK
+) -> list[Sequence[StreamElement]]:
     """Elements in parts of `most`; where these are several, in order of time.
 
     >>> elements = [StreamElement(time, None, ()) for time in (3, 1, 2)]
@@ -62,6 +66,18 @@ def parts_of(elements: Sequence[StreamElement], most: int) -> list[Sequence[Stre
     whole.sort(key=lambda element: element.time_ms)
     whole += odd
     return [whole[n : n + most] for n in range(0, len(whole), most)]
+
+
+def sound_of(
+    elements: Iterable[StreamElement], flawed: Callable[[str], object]
+) -> Iterator[StreamElement]:
+    """Those that can be part of a block; `flawed` is told what is wrong with the others."""
+    for element in elements:
+        flaw = flaw_of(element)
+        if flaw is None:
+            yield element
+        else:
+            flawed(f"element at {element.time_ms} ms: {flaw}")
 
 
 def lines_of(element: StreamElement) -> list[str]:

@@ -16,8 +16,9 @@ from static_data.mappings.source_rows import RowsFinder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What may be the name of a table of Spark; a path of a file need not be asked for.
-_NAME = re.compile(r"\w+(?:\.\w+)*")
+# What may be the name of a table of Spark.
+_NAME = re.compile(r"\w+(?:\.\w+){0,2}")
+_FILES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq")
 
 
 def table_of(name: str, given: object) -> pa.Table:
@@ -37,7 +38,8 @@ def finder_of(tables: Mapping[str, object], spark: SparkSession) -> RowsFinder:
             return given
         if given is not None:
             return table_of(f"tables[{name!r}]", given)
-        if not _NAME.fullmatch(name) or not spark.catalog.tableExists(name):
+        is_file = not _NAME.fullmatch(name) or name.lower().endswith(_FILES)
+        if is_file or not spark.catalog.tableExists(name):
             return None
         return spark.table(name).toArrow()
 

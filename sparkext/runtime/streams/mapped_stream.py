@@ -14,7 +14,8 @@ from sparkext.errors import StreamElementError
 from sparkext.r2r.leaves.scopes import RecordTriple
 from sparkext.runtime.streams.given_rows import table_of
 from sparkext.runtime.streams.mapped_columns import columns_of, row_block
-from sparkext.runtime.streams.stream import Evaluations, PushReport, Stream
+from sparkext.runtime.streams.push_report import Evaluations, PushReport
+from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import ElementMapping
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.files.on_error import OnError

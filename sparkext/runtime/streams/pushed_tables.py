@@ -80,7 +80,7 @@ class PushedTable:
         if np.any(millis[1:] < millis[:-1]):
             order = np.argsort(millis, kind="stable")
             millis = millis[order]
-            columns = {role: column.take(pa.array(order)) for role, column in columns.items()}
+            columns = {role: _taken(role, column, order) for role, column in columns.items()}
         begin = 0
         while begin < self.rows:
             end = min(begin + BLOCK_ROWS, self.rows)
@@ -150,6 +150,14 @@ class Rows:
             row = self._begin + flaw[1]
             flaw[1] = row if self._order is None else int(self._order[row])
         return json.dumps(found)
+
+
+def _taken(role: str, column: pa.ChunkedArray | pa.Array, order: Any) -> Any:
+    places = pa.array(order)
+    try:
+        return column.take(places)
+    except pa.ArrowNotImplementedError:  # such as views
+        return readable(role, column).take(places)
 
 
 def _milliseconds(column: pa.ChunkedArray | pa.Array) -> Any:

@@ -1,4 +1,4 @@
-"""Structured Streaming as a source of rows: the batches of a streaming DataFrame of any columns, for a mapped stream."""
+"""Structured Streaming as a source of rows: batches of a streaming DataFrame of any columns, for a mapped stream."""
 
 from __future__ import annotations
 

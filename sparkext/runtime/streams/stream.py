@@ -7,16 +7,16 @@ import logging
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import ahead_of, milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
-from sparkext.runtime.streams.element_text import block_of, flaw_of, parts_of, trimmed
+from sparkext.runtime.streams.element_text import block_of, parts_of, sound_of, trimmed
+from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
 from sparkext.runtime.streams.pushed_elements import PushedElements, are_sound
 from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.s2r.watermark import NEVER, StreamWatermark
@@ -33,30 +33,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEPT_REASONS = 100
-# Elements that go over to the JVM as one text.
-_BLOCK = 20_000
-
-
-@dataclass(frozen=True)
-class PushReport:
-    """What became of pushed elements: taken in, set aside as malformed, too late."""
-
-    accepted: int = 0
-    malformed: int = 0
-    late: int = 0
 
 
 _MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
-
-
-class Evaluations(Protocol):
-    """Who evaluates queries over a stream: told what arrives, and when to look what is due."""
-
-    def settled_up_to(self, iri: str) -> int: ...
-    def due_bound(self, iri: str) -> int: ...
-    def note_arrivals(self, iri: str, times: Sequence[int], counts: Sequence[int]) -> None: ...
-    def evaluate_due(self) -> None: ...
 
 
 class Stream:
@@ -277,11 +257,20 @@ class Stream:
             if fresh:
                 if set_aside and self.on_error is not OnError.SKIP:
                     raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
-                if set_aside:
-                    logger.warning("stream <%s>: set aside %d element(s)", self.iri, len(set_aside))
                 self._append(elements)
-                self.malformed_count += len(set_aside)
-                self.set_aside.extend(set_aside)
+                self._note_flaws(len(set_aside), set_aside)
+                self._applied[source] = batch_id
+        return fresh
+
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
+        """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
+        strict, whole = self.rdf is RdfVersion.RDF_1_2, self.on_error is not OnError.SKIP
+        # Not under the engine's lock: the rows may take long to compute.
+        rows = self._parts.room.read_batch(batch, strict, self.accepts)
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                self._taken(lambda rules: [self._log.takeBatch(rows, whole, rules)])
                 self._applied[source] = batch_id
         return fresh
 
@@ -302,14 +291,14 @@ class Stream:
         With `believed` their times are not judged.
         """
         whole = self.on_error is not OnError.SKIP
-        # A block goes over as one text, which is held twice on the way; all are judged as if they were one.
-        parts = [elements] if whole else parts_of(elements, _BLOCK)
+        # All parts are judged as if they were one.
+        parts = [elements] if whole else parts_of(elements)
 
         def take(rules: str) -> Iterator[str]:
             for part in parts:
                 block = block_of(part)
                 if block is None:
-                    block = block_of([trimmed(element) for element in self._sound(part)])
+                    block = block_of([trimmed(element) for element in sound_of(part, self._flawed)])
                 assert block is not None
                 yield self._take_text(block, strict, rules, whole)
 
@@ -317,16 +306,10 @@ class Stream:
         report = self._taken(take, believed)
         return PushReport(report.accepted, self.malformed_count - malformed, report.late)
 
-    def _sound(self, elements: Sequence[StreamElement]) -> Iterator[StreamElement]:
-        """Those that can be part of a block; the others are set aside, or an error."""
-        for element in elements:
-            flaw = flaw_of(element)
-            if flaw is None:
-                yield element
-            elif self.on_error is OnError.SKIP:
-                self._set_aside(f"element at {element.time_ms} ms: {flaw}")
-            else:
-                raise StreamElementError(f"element at {element.time_ms} ms: {flaw}")
+    def _flawed(self, flaw: str) -> None:
+        if self.on_error is not OnError.SKIP:
+            raise StreamElementError(flaw)
+        self._note_flaws(1, [flaw])
 
     def _take_text(self, block: bytes, strict: bool, rules: str, all_or_nothing: bool) -> str:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
@@ -358,9 +341,9 @@ class Stream:
         for outcome in map(json.loads, take(rules)):
             rejected, reasons = outcome["rejected"]
             if rejected and self.on_error is not OnError.SKIP:
-                raise StreamElementError(_reason(*reasons[0]))
+                raise StreamElementError(reason_of(*reasons[0]))
             beyond, ahead = outcome["ahead"]
-            self._note_flaws(rejected, [_reason(*flaw) for flaw in reasons])
+            self._note_flaws(rejected, [reason_of(*flaw) for flaw in reasons])
             if beyond:
                 said = ahead_of(horizon)
                 self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
@@ -395,11 +378,6 @@ class Stream:
             "stream <%s>: set aside %d element(s); the first: %s", self.iri, count, first[0]
         )
 
-    def _set_aside(self, reason: str) -> None:
-        self.malformed_count += 1
-        self.set_aside.append(reason)
-        logger.warning("stream <%s>: set aside %s", self.iri, reason)
-
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""
         moment = promised_time(time, self._parts.horizon)
@@ -421,10 +399,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(<{self.iri}>, {self.accepted_count} elements)"
-
-
-def _reason(time: int | None, column: int, reason: str) -> str:
-    if time is None:  # a row of a table
-        return reason if column < 0 else f"row {column}: {reason}"
-    place = f", column {column}" if column else ""
-    return f"element at {time} ms{place}: {reason}"

@@ -1,7 +1,7 @@
 """Structured Streaming as a source: a streaming DataFrame of RDF feeds a stream, batch by batch.
 
-Each micro-batch is brought to the driver as Arrow, made into elements and pushed; the evaluations
-that become due run before the batch counts as done. What is malformed is set aside and counted on
+The tasks of a micro-batch read its terms, and the driver takes their elements in at once; documents are brought to the
+driver and read there. The evaluations that become due run before the batch counts as done. What is malformed is set aside and counted on
 the stream. An evaluation that fails is logged, and counted on its query: others read the same
 stream. Any other error ends the StreamingQuery, which then holds it.
 """
@@ -25,11 +25,7 @@ from pyspark.sql.types import (
 )
 
 from sparkext.errors import CqelsError, EvaluationError
-from sparkext.runtime.streams.source_rows import (
-    BatchElements,
-    elements_of_documents,
-    elements_of_rows,
-)
+from sparkext.runtime.streams.source_documents import BatchElements, elements_of_documents
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -65,6 +61,7 @@ class FedStream(Protocol):
         elements: Sequence[StreamElement],
         set_aside: Sequence[str] = (),
     ) -> bool: ...
+    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool: ...
 
 
 def read_stream(
@@ -118,19 +115,18 @@ class _Feed:
         if stream.is_applied(self._source, batch_id):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return
-        found = self._elements(batch)
         try:
-            stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
+            if self._format == "columns":
+                names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
+                stream.apply_rows(self._source, batch_id, batch.select(*names))
+            else:
+                found = self._documents(batch)
+                stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
 
-    def _elements(self, batch: DataFrame) -> BatchElements:
-        if self._format == "columns":
-            names = [name for name in (*_TERM_COLUMNS, "time") if name in batch.columns]
-            return elements_of_rows(
-                batch.select(*names).toArrow(), self._stream.rdf, self._stream.accepts
-            )
+    def _documents(self, batch: DataFrame) -> BatchElements:
         documents = batch.select("value").toArrow().column("value").to_pylist()
         kind = None if self._format == "auto" else self._format
         return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)

@@ -7,6 +7,7 @@ QUERIES are names of the test world's queries, separated by commas, or "all".
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -226,6 +227,44 @@ def check_match(spark: SparkSession, folder: Path) -> None:
         assert {time: rows for time, rows in found.items() if rows} == {6: pairs}, found
 
 
+def check_source(spark: SparkSession, folder: Path) -> None:
+    """Executors read the rows of a streaming DataFrame; their terms, those of several parts too, are the driver's."""
+    spark.conf.unset("spark.cqels.driverExecution.enabled")
+    rows = folder / "rows"
+    rows.mkdir()
+    for part in range(3):
+        lines = [
+            {
+                "subject": f"http://e/{name}",
+                "predicate": "http://e/p",
+                "object": value,
+                "time": n,
+                "graph": graph,
+            }
+            for n, (name, value, graph) in enumerate(
+                [("a", f'"{part}"', "http://e/g"), ("b", "_:x", None), ("c", "oops", None)], 1
+            )
+        ]
+        (rows / f"{part}.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    schema = "subject STRING, predicate STRING, object STRING, time LONG, graph STRING"
+    engine = sparkext.Engine(spark, work_dir=folder / "source")
+    stream = engine.register_stream("http://e/s")
+    heard: list[tuple[str | None, ...]] = []
+    engine.register_query(
+        "REGISTER RSTREAM <http://e/q> AS SELECT ?s ?o FROM NAMED WINDOW <http://e/w> ON <http://e/s>"
+        " [RANGE 10] WHERE { WINDOW <http://e/w> { ?s ?p ?o } }"
+    ).subscribe(lambda found: heard.extend(found.rows()))
+    query = stream.read(spark.readStream.schema(schema).json(str(rows)).repartition(3))
+    query.processAllAvailable()
+    query.stop()
+    engine.finish()
+    assert (stream.accepted_count, stream.malformed_count) == (4, 3)
+    first = [("<http://e/a>", f'"{part}"') for part in range(3)]
+    assert sorted(row for row in heard[:3]) == first, heard
+    assert len({row for row in heard if row[0] == "<http://e/b>"}) == 3, heard
+    engine.close()
+
+
 def main() -> None:
     """Do what the arguments say; a failure is an uncaught error."""
     folder, wanted, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -239,6 +278,7 @@ def main() -> None:
     check_texts(spark, folder)
     check_refused(spark, folder)
     check_match(spark, folder)
+    check_source(spark, folder)
     spark.stop()
     sys.stdout.write("all answers are right\n")
 

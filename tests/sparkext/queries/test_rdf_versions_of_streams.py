@@ -12,7 +12,7 @@ import pytest
 
 from sparkext.engine import Engine
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
-from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_documents import elements_of_documents
 from static_data.errors import MalformedRdfError, StaticDataError
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri, QuotedTriple
@@ -113,12 +113,16 @@ def test_lines_of_a_stream_hold_triple_terms_as_objects_only(tmp_path: Path) -> 
         assert (len(strict.elements), len(strict.set_aside)) == ((1, 0) if fits else (0, 1)), line
 
 
-def test_columns_of_a_stream_hold_triple_terms_as_objects_only() -> None:
-    for subject, object_, fits in [("e:s", TERM, 1), ("e:s", QUOTED, 0), (TERM, "<e:o>", 0)]:
-        row = {"subject": subject, "predicate": "e:p", "object": object_, "time": 5}
-        table = pa.Table.from_pylist([row])
-        assert len(elements_of_rows(table).elements) == 1
-        assert len(elements_of_rows(table, RDF_1_2).elements) == fits
+@BOTH
+def test_columns_of_a_stream_hold_triple_terms_as_objects_only(
+    spark: SparkSession, version: RdfVersion
+) -> None:
+    with engine_of(spark, version) as engine:
+        stream = engine.register_stream(f"{E}s")
+        for subject, object_, strict in [("e:s", TERM, 1), ("e:s", QUOTED, 0), (TERM, "<e:o>", 0)]:
+            row = {"subject": subject, "predicate": "e:p", "object": object_, "time": 5}
+            fits = 1 if version is STAR else strict
+            assert stream.push_table(pa.Table.from_pylist([row])).accepted == fits
 
 
 @BOTH

@@ -15,7 +15,7 @@ from sparkext.command_line.arguments import PACKINGS, WAYS_ON_ERROR
 from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_documents import elements_of_documents
 from static_data.files.on_error import OnError
 from static_data.files.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
@@ -112,10 +112,11 @@ def test_a_recording_is_read_packed_and_without_an_ending(tmp_path: Path) -> Non
         assert len(read_recorded_stream(tmp_path / name).elements) == 1
 
 
-def test_rows_and_documents_of_sources_are_accepted() -> None:
+def test_rows_and_documents_of_sources_are_accepted(engine: Engine) -> None:
     columns = {"subject": ["x:s"], "predicate": ["x:p"], "object": [ODD[0]], "time": [5]}
-    assert elements_of_rows(pa.table(columns)).elements == []
-    assert len(elements_of_rows(pa.table(columns), accepts=True).elements) == 1
+    for way, accepted in (("skip", 0), ("accept", 1)):
+        stream = engine.register_stream(f"x:{way}", on_error=way)
+        assert stream.push_table(pa.table(columns)).accepted == accepted
     document = (
         '<x:g> <http://www.w3.org/ns/prov#generatedAtTime> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
         f"<x:s> <x:p> {ODD[0]} <x:g> ."

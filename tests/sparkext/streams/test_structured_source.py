@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
-from sparkext.runtime.streams.source_rows import elements_of_documents, elements_of_rows
+from sparkext.runtime.streams.source_documents import elements_of_documents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -259,83 +258,6 @@ def test_a_frame_that_does_not_stream_is_refused(spark: SparkSession, engine: En
 
     with pytest.raises(StreamSourceError, match="not streaming"):
         engine.register_stream(STREAM).read(spark.range(1))
-
-
-def table(**columns: list[object]) -> pa.Table:
-    rows = len(next(iter(columns.values())))
-    filled = {
-        "subject": ["http://e/s"] * rows,
-        "predicate": ["http://e/p"] * rows,
-        "object": [f'"{n}"' for n in range(rows)],
-        "time": [7] * rows,
-    }
-    return pa.table({**filled, **columns})
-
-
-def test_rows_of_one_graph_and_time_are_one_element() -> None:
-    graphs = ["http://e/g", None, "<http://e/g>", "http://e/g", None]
-    found = elements_of_rows(table(graph=graphs, time=[7, 7, 7, 8, 7]))
-    shape = [(element.graph, element.time_ms, len(element.triples)) for element in found.elements]
-    assert shape == [
-        ("<http://e/g>", 7, 2),
-        (None, 7, 1),
-        ("<http://e/g>", 8, 1),
-        (None, 7, 1),
-    ]
-    assert found.set_aside == []
-
-
-def test_a_malformed_row_costs_its_element_and_no_other() -> None:
-    graphs = ["http://e/g", "http://e/g", "http://e/h", "not an iri", None]
-    found = elements_of_rows(table(graph=graphs, object=['"1"', "?", '"3"', '"4"', None]))
-    assert [element.graph for element in found.elements] == ["<http://e/h>"]
-    assert found.set_aside == [
-        "graph 'not an iri' is not an RDF term in N-Triples syntax",
-        "<http://e/g>: object '?' is not an RDF term in N-Triples syntax",
-        "no object",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("column", "text", "reason"),
-    [
-        ("subject", '"a"', '"a" cannot be a subject'),
-        ("subject", None, "no subject"),
-        ("predicate", "_:b", "_:b cannot be a predicate"),
-        ("predicate", "<a> <b>", "predicate '<a> <b>' is not an RDF term in N-Triples syntax"),
-        ("object", '"a" <http://e/g> . #', "object '\"a\" <http://e/g> . #' is not an RDF term"),
-        ("object", "http://e/bare", "object 'http://e/bare' is not an RDF term"),
-        ("graph", "<< <http://e/a> <http://e/b> <http://e/c> >>", "cannot be a graph"),
-        ("time", None, "no time"),
-        ("time", 1 << 60, "time out of range"),
-    ],
-)
-def test_what_is_no_term_is_set_aside(column: str, text: object, reason: str) -> None:
-    found = elements_of_rows(table(**{column: [text]}))
-    assert found.elements == []
-    assert len(found.set_aside) == 1 and reason in found.set_aside[0]
-
-
-def test_terms_are_made_canonical_and_quoted_triples_read() -> None:
-    quoted = '<<( <http://e/a> <http://e/b> "\\u0063"@EN )>>'
-    found = elements_of_rows(table(subject=[quoted], object=['"x"^^<http://e/%C3>']))
-    assert found.elements[0].triples == (
-        '<< <http://e/a> <http://e/b> "c"@en >> <http://e/p> "x"^^<http://e/%C3> .',
-    )
-
-
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_timestamps_of_any_unit_become_milliseconds(unit: str) -> None:
-    ticks = {"s": -2, "ms": -2000, "us": -2_000_000, "ns": -2_000_000_000}[unit]
-    times = pa.array([ticks], pa.int64()).cast(pa.timestamp(unit, tz="Europe/Berlin"))
-    found = elements_of_rows(_timed(times))
-    assert [element.time_ms for element in found.elements] == [-2000]
-
-
-def _timed(times: pa.Array) -> pa.Table:
-    return pa.table(
-        {"subject": ["http://e/s"], "predicate": ["http://e/p"], "object": ['"1"'], "time": times}
-    )
 
 
 def test_a_graph_name_is_its_documents_own() -> None:
