@@ -1,8 +1,8 @@
 """Structured Streaming as a source: a streaming DataFrame of RDF feeds a stream, batch by batch.
 
 The tasks of a micro-batch read its terms, and the driver takes their elements in at once; documents are brought to the
-driver and read there. The evaluations that become due run before the batch counts as done. What is malformed is set aside and counted on
-the stream. An evaluation that fails is logged, and counted on its query: others read the same
+driver and read there. The evaluations that become due run before the batch counts as done. What is malformed is set
+aside and counted on the stream. An evaluation that fails is logged, and counted on its query: others read the same
 stream. Any other error ends the StreamingQuery, which then holds it.
 """
 
