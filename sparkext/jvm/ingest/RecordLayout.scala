@@ -26,6 +26,20 @@ private[cqels] final class RecordLayout(val width: Int, quads: Array[Array[Recor
       place == 4
     }
 
+  // Quads that may be the same.
+  private val alike = for (a <- quads.indices.toArray; b <- a + 1 until quads.length if (0 until 4).forall(mayEqual(a, b, _))) yield (a, b)
+
+  private def mayEqual(a: Int, b: Int, place: Int) =
+    columns(a)(place) >= 0 || columns(b)(place) >= 0 || constants(a)(place) == constants(b)(place)
+
+  /** Whether the record that begins at `at` makes a quad twice. */
+  def repeats(records: Array[Long], at: Int): Boolean = alike.nonEmpty && {
+    val (one, other) = (new Array[Long](4), new Array[Long](4))
+    alike.exists { case (a, b) =>
+      write(a, records, at, one) && write(b, records, at, other) && java.util.Arrays.equals(one, other)
+    }
+  }
+
   /** Writes a quad of the record that begins at `at`; false where it has none. */
   def write(quad: Int, records: Array[Long], at: Int, to: Array[Long]): Boolean = {
     val from = columns(quad)

@@ -26,8 +26,8 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
   private val constants: Array[Long] = termNodes.map(node => if (op(node) == "constant") hold(node.get("text").asText) else 0L)
   private val tables: Array[JoinTable] = termNodes.map(node => if (op(node) == "join") table(node) else null)
 
-  /** What records of its rows stand for, the term in each of their columns, and the quads for which there are rows only, as they may be
-   *  several. With `distinct`, no record makes a quad twice; null where there is no such layout.
+  /** What records of its rows stand for, the term in each of their columns, and the quads that are made one by one, as a row may have
+   *  several of them; null where all are. With `distinct`, none of the latter may be one that a record stands for.
    */
   def records(distinct: Boolean): RecordTerms = {
     val (others, made) = quads.partition(_.exists(term => term >= 0 && makesSeveral(term)))
@@ -37,8 +37,7 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
       else if (columns.contains(term)) RecordCell(columns.indexOf(term), 0L)
       else RecordCell(-1, constants(term))
     })
-    val pairs = made.indices.flatMap(n => (made.drop(n + 1) ++ others).map(other => (made(n), other)))
-    val mayRepeat = pairs.exists { case (one, other) => mayEqual(one, other) }
+    val mayRepeat = made.exists(one => others.exists(mayEqual(one, _)))
     if (made.isEmpty || columns.isEmpty || (distinct && mayRepeat)) null
     else new RecordTerms(new RecordLayout(columns.length, cells), columns, others)
   }

@@ -54,25 +54,30 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
         if (rules.isLate(time)) block.late += 1
         else {
           terms.beginElement()
-          // What two rows of an element have both counts once.
-          if (records == null || (distinct && row > first + 1)) {
-            quads.makeAll(first, row)
-            block.beginElement(time)
-            quads.addTo(block)
-          } else {
+          if (records != null && makesRecords(slots, first, row, made)) {
             rest.makeAll(first, row)
-            made.clear()
-            var r = first
-            while (r < row) { record(slots, r, made); r += 1 }
             block.beginElement(time)
             rest.addTo(block)
             block.records.appendAll(made.data, 0, made.rowCount)
+          } else {
+            quads.makeAll(first, row)
+            block.beginElement(time)
+            quads.addTo(block)
           }
         }
       } catch {
         case flaw: RowFlaw => block.flaws.addRow(element.toInt, flaw.getMessage)
       }
     }
+  }
+
+  /** Makes the records of an element; false where what counts once would be there twice. */
+  private def makesRecords(slots: Array[TermSlot], from: Int, until: Int, to: LongTable): Boolean = {
+    to.clear()
+    if (distinct && until > from + 1) return false
+    var row = from
+    while (row < until) { record(slots, row, to); row += 1 }
+    !(distinct && to.rowCount > 0 && records.layout.repeats(to.data, 0))
   }
 
   private def record(slots: Array[TermSlot], row: Int, to: LongTable): Unit = {
