@@ -23,14 +23,7 @@ from sparkext.setting_keys import (
     under_new_names,
     written_name,
 )
-from sparkext.setting_types import (
-    BOOLEAN,
-    DURATION,
-    FACTOR,
-    INSTANT,
-    choice,
-    whole_number,
-)
+from sparkext.setting_types import BOOLEAN, DURATION, FACTOR, INSTANT, choice, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,8 +74,7 @@ class Settings:
         "starPatterns.enabled",
         BOOLEAN,
         True,
-        "Find patterns with one subject together, without a join, in windows over streams of mapped rows of which one"
-        " row has all of their triples. When false, they are joined: what benchmarks compare with.",
+        "Find patterns with one subject over a mapped row together. When false, they are joined, as for benchmarks.",
         internal=True,
     )
     multiway_join_broadcast_rows: int = declare(

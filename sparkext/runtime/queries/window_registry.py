@@ -198,7 +198,7 @@ class WindowPatterns:
     def _star(self, leaf: WindowLeaf, pattern: StarPattern) -> Any:
         window = self._windows[leaf.window.value]
         ids = [
-            [self._room.constant(part.predicate.n3()) for part in pattern.parts],  # type: ignore[union-attr]
+            [self._room.constant(part.predicate.n3()) for part in pattern.parts],
             [
                 0 if isinstance(part.object, Variable) else self._room.constant(part.object.n3())
                 for part in pattern.parts
@@ -210,7 +210,7 @@ class WindowPatterns:
         if place not in self._stars:
             self._places[place] = window
             self._registry.use_pattern(place)
-            name = f"{window.name} {' '.join(part.predicate.n3() for part in pattern.parts)}"  # type: ignore[union-attr]
+            name = f"{window.name} {' '.join(part.predicate.n3() for part in pattern.parts)}"
             self._stars[place] = self._room.window_star(window.window, name, spec)
         return self._stars[place]
 

@@ -57,15 +57,11 @@ class MappedStream(Stream):
         distinct = parts.settings.duplicates == "bag"
         made = extension(parts.spark).mapped.MappedStream(self._log, mapping.program.json, distinct)
         self._mapped: Any = made
-        self._record_stars = tuple(
+        # Those of which a row may have several are left out.
+        self.record_stars = tuple(
             tuple(RecordTriple(Iri(predicate[1:-1]), term, bare) for predicate, term, bare in star)
             for star in json.loads(self._log.recordStars())
         )
-
-    @property
-    def record_stars(self) -> tuple[tuple[RecordTriple, ...], ...]:
-        """The triples that a row has of each of its subjects, those of which there may be several left out."""
-        return self._record_stars
 
     def push_table(self, table: object, **columns: object) -> PushReport:
         """Push the rows of a table, one element each.

@@ -69,6 +69,8 @@ class Stream:
             self._log.countOccurrences()
         self._parts = parts
         self._evaluations = evaluations
+        # The triples that a record of the stream has of each of its subjects, where there are records.
+        self.record_stars: tuple[tuple[RecordTriple, ...], ...] = ()
         self._derived = derived
         self.accepted_count = 0
         self.malformed_count = 0
@@ -78,11 +80,6 @@ class Stream:
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
-
-    @property
-    def record_stars(self) -> tuple[tuple[RecordTriple, ...], ...]:
-        """The triples that a record of the stream has of each of its subjects, where it has records."""
-        return ()
 
     @property
     def log(self) -> Any:
