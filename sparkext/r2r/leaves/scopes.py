@@ -40,12 +40,14 @@ class RecordTriple:
     bare: bool
 
     def answers(self, pattern: TriplePattern, strict: bool) -> bool:
-        """Whether a pattern over the subject may find it; with `strict`, outside named graphs only."""
+        """Whether a pattern over the subject finds it wherever it is; with `strict`, outside named graphs only.
+
+        A pattern that asks for one value of several does not: few records would be of use, and every query with a value
+        of its own would keep others.
+        """
         if pattern.predicate != self.predicate or (strict and not self.bare):
             return False
-        if isinstance(pattern.object, Variable) or self.object is None:
-            return True
-        return pattern.object.n3() == self.object
+        return isinstance(pattern.object, Variable) or pattern.object.n3() == self.object
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class QueryCompiler:
     def _with_records(self) -> Node:
         """The query's pattern, with windows over records marked where they are to find patterns together."""
         stars = {Iri(w.name): w.stars for w in self._windows.values() if w.named and w.stars}
-        if not (self._stars and stars):
+        if not (self._stars and stars and self._patterns.finds_stars()):
             return self._pattern
         windows, settings = list(self._windows.values()), self._parts.settings
         if not_by_delta(self._query, windows, settings) is None and not isinstance(

@@ -55,6 +55,9 @@ PatternPlace = tuple[str, str, str]
 
 _STAR = "star "
 
+MOST_STARS = 4
+"""So many stars of different patterns are kept in one window: all queries share what single patterns find."""
+
 
 class WindowRegistry:
     """Windows by stream and specification, with the patterns matched in each, counted by user."""
@@ -122,6 +125,11 @@ class WindowRegistry:
             return f" at instants of its own with {windows}"
         streams = sorted({w.stream.value for w in query.windows})
         return f" with {streams}" if len(streams) > 1 else ""
+
+    def star_count(self, window: QueryWindow) -> int:
+        """How many different stars are kept in a window."""
+        place = (window.stream, window.key)
+        return sum(p[:2] == place and p[2].startswith(_STAR) for p in +self._pattern_users)
 
     def use_pattern(self, place: PatternPlace) -> None:
         """Count one more query that matches a pattern in a window."""
@@ -213,6 +221,11 @@ class WindowPatterns:
             name = f"{window.name} {' '.join(part.predicate.n3() for part in pattern.parts)}"
             self._stars[place] = self._room.window_star(window.window, name, spec)
         return self._stars[place]
+
+    def finds_stars(self) -> bool:
+        """Whether patterns with one subject are to be found together: not where other queries keep many others so."""
+        others = max((self._registry.star_count(w) for w in self._windows.values()), default=0)
+        return bool(self._stars) or others < MOST_STARS
 
     @property
     def stars(self) -> list[Any]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkext.runtime.queries import window_registry
 from tests.sparkext.listening import E, S, listen
 from tests.sparkext.listening import settings as session_settings
 
@@ -134,7 +135,9 @@ class Pair:
 def pair(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Pair]:
-    made = Pair(spark, tmp_path_factory.mktemp("stars"), request.param, tuple(PATTERNS))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(window_registry, "MOST_STARS", 100)
+        made = Pair(spark, tmp_path_factory.mktemp("stars"), request.param, tuple(PATTERNS))
     yield made
     made.close()
 
@@ -172,6 +175,28 @@ def test_the_plan_names_a_star(pair: Pair) -> None:
     )
     assert "w{?o type Reading; sensor ?s; value ?v}" in starred
     assert "; sensor" not in joined
+
+
+def test_few_different_stars_are_kept_in_a_window(spark: SparkSession, tmp_path: Path) -> None:
+    pair = Pair(spark, tmp_path, "set", [])
+    engine = pair.engines[0]
+    objects = ("a :Reading", ":sensor ?s", ":value ?v", ":note ?n", ":result ?x")
+    plans = []
+    for number, left_out in enumerate((*objects, *objects)):
+        star = " ; ".join(part for part in objects if part != left_out)
+        text = (
+            f"PREFIX : <{E}>\nREGISTER RSTREAM :q AS SELECT ?o\n"
+            f"FROM NAMED WINDOW :w ON <{S}> [RANGE PT1S]\nWHERE {{ WINDOW :w {{ ?o {star} }} }}"
+        )
+        plans.append(str(engine.register_query(text, name=f"{E}few{number}").explain()))
+    pair.close()
+    assert ["; " in plan for plan in plans] == [True] * 4 + [False] * 6
+
+
+def test_a_pattern_that_asks_for_one_value_is_a_leaf_of_its_own(pair: Pair) -> None:
+    names = list(PATTERNS)
+    plan = str(pair.engines[0].queries[f"{E}q{names.index('constant')}{WINDOWS[0]}"].explain())
+    assert "w{?o note ?n; result ?x}" in plan
 
 
 def test_answers_stay_right_where_a_subject_has_too_many_objects(
