@@ -23,14 +23,7 @@ from sparkext.setting_keys import (
     under_new_names,
     written_name,
 )
-from sparkext.setting_types import (
-    BOOLEAN,
-    DURATION,
-    FACTOR,
-    INSTANT,
-    choice,
-    whole_number,
-)
+from sparkext.setting_types import BOOLEAN, DURATION, FACTOR, INSTANT, choice, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +69,13 @@ class Settings:
         " false, they are joined by a chain of Spark's joins, in one order: what benchmarks compare with.",
         internal=True,
         formerly=("clusterJoin.enabled",),
+    )
+    star_patterns_enabled: bool = declare(
+        "starPatterns.enabled",
+        BOOLEAN,
+        True,
+        "Find patterns with one subject over a mapped row together. When false, they are joined, as for benchmarks.",
+        internal=True,
     )
     multiway_join_broadcast_rows: int = declare(
         "multiwayJoin.broadcastRows",

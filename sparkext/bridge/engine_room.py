@@ -131,6 +131,14 @@ class EngineRoom:
         """Stop keeping a pattern's content."""
         self.jvm.dropWindowPattern(window, spec)
 
+    def window_star(self, window: Any, name: str, spec: str) -> Any:
+        """What triple patterns with one subject find in a window together; `spec` as StarPattern.scala reads it."""
+        return self.jvm.windowStar(window, name, spec)
+
+    def drop_window_star(self, window: Any, spec: str) -> None:
+        """Stop keeping what patterns with one subject find."""
+        self.jvm.dropWindowStar(window, spec)
+
     def match_quads(self, quads: DataFrame, spec: str, names: Sequence[str]) -> DataFrame:
         """The quads (s, p, o, g) that match a pattern with quoted triples, by its columns."""
         return DataFrame(self.jvm.matchQuads(quads._jdf, spec, list(names)), self.spark)

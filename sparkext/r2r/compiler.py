@@ -52,6 +52,7 @@ from sparkext.r2r.leaves.leaf import (
     has_arrived,
 )
 from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
+from sparkext.r2r.leaves.star_patterns import StarPattern
 from sparkext.r2r.operators.existence import Existence
 from sparkext.r2r.operators.grouping import grouped
 from sparkext.r2r.operators.optional_and_minus import optional, without_compatible
@@ -331,6 +332,7 @@ class PatternCompiler(ClusterCompiling):
                 leaf = leaves.leaves[0]
                 if (
                     isinstance(leaf, WindowLeaf)
+                    and not isinstance(leaf.pattern, StarPattern)
                     and inner.names
                     and set(inner.names) <= set(leaf.variables)
                 ):

@@ -7,16 +7,20 @@ import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.terms.TermId
 
-/** Stream elements as longs: of each its time and its quads (subject, predicate, object, graph; 0: the default graph).
+/** Stream elements as longs: of each its time and its quads (subject, predicate, object, graph; 0: the default graph), and of a
+ *  stream whose records have a layout, records, which stand for more of its quads.
  *
  *  The ids in it are held in the dictionary, once for each cell; who takes elements over takes over what they hold, and
  *  `release` gives back what the others do. Elements come in any order. Not for several threads at once.
  */
-private[cqels] final class ElementBlock(val dictionary: Dictionary) {
+private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: RecordLayout = null) {
   private var times = new Array[Long](64)
-  private var begins = new Array[Int](65)
+  private var begins = new Array[Int](64)
+  private var recordBegins = if (layout == null) null else new Array[Int](64)
   private var used = 0
-  val quads = new LongTable(4, 128)
+  val quads = new LongTable(4, if (layout == null) 128 else 1)
+  /** Null where there is no layout. */
+  val records: LongTable = if (layout == null) null else new LongTable(layout.width, 64)
   val flaws = new Flaws
   /** Elements that were not read, as they come too late. */
   var late = 0
@@ -26,15 +30,20 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary) {
   /** The first quad of an element. */
   def begin(element: Int): Int = begins(element)
   def end(element: Int): Int = if (element + 1 < used) begins(element + 1) else quads.rowCount
+  /** The first record of an element, where there are records. */
+  def recordBegin(element: Int): Int = recordBegins(element)
+  def recordEnd(element: Int): Int = if (element + 1 < used) recordBegins(element + 1) else records.rowCount
 
-  /** Begins an element; the quads that are added from now on are its own. */
+  /** Begins an element; the quads and records that are added from now on are its own. */
   def beginElement(time: Long): Unit = {
     if (used == times.length) {
       times = Arrays.copyOf(times, used * 2)
       begins = Arrays.copyOf(begins, used * 2)
+      if (records != null) recordBegins = Arrays.copyOf(recordBegins, used * 2)
     }
     times(used) = time
     begins(used) = quads.rowCount
+    if (records != null) recordBegins(used) = records.rowCount
     used += 1
   }
 
@@ -50,17 +59,20 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary) {
 
   /** Takes the element begun last back, and what it holds. */
   def dropElement(): Unit = {
+    release(used - 1)
     used -= 1
-    val from = begins(used)
-    releaseQuads(from, quads.rowCount)
-    quads.truncate(from)
+    quads.truncate(begins(used))
+    if (records != null) records.truncate(recordBegins(used))
   }
 
-  /** Gives back what the quads of an element hold. */
-  def release(element: Int): Unit = releaseQuads(begin(element), end(element))
+  /** Gives back what an element holds. */
+  def release(element: Int): Unit = {
+    releaseRows(quads, begin(element), end(element))
+    if (records != null) releaseRows(records, recordBegin(element), recordEnd(element))
+  }
 
-  private def releaseQuads(from: Int, until: Int): Unit =
-    if (until > from) dictionary.release(Arrays.copyOfRange(quads.data, from * 4, until * 4), (until - from) * 4)
+  private def releaseRows(rows: LongTable, from: Int, until: Int): Unit =
+    if (until > from) dictionary.release(Arrays.copyOfRange(rows.data, from * rows.arity, until * rows.arity), (until - from) * rows.arity)
 
   /** The elements in order of time, those of one time as they came; null where they are so already. */
   def order: Array[Int] = {

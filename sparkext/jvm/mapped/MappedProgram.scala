@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.ingest.{RecordCell, RecordLayout}
 import org.apache.spark.sql.cqels.terms.TermId
 
 /** A mapping as `RowMapping.program` of Python writes it: the columns that it reads, its term maps, and the quads of them.
@@ -24,6 +25,37 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
 
   private val constants: Array[Long] = termNodes.map(node => if (op(node) == "constant") hold(node.get("text").asText) else 0L)
   private val tables: Array[JoinTable] = termNodes.map(node => if (op(node) == "join") table(node) else null)
+
+  /** What records of its rows stand for, the term in each of their columns, and the quads that are made one by one, as a row may have
+   *  several of them; null where all are. With `distinct`, none of the latter may be one that a record stands for.
+   */
+  def records(distinct: Boolean): RecordTerms = {
+    val (others, made) = quads.partition(_.exists(term => term >= 0 && makesSeveral(term)))
+    val columns = made.flatten.filter(term => term >= 0 && op(termNodes(term)) != "constant").distinct
+    val cells = made.map(_.map { term =>
+      if (term < 0) RecordCell(-1, 0L)
+      else if (columns.contains(term)) RecordCell(columns.indexOf(term), 0L)
+      else RecordCell(-1, constants(term))
+    })
+    val mayRepeat = made.exists(one => others.exists(mayEqual(one, _)))
+    if (made.isEmpty || columns.isEmpty || (distinct && mayRepeat)) null
+    else new RecordTerms(new RecordLayout(columns.length, cells), columns, others)
+  }
+
+  private def mayEqual(one: Array[Int], other: Array[Int]): Boolean = one.indices.forall { place =>
+    val (a, b) = (one(place), other(place))
+    a == b || (a >= 0 && b >= 0 && (constants(a) == 0 || constants(b) == 0 || constants(a) == constants(b)))
+  }
+
+  private def makesSeveral(term: Int): Boolean = {
+    val node = termNodes(term)
+    op(node) match {
+      case "join" => true
+      case "own" => makesSeveral(node.get("term").asInt)
+      case "triple" => items(node.get("terms")).exists(part => makesSeveral(part.asInt))
+      case _ => false
+    }
+  }
 
   private def op(node: JsonNode): String = node.get("op").asText
 
@@ -111,3 +143,6 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
 
   private def items(node: JsonNode): Array[JsonNode] = if (node == null) Array() else node.elements.asScala.toArray
 }
+
+/** How rows become records: their layout, the term in each column, and the quads that are made beside them. */
+private[mapped] final class RecordTerms(val layout: RecordLayout, val columns: Array[Int], val others: Array[Array[Int]])

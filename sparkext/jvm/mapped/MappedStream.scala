@@ -15,16 +15,19 @@ import org.apache.spark.sql.cqels.streams.StreamLog
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
   private val dictionary = log.dictionary
   private val mapping = new MappedProgram(program, dictionary)
+  private val records = mapping.records(distinct) // null: none
+  if (records != null) log.takeRecords(records.layout)
 
   /** Takes in the rows of an Arrow stream, the first `length` bytes that were handed over; what became of them, as Intake writes it. */
   def take(handover: Handover, length: Int, allOrNothing: Boolean, rules: String): String = {
     val rows = ArrowColumns.read(handover, length)
     val times = TimeRules.parse(rules)
-    val block = new ElementBlock(dictionary)
+    val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
     val terms = new BatchTerms(dictionary, rows.rows)
     try {
       if (rows.rows > 0) read(rows, if (allOrNothing) TimeRules.none else times, block, terms)
       dictionary.retain(block.quads.data, block.quads.rowCount * 4)
+      if (records != null) dictionary.retain(block.records.data, block.records.rowCount * records.layout.width)
     } finally terms.release()
     handover.answer(log.take(block, times, allOrNothing).json)
   }
@@ -37,7 +40,10 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     val Array(numbers: LongColumn, moments: RowColumn) = given.columns.takeRight(2)
     val elements = numbers.values
     val times = new RowTimes(moments)
-    val quads = new RowQuads(mapping.quads, mapping.slots(read, terms), distinct)
+    val slots = mapping.slots(read, terms)
+    val quads = new RowQuads(mapping.quads, slots, distinct)
+    val rest = if (records == null) null else new RowQuads(records.others, slots, distinct)
+    val made = if (records == null) null else new LongTable(records.layout.width)
     var row = 0
     while (row < rows) {
       val element = elements(row)
@@ -48,16 +54,37 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
         if (rules.isLate(time)) block.late += 1
         else {
           terms.beginElement()
-          quads.begin()
-          var r = first
-          while (r < row) { quads.make(r); r += 1 }
-          block.beginElement(time)
-          quads.addTo(block)
+          if (records != null && makesRecords(slots, first, row, made)) {
+            rest.makeAll(first, row)
+            block.beginElement(time)
+            rest.addTo(block)
+            block.records.appendAll(made.data, 0, made.rowCount)
+          } else {
+            quads.makeAll(first, row)
+            block.beginElement(time)
+            quads.addTo(block)
+          }
         }
       } catch {
         case flaw: RowFlaw => block.flaws.addRow(element.toInt, flaw.getMessage)
       }
     }
+  }
+
+  /** Makes the records of an element; false where what counts once would be there twice. */
+  private def makesRecords(slots: Array[TermSlot], from: Int, until: Int, to: LongTable): Boolean = {
+    to.clear()
+    if (distinct && until > from + 1) return false
+    var row = from
+    while (row < until) { record(slots, row, to); row += 1 }
+    !(distinct && to.rowCount > 0 && records.layout.repeats(to.data, 0))
+  }
+
+  private def record(slots: Array[TermSlot], row: Int, to: LongTable): Unit = {
+    val at = to.appendRow()
+    var c = 0
+    while (c < records.columns.length) { to.set(at + c, slots(records.columns(c)).id(row)); c += 1 }
+    if (!records.layout.makesAny(to.data, at)) to.truncate(to.rowCount - 1)
   }
 }
 
@@ -68,14 +95,17 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
   private val cells = Array.fill(4)(new Ids)
   private val quad = new Array[Long](4)
 
-  /** Begins with another element. */
-  def begin(): Unit = made.clear()
+  /** Makes the quads of another element, of its rows from `from` on; throws [[RowFlaw]]. */
+  def makeAll(from: Int, until: Int): Unit = {
+    made.clear()
+    var row = from
+    while (row < until) { make(row); row += 1 }
+  }
 
-  /** Makes the quads of a row; throws [[RowFlaw]]. */
-  def make(row: Int): Unit = {
+  private def make(row: Int): Unit = {
     var q = 0
     while (q < quads.length) {
-      if (several(q)) makeAll(quads(q), row) else makeOne(quads(q), row)
+      if (several(q)) makeSeveral(quads(q), row) else makeOne(quads(q), row)
       q += 1
     }
   }
@@ -91,7 +121,7 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
     if (complete) add()
   }
 
-  private def makeAll(terms: Array[Int], row: Int): Unit = {
+  private def makeSeveral(terms: Array[Int], row: Int): Unit = {
     var c = 0
     while (c < 4) {
       cells(c).size = 0

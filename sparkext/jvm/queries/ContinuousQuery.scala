@@ -9,14 +9,14 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.cqels.answers.{AnswerColumns, AnswerForm, StaticTexts}
 import org.apache.spark.sql.cqels.calls.{CallSite, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.ClusterOrder
-import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
 import org.apache.spark.sql.cqels.execution.QueryPlans
 import org.apache.spark.sql.cqels.functions.{DateFunctions, Numbers, TermValues}
 import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
 import org.apache.spark.sql.cqels.runs.RunLimit
 import org.apache.spark.sql.cqels.spark.Jobs
-import org.apache.spark.sql.cqels.streams.{IdBuffer, Stay, StreamWindow}
+import org.apache.spark.sql.cqels.streams.{Stay, StreamWindow, WindowStar}
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(
@@ -36,11 +36,15 @@ final class ContinuousQuery(
   private var delta: DeltaEvaluation = _
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
+  private var stars = Seq.empty[WindowStar]
   private var matches = Seq.empty[MatchPlans]
   private var matched = false // whether they stand where the windows do
 
   /** The windows that the query reads, in the order in which `evaluate` is told their bounds. */
   def addWindow(window: StreamWindow): Unit = windows += window
+
+  /** The stars that its plans read: where one is crowded after windows have moved, `evaluate` says so instead of evaluating. */
+  def setStars(read: java.util.List[WindowStar]): Unit = stars = read.asScala.toSeq
 
   /** Has each evaluation first find the events of the query's MATCHes by these plans. */
   def setMatches(plans: java.util.List[MatchPlans]): Unit = {
@@ -94,13 +98,15 @@ final class ContinuousQuery(
    *  `bounds`: open and close of each window, "(open, close]", as "o1,c1,o2,c2"; empty: as they are. `slices` = 0: on the
    *  driver; otherwise as a Spark job with so many slices. Returns JSON with the number of answers, the file ("" when there is
    *  none), and nanoseconds of moving windows, running and decoding; with call sites of uncertainty functions also what was
-   *  counted there, and with join clusters what these decided (see `ordered`).
+   *  counted there, and with join clusters what these decided (see `ordered`). `{"crowded":true}` where other plans are needed first
+   *  (`setStars`).
    */
   def evaluate(bounds: String, slices: Int): String = {
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    told(moved - begun) {
+    if (stars.exists(_.crowded)) ContinuousQuery.Crowded
+    else told(moved - begun) {
       advanceMatches()
       matched = false
       stream(arrange(plans.run(slices)))
@@ -283,4 +289,5 @@ final class ContinuousQuery(
 private object ContinuousQuery {
   private val counter = new java.util.concurrent.atomic.AtomicLong()
   def next(): Long = counter.incrementAndGet()
+  private final val Crowded = "{\"crowded\":true}"
 }

@@ -3,11 +3,11 @@ package queries
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.TimeCells
-import org.apache.spark.sql.cqels.streams.{Arrivals, IdBuffer, Stay}
+import org.apache.spark.sql.cqels.streams.{Arrivals, Stay}
 
 /** The plans of a monotone query's delta evaluation: one for each of its window patterns and MATCHes, which finds
  *  every derivation that uses a row of it which has just arrived.

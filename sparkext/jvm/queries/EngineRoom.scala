@@ -22,7 +22,7 @@ import org.apache.spark.sql.cqels.ingest.Handover
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{PathReach, RelationContent, StageContent, StaticContent, WindowContent}
 import org.apache.spark.sql.cqels.spark.Frames
-import org.apache.spark.sql.cqels.streams.{ArrivedElements, ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StreamLog, StreamWindow, TimedContent}
+import org.apache.spark.sql.cqels.streams.{ArrivedElements, ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StarPattern, StreamLog, StreamWindow, TimedContent, WindowStar}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
@@ -83,6 +83,11 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
    */
   def windowPattern(window: StreamWindow, name: String, spec: String): WindowContent =
     window.pattern(QuadPattern.parse(spec), name)
+
+  /** The rows that patterns with one subject find in a window together; `spec`: see [[StarPattern.parse]]. */
+  def windowStar(window: StreamWindow, name: String, spec: String): WindowStar = window.star(StarPattern.parse(spec), name)
+
+  def dropWindowStar(window: StreamWindow, spec: String): Unit = window.dropStar(StarPattern.parse(spec))
 
   /** The rows that a pattern finds in a window, each with the time at which it was sighted last. */
   def timedPattern(window: StreamWindow, name: String, spec: String): TimedContent = window.timed(QuadPattern.parse(spec), name)

@@ -3,12 +3,12 @@ package queries
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.StageContent
-import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals, IdBuffer}
+import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
 
 /** The plans that find the events of one MATCH in the elements that arrived; what they find goes to `state`, whose content the
  *  plans of the query read.

@@ -26,6 +26,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   private var arrived = 0L
   private var expired = 0L
   private var changed = 0L
+  private var compacted = 0
   private var lastSeen: Array[Long] = null // when each row was sighted last; null: nobody asks
 
   /** Whether indexes copy what is looked up again and again. */
@@ -68,6 +69,8 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   def expiries: Long = expired
   /** How often anything has changed that a reader can see: rows, how often they count, or when they were sighted. */
   def changes: Long = changed
+  /** How often rows have been given other numbers. */
+  private[cqels] def compactions: Int = compacted
 
   def memoryBytes: Long =
     8L * (cells.length + (if (lastSeen == null) 0 else lastSeen.length)) + 4L * (occurrences.length + hashNext.length + heads.length) + indexes.map(_.memoryBytes).sum + lists.map(_.memoryBytes).sum
@@ -81,7 +84,10 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
   }
 
   /** Takes in an occurrence of a row at a time. */
-  def insert(values: Array[Long], time: Long): Unit = {
+  def insert(values: Array[Long], time: Long): Unit = insertAt(values, time)
+
+  /** As `insert`; the number of the row, which it has until `compactions` rises. */
+  private[cqels] def insertAt(values: Array[Long], time: Long): Int = {
     total += 1
     changed += 1
     val hash = hashOf(values)
@@ -94,6 +100,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
         lastSeen(row) = time
         lists.foreach(_.resight(row))
       }
+      row
     } else {
       if (present >= heads.length) rehash(heads.length * 2)
       val at = takeRow()
@@ -107,6 +114,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
       arrived += 1
       indexes.foreach(_.link(at))
       lists.foreach(_.link(at))
+      at
     }
   }
 
@@ -207,6 +215,7 @@ final class WindowTable(val arity: Int, val bag: Boolean = false) extends Listed
 
   // After a peak: without this, scans would walk it and memory would keep it for as long as the window is never empty.
   private def compact(): Unit = {
+    compacted += 1
     val (oldCells, oldOccurrences, oldSeen, oldUsed) = (cells, occurrences, lastSeen, used)
     val capacity = math.max(LeastCapacity, Integer.highestOneBit(math.max(1, present)) * 2)
     cells = new Array[Long](capacity * math.max(1, arity))

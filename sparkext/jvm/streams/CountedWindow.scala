@@ -1,30 +1,6 @@
 package org.apache.spark.sql.cqels
 package streams
 
-import org.apache.spark.sql.cqels.memory.LongTable
-
-/** Where the elements of a pane begin, in the order of their arrival, and their numbers in the stream. */
-private[cqels] final class ElementStarts {
-  private var rows = new Array[Int](1)
-  private var numbers = new Array[Long](1)
-  private var used = 0
-
-  def size: Int = used
-  def add(row: Int, number: Long): Unit = {
-    if (used == rows.length) {
-      rows = java.util.Arrays.copyOf(rows, used * 2)
-      numbers = java.util.Arrays.copyOf(numbers, used * 2)
-    }
-    rows(used) = row
-    numbers(used) = number
-    used += 1
-  }
-  /** Which of the stream's elements it is, counted from 0 as they came. */
-  def number(element: Int): Long = numbers(element)
-  /** The first row of an element; for the number after the last, where the pane ends. */
-  def row(element: Int, pane: LongTable): Int = if (element < used) rows(element) else pane.rowCount
-}
-
 /** The window of the last `count` elements up to a time, those of one time by their arrival; it may begin inside a pane. */
 final class CountedWindow private[cqels] (stream: StreamLog, key: String, count: Int) extends StreamWindow(stream, key) {
   private var held = 0
@@ -38,7 +14,7 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
     var missing = count
     var firstTime = cutTime
     panes.eachBackwards(this.close, close) { pane =>
-      missing -= pane.starts.size
+      missing -= pane.size
       firstTime = pane.time
       missing > 0
     }
@@ -48,9 +24,8 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
       val firstElement = math.max(-missing, 0)
       if (held == 0) { cutTime = firstTime; cutElement = firstElement }
       held += news
-      val first = panes.get(firstTime)
-      enter(first.quads, first.starts.row(firstElement, first.quads), firstTime)
-      panes.each(firstTime, close)(pane => enter(pane.quads, 0, pane.time))
+      enter(panes.get(firstTime), firstElement, firstTime)
+      panes.each(firstTime, close)(pane => enter(pane, 0, pane.time))
     }
     moved(if (held == 0) close else cutTime - 1, close)
   }
@@ -60,17 +35,16 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
     var excess = elements
     while (excess > 0) {
       val pane = panes.get(cutTime)
-      val (begin, quads) = (pane.starts, pane.quads)
-      val here = math.min(excess, begin.size - cutElement)
-      leave(quads, begin.row(cutElement, quads), begin.row(cutElement + here, quads))
+      val here = math.min(excess, pane.size - cutElement)
+      leave(pane, cutElement, cutElement + here)
       excess -= here
       held -= here
       cutElement += here
-      if (cutElement == begin.size && held > 0) { cutTime = panes.next(cutTime).time; cutElement = 0 }
+      if (cutElement == pane.size && held > 0) { cutTime = panes.next(cutTime).time; cutElement = 0 }
     }
   }
 
-  override private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
+  override private[cqels] def arriveLate(time: Long, pane: Pane, from: Int): Unit =
     if (time <= close) throw new IllegalStateException(s"an element of time $time comes after window $key has passed it")
 
   override private[cqels] def firstElement(time: Long): Int = if (time == cutTime) cutElement else 0
@@ -79,5 +53,5 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
   override private[cqels] def position(time: Long, number: Long): Long = number
   // Where none is held, there never was one.
   override private[cqels] def leftBehind(panes: Panes): Long =
-    if (held == 0) Long.MinValue else panes.get(cutTime).starts.number(cutElement) - 1
+    if (held == 0) Long.MinValue else panes.get(cutTime).number(cutElement) - 1
 }

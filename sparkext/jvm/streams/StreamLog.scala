@@ -4,9 +4,9 @@ package streams
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.columns.{ArrowColumns, BatchRows, TermElements, TermRows}
-import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, TimeRules}
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
+import org.apache.spark.sql.cqels.memory.{Json, LongTable}
 
 /** The encoded elements of one stream that some window may still need, in panes by time.
  *
@@ -19,6 +19,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private val ids = new IdBuffer
   private var latest: Pane = _ // null: look for it
   private var quads = 0L
+  private var records = 0L
+  private var layout: RecordLayout = _ // null: none
   private var elements = 0L
   private var latestClose = Long.MinValue // of all windows: what comes after it belongs to none of them yet
 
@@ -31,7 +33,32 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private[streams] def countsOccurrencesOfTriples: Boolean = countsOccurrences
 
   def paneCount: Int = panes.size
+  /** Quads that are kept as such. */
   def quadCount: Long = quads
+  /** Records that stand for quads. */
+  def recordCount: Long = records
+
+  /** Has records of this layout be taken in from now on, beside quads; a stream has one layout. */
+  private[cqels] def takeRecords(layout: RecordLayout): Unit = synchronized {
+    require(this.layout == null && panes.size == 0, s"stream $iri has its records already")
+    this.layout = layout
+  }
+
+  private[cqels] def recordLayout: RecordLayout = layout
+
+  /** The quads of records by subject, as JSON: for each that varies a list of [predicate, object or null, whether it is in the default
+   *  graph always], of quads whose predicate does not vary.
+   */
+  def recordStars: String = synchronized {
+    val quads = if (layout == null) Nil else (0 until layout.size).filter(q => layout.column(q, 0) >= 0 && layout.column(q, 1) < 0)
+    def text(id: Long) = Json.quote(dictionary.text(id))
+    quads.groupBy(layout.column(_, 0)).toSeq.sortBy(_._1).map { case (_, star) =>
+      star.map { q =>
+        val obj = if (layout.column(q, 2) >= 0) "null" else text(layout.constant(q, 2))
+        s"[${text(layout.constant(q, 1))},$obj,${layout.column(q, 3) < 0 && layout.constant(q, 3) == 0}]"
+      }.mkString("[", ",", "]")
+    }.mkString("[", ",", "]")
+  }
 
   /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
   def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
@@ -104,16 +131,14 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   private def enter(block: ElementBlock, element: Int): Unit = {
     val time = block.time(element)
-    val count = block.end(element) - block.begin(element)
     // Elements of one time come one after the other.
-    if (latest == null || latest.time != time) latest = panes.getOrAdd(time, count)
-    val pane = latest.quads
-    val before = pane.rowCount
-    latest.starts.add(before, elements)
+    if (latest == null || latest.time != time) latest = panes.getOrAdd(time, block.end(element) - block.begin(element), layout)
+    val pane = latest
+    pane.add(block, element, elements)
     elements += 1
-    pane.appendAll(block.quads.data, block.begin(element), count)
-    quads += pane.rowCount - before
-    if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, before))
+    quads += block.end(element) - block.begin(element)
+    if (block.records != null) records += block.recordEnd(element) - block.recordBegin(element)
+    if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, pane.size - 1))
   }
 
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
@@ -143,7 +168,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     leave(window, open)
     if (close > window.close) {
       val from = math.max(window.close, open)
-      panes.each(from, close)(pane => window.enter(pane.quads, 0, pane.time))
+      panes.each(from, close)(pane => window.enter(pane, 0, pane.time))
     }
     window.moved(open, close)
   }
@@ -169,34 +194,37 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private def leave(window: StreamWindow, open: Long): Unit = {
     val until = math.min(open, window.close)
     if (until > window.open && !(until == window.close && window.clear()))
-      panes.each(window.open, until)(pane => window.leave(pane.quads))
+      panes.each(window.open, until)(pane => window.leave(pane))
   }
 
-  /** The panes that a window shows, each with its time and the row from which it does. */
-  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, LongTable, Int)] =
+  /** The panes that a window shows, each with its time and the element from which it does. */
+  private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, Pane, Int)] =
     if (window.close <= window.open) Nil
     else {
-      val shown = mutable.ArrayBuffer[(Long, LongTable, Int)]()
-      panes.each(window.open, window.close) { pane =>
-        shown += ((pane.time, pane.quads, pane.starts.row(window.firstElement(pane.time), pane.quads)))
-      }
+      val shown = mutable.ArrayBuffer[(Long, Pane, Int)]()
+      panes.each(window.open, window.close)(pane => shown += ((pane.time, pane, window.firstElement(pane.time))))
       shown
     }
 
   /** Gives the panes that a window shows and whose time is after `time`, for windows that begin with a pane. */
-  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, LongTable) => Unit): Unit = synchronized {
-    panes.each(math.max(window.open, time), window.close)(pane => take(pane.time, pane.quads))
+  private[cqels] def eachAfter(window: StreamWindow, time: Long)(take: (Long, Pane) => Unit): Unit = synchronized {
+    panes.each(math.max(window.open, time), window.close)(pane => take(pane.time, pane))
   }
 
-  /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their rows
-   *  of the pane, from and until.
+  /** Gives the elements that a window shows and whose time is after `time`, in order: time, number in the stream, and their quads
+   *  as rows of a table, from and until, which are not to be kept.
    */
   private[cqels] def eachElementAfter(window: StreamWindow, time: Long)(take: (Long, Long, LongTable, Int, Int) => Unit): Unit = synchronized {
     panes.each(math.max(window.open, time), window.close) { pane =>
-      val (begins, quads) = (pane.starts, pane.quads)
+      val made = if (pane.layout == null) null else new LongTable(4)
       var e = window.firstElement(pane.time)
-      while (e < begins.size) {
-        take(pane.time, begins.number(e), quads, begins.row(e, quads), begins.row(e + 1, quads))
+      while (e < pane.size) {
+        if (made == null) take(pane.time, pane.number(e), pane.quads, pane.quad(e), pane.quad(e + 1))
+        else {
+          made.clear()
+          pane.write(e, made)
+          take(pane.time, pane.number(e), made, 0, made.rowCount)
+        }
         e += 1
       }
     }
@@ -235,18 +263,27 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private def drop(after: Long, upTo: Long): Int = {
     latest = null
     val dropped = panes.remove(after, upTo) { pane =>
-      val data = pane.quads.data
-      var i = 0
-      while (i < pane.quads.rowCount * 4) {
-        ids.add(data(i))
-        // In parts: the stream would keep a copy of all of them for as long as it lives.
-        if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
-        i += 1
-      }
+      letGo(pane.quads)
       quads -= pane.quads.rowCount
+      if (pane.records != null) {
+        letGo(pane.records)
+        records -= pane.records.rowCount
+      }
     }
     releaseIds()
     dropped
+  }
+
+  /** Adds ids to those that are to be released. */
+  private def letGo(rows: LongTable): Unit = {
+    val data = rows.data
+    var i = 0
+    while (i < rows.rowCount * rows.arity) {
+      ids.add(data(i))
+      // In parts: the stream would keep a copy of all of them for as long as it lives.
+      if (ids.size == StreamLog.ReleasedAtOnce) releaseIds()
+      i += 1
+    }
   }
 
   private def releaseIds(): Unit = {

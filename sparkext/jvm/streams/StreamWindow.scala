@@ -3,7 +3,6 @@ package streams
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowContent, WindowTable}
 
 /** One window of a stream and the patterns that queries match in it. */
@@ -12,13 +11,12 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   private var closes = Long.MinValue
   private var late = 0L
   private val patterns = mutable.LinkedHashMap[QuadPattern, WindowContent]()
-  // By predicate id; patterns with a variable predicate are asked for every quad.
-  private val byPredicate = mutable.LongMap[Array[PatternFeed]]()
-  private var anyPredicate = Array.empty[PatternFeed]
+  private val stars = mutable.LinkedHashMap[StarPattern, WindowStar]()
+  private val feeds = new WindowFeeds
 
   def open: Long = opens
   def close: Long = closes
-  def rowCount: Long = patterns.valuesIterator.map(_.rowCount).sum
+  def rowCount: Long = (patterns.valuesIterator ++ stars.valuesIterator.map(_.content)).map(_.rowCount).sum
 
   /** The rows that a pattern finds here, kept up from now on; the same pattern is kept once. */
   def pattern(spec: QuadPattern, name: String): WindowContent = stream.synchronized {
@@ -33,15 +31,40 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
     patterns.remove(spec).foreach(content => dropFeed(content.table))
   }
 
+  /** The rows that patterns with one subject find here together, kept up from now on; the same patterns are kept once. */
+  def star(spec: StarPattern, name: String): WindowStar = stream.synchronized {
+    stars.getOrElseUpdate(spec, {
+      val content = new WindowContent(name, new WindowTable(spec.columns, spec.bag))
+      content.table.copiesChains = stream.copiesChains
+      val feed = new StarFeed(spec, stream.recordLayout, content.table)
+      fill(feed)
+      feeds.add(feed)
+      new WindowStar(this, content, feed)
+    })
+  }
+
+  /** Gives a star all that is there now. */
+  private def fill(star: StarFeed): Unit = {
+    val alone = new WindowFeeds
+    alone.add(star)
+    stream.contentOf(this).foreach { case (time, pane, from) => alone.pass(pane, from, pane.size, time, in = true) }
+  }
+
+  private[streams] def keepAll(star: StarFeed): Unit = stream.synchronized(if (star.crowded) {
+    star.keepAll()
+    fill(star)
+  })
+
+  def dropStar(spec: StarPattern): Unit = stream.synchronized {
+    stars.remove(spec).foreach(star => feeds.remove(star.content.table))
+  }
+
   /** Has the rows of a pattern that `known` does not hold go into a table, which may be that of several windows. */
   private[cqels] def feed(spec: QuadPattern, table: WindowTable, known: StaticIndex): Unit = stream.synchronized {
     val feed = new PatternFeed(spec, stream.dictionary, table, known)
     table.copiesChains = stream.copiesChains
-    if (spec.predicate == 0) anyPredicate :+= feed
-    else byPredicate.update(spec.predicate, byPredicate.getOrElse(spec.predicate, Array.empty[PatternFeed]) :+ feed)
-    stream.contentOf(this).foreach { case (time, pane, from) =>
-      PatternFeed.each(pane, from, pane.rowCount)((d, at) => feed.insert(d, at, time))
-    }
+    feeds.add(spec.predicate, feed)
+    stream.contentOf(this).foreach { case (time, pane, from) => pane.each(from, pane.size)((d, at) => feed.insert(d, at, time)) }
   }
 
   /** The rows that a pattern finds here, each with the time at which it was sighted last. */
@@ -50,7 +73,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
     if (content.table.keepTimes()) {
       val matcher = new QuadMatcher(spec, stream.dictionary)
       stream.contentOf(this).foreach { case (time, pane, from) =>
-        PatternFeed.each(pane, from, pane.rowCount)((d, at) => if (matcher.matches(d, at)) content.table.sight(matcher.row, time))
+        pane.each(from, pane.size)((d, at) => if (matcher.matches(d, at)) content.table.sight(matcher.row, time))
       }
     }
     new TimedContent(content)
@@ -60,8 +83,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   def arrived(spec: QuadPattern, name: String): ArrivedRows = new ArrivedRows(stream, this, spec, name)
 
   private[cqels] def dropFeed(table: WindowTable): Unit = stream.synchronized {
-    anyPredicate = anyPredicate.filterNot(_.table eq table)
-    byPredicate.mapValuesInPlace((_, feeds) => feeds.filterNot(_.table eq table))
+    feeds.remove(table)
   }
 
   def patternCount: Int = patterns.size
@@ -70,38 +92,26 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 
   private[cqels] def moved(open: Long, close: Long): Unit = { opens = open; closes = close }
 
-  private[cqels] def enter(pane: LongTable, from: Int, time: Long): Unit =
-    PatternFeed.each(pane, from, pane.rowCount) { (data, at) =>
-      byPredicate.getOrNull(data(at + 1)) match {
-        case null =>
-        case feeds => var i = 0; while (i < feeds.length) { feeds(i).insert(data, at, time); i += 1 }
-      }
-      var i = 0
-      while (i < anyPredicate.length) { anyPredicate(i).insert(data, at, time); i += 1 }
-    }
+  /** Takes in the elements of a pane, from the `from`th on. */
+  private[cqels] def enter(pane: Pane, from: Int, time: Long): Unit = feeds.pass(pane, from, pane.size, time, in = true)
 
   /** Takes all rows out at once; false where they are few, or a table is that of other windows, too. */
   private[cqels] def clear(): Boolean = {
-    val feeds = byPredicate.valuesIterator.map(_.length).sum + anyPredicate.length
-    val clears = feeds == patterns.size && rowCount >= StreamWindow.ManyRows
-    if (clears) patterns.valuesIterator.foreach(_.table.clear())
+    val clears = feeds.count == patterns.size + stars.size && rowCount >= StreamWindow.ManyRows
+    if (clears) {
+      patterns.valuesIterator.foreach(_.table.clear())
+      stars.valuesIterator.foreach(_.feed.clear())
+    }
     clears
   }
 
-  private[cqels] def leave(pane: LongTable): Unit = leave(pane, 0, pane.rowCount)
+  private[cqels] def leave(pane: Pane): Unit = leave(pane, 0, pane.size)
 
-  private[cqels] def leave(pane: LongTable, from: Int, until: Int): Unit =
-    PatternFeed.each(pane, from, until) { (data, at) =>
-      byPredicate.getOrNull(data(at + 1)) match {
-        case null =>
-        case feeds => var i = 0; while (i < feeds.length) { feeds(i).delete(data, at); i += 1 }
-      }
-      var i = 0
-      while (i < anyPredicate.length) { anyPredicate(i).delete(data, at); i += 1 }
-    }
+  /** Takes out some elements of a pane. */
+  private[cqels] def leave(pane: Pane, from: Int, until: Int): Unit = feeds.pass(pane, from, until, Long.MinValue, in = false)
 
   /** An element arrived for a time that the window already covers. */
-  private[cqels] def arriveLate(time: Long, pane: LongTable, from: Int): Unit =
+  private[cqels] def arriveLate(time: Long, pane: Pane, from: Int): Unit =
     if (time > opens && time <= closes) {
       late += 1
       enter(pane, from, time)
@@ -122,4 +132,12 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
 private[cqels] object StreamWindow {
   /** Fewer leave one by one: to clear counts of columns touches all their buckets, however few the rows. */
   final val ManyRows = 2048
+}
+
+/** What patterns with one subject find together in a window. */
+final class WindowStar private[streams] (window: StreamWindow, val content: WindowContent, private[streams] val feed: StarFeed) {
+  /** Whether there were too many rows for it, and it shows none any more. */
+  def crowded: Boolean = feed.crowded
+  /** Has it show all rows, however many these are. */
+  def keepAll(): Unit = window.keepAll(feed)
 }

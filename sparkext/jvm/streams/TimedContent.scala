@@ -81,7 +81,7 @@ final class ArrivedRows private[cqels] (stream: StreamLog, window: StreamWindow,
   override private[cqels] def fill(time: Long): Int = {
     val rows = new LongTable(width + 1)
     stream.eachAfter(window, time) { (t, pane) =>
-      PatternFeed.each(pane, 0, pane.rowCount) { (data, from) =>
+      pane.each { (data, from) =>
         if (matcher.matches(data, from)) {
           val at = rows.appendRow()
           var c = 0

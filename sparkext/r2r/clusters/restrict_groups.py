@@ -17,9 +17,10 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import VariableReference
-from sparkext.language.nodes import Node, Variable
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.r2r.leaves.flattening import Cluster
 from sparkext.r2r.leaves.leaf import DerivedLeaf, WindowLeaf
+from sparkext.r2r.leaves.star_patterns import StarPattern
 from sparkext.rewriting.bound_variables import certain_variables
 
 
@@ -59,12 +60,18 @@ def _restrict(node: Node, windows: list[WindowLeaf]) -> Node:
     for leaf in windows:
         for key in leaf.variables:
             if key in keys:
-                pattern: Node = Bgp((leaf.pattern,))
+                pattern: Node = Bgp((_part(leaf.pattern, key),))
                 if leaf.graph is not None:
                     pattern = Graph(leaf.graph, pattern)
                 bindings = Window(leaf.window, pattern, leaf.strict)
                 restricted = Join(restricted, Distinct(Project(bindings, (key,))))
     return dataclasses.replace(node, input=restricted)
+
+
+def _part(pattern: TriplePattern, key: Variable) -> TriplePattern:
+    """Of a star one pattern that binds the key: the windows keep distinct bindings of single patterns."""
+    parts = pattern.parts if isinstance(pattern, StarPattern) else (pattern,)
+    return next(part for part in parts if key in part.variables)
 
 
 def _plain_keys(group: Group) -> frozenset[Variable]:

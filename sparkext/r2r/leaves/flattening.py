@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.r2r.functions.function_table import is_rowwise
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf, MergedLeaf, StaticLeaf, WindowLeaf
 from sparkext.r2r.leaves.scopes import DefaultGraph, InWindow, Scope, inner_scope, scope_variables
+from sparkext.r2r.leaves.star_patterns import with_stars
 from sparkext.rewriting.bound_variables import certain_variables
 from sparkext.rewriting.filters import conjuncts
 
@@ -51,7 +53,10 @@ def flatten(node: Node, scope: Scope) -> Cluster:
     """
     match node:
         case Bgp():
-            return Cluster(tuple(_leaf(pattern, scope) for pattern in node.patterns))
+            patterns: Sequence[TriplePattern] = node.patterns
+            if isinstance(scope, InWindow) and scope.stars:
+                patterns = with_stars(patterns, scope)
+            return Cluster(tuple(_leaf(pattern, scope) for pattern in patterns))
         case Join():
             left, right = flatten(node.left, scope), flatten(node.right, scope)
             return Cluster(left.leaves + right.leaves, left.conditions + right.conditions)

@@ -31,6 +31,7 @@ from sparkext.r2r.leaves.leaf import (
     has_arrived,
 )
 from sparkext.r2r.leaves.scopes import DefaultGraph, NamedGraph
+from sparkext.r2r.leaves.star_patterns import StarPattern
 from sparkext.r2r.patterns.stage_rows import LatestTime, MatchRows
 from static_data.terms import Iri
 
@@ -133,7 +134,11 @@ def path_name(path: PathExpression) -> str:
 
 
 def _pattern(pattern: TriplePattern) -> str:
-    return " ".join(_short(term) for term in pattern)
+    text = " ".join(_short(term) for term in pattern)
+    if isinstance(pattern, StarPattern):
+        rest = (f"{_short(part.predicate)} {_short(part.object)}" for part in pattern.others)
+        return "; ".join((text, *rest))
+    return text
 
 
 def _short(term: PatternTerm | Iri) -> str:

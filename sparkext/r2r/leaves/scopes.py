@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import Bgp, Graph, Path, Window
-from sparkext.language.nodes import Node, Variable
+from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.r2r.patterns.inner_patterns import exists_of
 from sparkext.r2r.patterns.stage_rows import Given, MatchRows, StageRows
 from static_data.terms import Iri
@@ -29,21 +29,52 @@ class NamedGraph:
 
 
 @dataclass(frozen=True)
+class RecordTriple:
+    """A triple that a record of a stream has of its subject: the object as N-Triples writes it, None where it varies.
+
+    `bare` says that it never stands in a named graph.
+    """
+
+    predicate: Iri
+    object: str | None
+    bare: bool
+
+    def answers(self, pattern: TriplePattern, strict: bool) -> bool:
+        """Whether a pattern over the subject finds it wherever it is; with `strict`, outside named graphs only.
+
+        A pattern that asks for one value of several does not: few records would be of use, and every query with a value
+        of its own would keep others.
+        """
+        if pattern.predicate != self.predicate or (strict and not self.bare):
+            return False
+        return isinstance(pattern.object, Variable) or pattern.object.n3() == self.object
+
+
+@dataclass(frozen=True)
 class InWindow:
     """The scope of a pattern inside WINDOW; `graph` is the GRAPH around it there, one element's.
 
     Without one, a pattern looks at the merge of the elements' graphs and default graphs, or, with `strict`, at the
-    default graphs alone (RSP-QL*, Definition 14).
+    default graphs alone (RSP-QL*, Definition 14). `stars` are the triples that a record of its stream has, for each of
+    its subjects.
     """
 
     name: Iri
     graph: Iri | Variable | None = None
     strict: bool = False
+    stars: tuple[tuple[RecordTriple, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class StaticGraph(Graph):
     """GRAPH with the name of a static graph that is looked at even inside a window, as in events."""
+
+
+@dataclass(frozen=True)
+class RecordWindow(Window):
+    """WINDOW over a stream of records; `stars` as `InWindow` has them."""
+
+    stars: tuple[tuple[RecordTriple, ...], ...] = ()
 
 
 DEFAULT_GRAPH = DefaultGraph()
@@ -75,7 +106,8 @@ def inside_window(node: Window) -> InWindow:
         raise UnsupportedFeatureError(
             "WINDOW with a variable is not supported here", *(node.position or (1, 1))
         )
-    return InWindow(node.name, strict=node.strict)
+    stars = node.stars if isinstance(node, RecordWindow) else ()
+    return InWindow(node.name, strict=node.strict, stars=stars)
 
 
 def reads_no_window(node: Node, scope: Scope) -> bool:

@@ -29,7 +29,8 @@ class JvmQuery:
         self._calls.tell(self.jvm)
 
     def evaluate(self, bounds: str) -> dict[str, Any]:
-        """Evaluate, the windows moved to `bounds`."""
+        """Evaluate, the windows moved to `bounds`; what comes back has "crowded" where other plans are needed first."""
         outcome: dict[str, Any] = json.loads(self.jvm.evaluate(bounds, self.plans.slices))
-        self.plans.note(outcome)
+        if "crowded" not in outcome:
+            self.plans.note(outcome)
         return outcome

@@ -109,6 +109,7 @@ class PreparedQuery:
         if self._bags:
             made.setBags()
         self._set_delta(made, plans)
+        made.setStars(self._patterns.stars)
         return made
 
     @staticmethod
@@ -181,8 +182,23 @@ class PreparedQuery:
     def _take_over(self, plans: CompiledPlans, merged: Merged) -> None:
         self._running.replace(plans)
         self._set_delta(self._jvm, plans)
+        self._jvm.setStars(self._patterns.stars)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
+
+    def _leave_stars(self) -> None:
+        """Have patterns with one subject be joined from now on: it has several of their triples each, again and again.
+
+        Where plans for older static data are still to run, these go on as they are, however many rows there are.
+        """
+        if self.outdated:
+            for star in self._patterns.stars:
+                star.keepAll()
+            return
+        self._compiler.refuse_stars()
+        plans, merged = self._compile_anew()
+        self._patterns.leave_stars()
+        self._take_over(plans, merged)
 
     def refreshes(self, instant: int) -> bool:
         """Whether `refresh` would take other plans: static data that the query reads differ at that instant."""
@@ -212,6 +228,9 @@ class PreparedQuery:
             outcome = json.loads(self._jvm.evaluateDelta(bounds, instant))
         else:
             outcome = self._running.evaluate(bounds)
+            if "crowded" in outcome:
+                self._leave_stars()
+                outcome = self._running.evaluate(bounds)
         self._running.executed = True
         self.calls.note(outcome)
         seconds = (outcome["run_ns"] + outcome["decode_ns"]) / 1e9

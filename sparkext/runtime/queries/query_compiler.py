@@ -6,6 +6,7 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sparkext.language.nodes import Node
 from sparkext.language.query import Query
 from sparkext.r2r.clusters.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
@@ -13,9 +14,10 @@ from sparkext.r2r.functions.expressions import ExpressionCompiler
 from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch
 from sparkext.r2r.leaves.scopes import DefaultGraph
+from sparkext.r2r.leaves.star_patterns import in_record_windows
 from sparkext.r2r.leaves.time_look_ups import place_timestamps
 from sparkext.r2r.patterns.window_graphs import spell_out_windows
-from sparkext.r2r.query_plans import QueryFrames, compile_query, delta_pattern
+from sparkext.r2r.query_plans import DeltaPattern, QueryFrames, compile_query, delta_pattern
 from sparkext.r2r.relations.datasets import Dataset
 from sparkext.r2r.relations.frames import PreparedFrames, StockFrames, WindowContents
 from sparkext.r2r.relations.leaf_estimates import Heuristics, LeafEstimates
@@ -73,6 +75,7 @@ class QueryCompiler:
         )
         self._pattern = self.matches.pattern
         self._scope = scope
+        self._stars = parts.settings.enabled and parts.settings.star_patterns_enabled
 
     def compile(self, orders: Orders, matches: Sequence[Any] | None = None) -> CompiledPlans:
         """Compile and prepare the query, its clusters joined in these orders, or in those that seem best now.
@@ -82,7 +85,8 @@ class QueryCompiler:
         started = clock.perf_counter()
         compiler = self._compiler(orders)
         query = self._query
-        frames = compile_query(compiler, self._pattern, query.answered, self._scope, query.base_iri)
+        pattern = self._with_records()
+        frames = compile_query(compiler, pattern, query.answered, self._scope, query.base_iri)
         plans = self._prepare(compiler, frames)
         if matches is None:
             matches = self.matches.compile(self._event_compiler, query.base_iri, self._name)
@@ -94,6 +98,28 @@ class QueryCompiler:
         seconds = clock.perf_counter() - started
         orders = tuple(choice.plan for choice in choices)
         return CompiledPlans(orders, frames, choices, plans, seconds, rule, delta, matches)
+
+    def refuse_stars(self) -> None:
+        """Have patterns with one subject be joined from now on, whatever records their streams have."""
+        self._stars = False
+
+    def _with_records(self) -> Node:
+        """The query's pattern, with windows over records marked where they are to find patterns together."""
+        stars = {Iri(w.name): w.stars for w in self._windows.values() if w.named and w.stars}
+        if not (self._stars and stars and self._patterns.finds_stars()):
+            return self._pattern
+        windows, settings = list(self._windows.values()), self._parts.settings
+        if not_by_delta(self._query, windows, settings) is None and not isinstance(
+            self._delta_pattern(), str
+        ):
+            return self._pattern  # what arrives is found by single patterns
+        return in_record_windows(self._pattern, stars)
+
+    def _delta_pattern(self) -> DeltaPattern | str:
+        query = self._query
+        return delta_pattern(
+            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
+        )
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
         """The JVM's plans: of the query, and of the stages that are computed before it."""
@@ -116,9 +142,7 @@ class QueryCompiler:
         reason = not_by_delta(query, windows, self._parts.settings)
         if reason is not None:
             return reason
-        pattern = delta_pattern(
-            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
-        )
+        pattern = self._delta_pattern()
         if isinstance(pattern, str):
             return pattern
         self._patterns.forget_arrived()

@@ -13,6 +13,8 @@ from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
 from sparkext.r2r.leaves.delta_patterns import TimedPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
+from sparkext.r2r.leaves.scopes import RecordTriple
+from sparkext.r2r.leaves.star_patterns import StarPattern
 from sparkext.r2r.patterns.pattern_places import (
     ANY_NAME,
     GRAPH_PLACE,
@@ -34,7 +36,8 @@ class QueryWindow:
     """One window as a query declares it: `window` is the JVM's.
 
     One that is not `named` is merged with the default graph; its name is ours. In a `strict` one, patterns outside
-    GRAPH see the default graphs of its elements only (RSP-QL*, Definition 14).
+    GRAPH see the default graphs of its elements only (RSP-QL*, Definition 14). `stars` are the triples that a record of
+    its stream has, by subject.
     """
 
     name: str
@@ -44,10 +47,16 @@ class QueryWindow:
     window: Any
     named: bool = True
     strict: bool = False
+    stars: tuple[tuple[RecordTriple, ...], ...] = ()
 
 
 PatternPlace = tuple[str, str, str]
-"""Stream, window key and the text that describes a pattern to the JVM."""
+"""Stream, window key and the text that describes a pattern to the JVM, that of a star after `_STAR`."""
+
+_STAR = "star "
+
+MOST_STARS = 4
+"""So many stars of different patterns are kept in one window: all queries share what single patterns find."""
 
 
 class WindowRegistry:
@@ -81,7 +90,8 @@ class WindowRegistry:
             given = declaration.name
             name = f"_:unnamed{len(opened) + 1}" if given is None else given.value
             strict = self._rules.profile.bare_patterns_see_times
-            opened[name] = QueryWindow(name, iri, spec, key, None, given is not None, strict)
+            stars = streams[iri].record_stars
+            opened[name] = QueryWindow(name, iri, spec, key, None, given is not None, strict, stars)
         return {name: replace(w, window=self._use(w, streams)) for name, w in opened.items()}
 
     def _use(self, window: QueryWindow, streams: Mapping[str, Stream]) -> Any:
@@ -116,6 +126,11 @@ class WindowRegistry:
         streams = sorted({w.stream.value for w in query.windows})
         return f" with {streams}" if len(streams) > 1 else ""
 
+    def star_count(self, window: QueryWindow) -> int:
+        """How many different stars are kept in a window."""
+        place = (window.stream, window.key)
+        return sum(p[:2] == place and p[2].startswith(_STAR) for p in +self._pattern_users)
+
     def use_pattern(self, place: PatternPlace) -> None:
         """Count one more query that matches a pattern in a window."""
         self._pattern_users[place] += 1
@@ -148,6 +163,7 @@ class WindowPatterns:
         self._bag = bag
         self._contents: dict[WindowLeaf, Any] = {}
         self._arrived: dict[int, Any] = {}  # by the number of the pattern
+        self._stars: dict[PatternPlace, Any] = {}
         self._places: dict[PatternPlace, QueryWindow] = {}
         self._merged: Merged = {}
         self._closed = False
@@ -174,6 +190,8 @@ class WindowPatterns:
     def _content(self, leaf: WindowLeaf) -> Any:
         if isinstance(leaf.pattern, TimedPattern):
             return self._timed(leaf, leaf.pattern)
+        if isinstance(leaf.pattern, StarPattern):
+            return self._star(leaf, leaf.pattern).content()
         if leaf not in self._contents:
             window = self._windows[leaf.window.value]
             spec = self.spec(leaf)
@@ -184,6 +202,42 @@ class WindowPatterns:
             name = f"{window.name} {leaf.pattern.predicate.n3()}"
             self._contents[leaf] = self._room.window_pattern(window.window, name, spec)
         return self._contents[leaf]
+
+    def _star(self, leaf: WindowLeaf, pattern: StarPattern) -> Any:
+        window = self._windows[leaf.window.value]
+        ids = [
+            [self._room.constant(part.predicate.n3()) for part in pattern.parts],
+            [
+                0 if isinstance(part.object, Variable) else self._room.constant(part.object.n3())
+                for part in pattern.parts
+            ],
+        ]
+        graph, counted = "default" if leaf.strict else "any", "bag" if self._bag else "set"
+        spec = "|".join([*(",".join(map(str, numbers)) for numbers in ids), graph, counted])
+        place = (window.stream, window.key, _STAR + spec)
+        if place not in self._stars:
+            self._places[place] = window
+            self._registry.use_pattern(place)
+            name = f"{window.name} {' '.join(part.predicate.n3() for part in pattern.parts)}"
+            self._stars[place] = self._room.window_star(window.window, name, spec)
+        return self._stars[place]
+
+    def finds_stars(self) -> bool:
+        """Whether patterns with one subject are to be found together: not where other queries keep many others so."""
+        others = max((self._registry.star_count(w) for w in self._windows.values()), default=0)
+        return bool(self._stars) or others < MOST_STARS
+
+    @property
+    def stars(self) -> list[Any]:
+        """What the patterns of stars find together, in the JVM."""
+        return list(self._stars.values())
+
+    def leave_stars(self) -> None:
+        """Give back the patterns of stars."""
+        with self._registry.lock:
+            for place in self._stars:
+                self._leave(place, self._places.pop(place))
+            self._stars.clear()
 
     def arrived(self, pattern: TimedPattern) -> Any:
         """The JVM's rows of a pattern in what arrived last, of which `content` gave the relation."""
@@ -235,11 +289,20 @@ class WindowPatterns:
             self._closed = True
             self.leave_merged(self.set_merged_aside())
             for place, window in self._places.items():
-                if self._registry.leave_pattern(place):
-                    self._room.drop_window_pattern(window.window, place[2])
+                self._leave(place, window)
             self._places.clear()
             self._contents.clear()
+            self._stars.clear()
             self._arrived.clear()
+
+    def _leave(self, place: PatternPlace, window: QueryWindow) -> None:
+        if not self._registry.leave_pattern(place):
+            return
+        spec = place[2]
+        if spec.startswith(_STAR):
+            self._room.drop_window_star(window.window, spec.removeprefix(_STAR))
+        else:
+            self._room.drop_window_pattern(window.window, spec)
 
     def _merge(self, leaf: MergedLeaf, static: Any) -> Any:
         name = f"default graph {leaf.pattern.predicate.n3()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
+from sparkext.r2r.leaves.scopes import RecordTriple
 from sparkext.runtime.streams.given_rows import table_of
 from sparkext.runtime.streams.mapped_columns import columns_of, row_block
 from sparkext.runtime.streams.push_report import Evaluations, PushReport
@@ -19,6 +21,7 @@ from sparkext.s2r.watermark import StreamWatermark
 from static_data.files.on_error import OnError
 from static_data.jvm import extension
 from static_data.mappings.rows import ArrowRows, JsonRows, along
+from static_data.terms import Iri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,6 +57,11 @@ class MappedStream(Stream):
         distinct = parts.settings.duplicates == "bag"
         made = extension(parts.spark).mapped.MappedStream(self._log, mapping.program.json, distinct)
         self._mapped: Any = made
+        # Those of which a row may have several are left out.
+        self.record_stars = tuple(
+            tuple(RecordTriple(Iri(predicate[1:-1]), term, bare) for predicate, term, bare in star)
+            for star in json.loads(self._log.recordStars())
+        )
 
     def push_table(self, table: object, **columns: object) -> PushReport:
         """Push the rows of a table, one element each.

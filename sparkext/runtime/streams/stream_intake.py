@@ -27,6 +27,7 @@ from static_data.files.rdf_version import RdfVersion
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,8 @@ class StreamIntake:
             self._log.countOccurrences()
         self._parts = parts
         self._evaluations = evaluations
+        # The triples that a record of the stream has of each of its subjects, where there are records.
+        self.record_stars: tuple[tuple[RecordTriple, ...], ...] = ()
         self._derived = derived
         self.accepted_count = 0
         self.malformed_count = 0

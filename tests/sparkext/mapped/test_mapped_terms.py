@@ -74,9 +74,10 @@ class Taker:
         log.advance(window, -(1 << 62), (1 << 62) - 1)
         panes = log.contentOf(window).iterator()
         while panes.hasNext():
-            pane = panes.next()._2()
+            quads = self.extension.memory.LongTable(4, 16)
+            panes.next()._2().write(0, quads)
             arrays = self.spark._jvm.java.util.Arrays  # type: ignore[union-attr]
-            cells = json.loads(arrays.toString(pane.data()))[: pane.rowCount() * 4]
+            cells = json.loads(arrays.toString(quads.toArray()))
             texts = [None if cell == 0 else self._text(cell) for cell in cells]
             yield {
                 " ".join(t for t in texts[n : n + 4] if t is not None) + " ."

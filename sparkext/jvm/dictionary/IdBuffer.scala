@@ -1,5 +1,5 @@
 package org.apache.spark.sql.cqels
-package streams
+package dictionary
 
 import org.apache.spark.sql.cqels.terms.TermCodec
 
