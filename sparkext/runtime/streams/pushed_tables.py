@@ -57,7 +57,7 @@ class PushedTable:
         self.columns: dict[str, pa.ChunkedArray | pa.Array] = {
             role: self._of_name(role, value)
             if isinstance(value, str) and not is_rdflib(value)
-            else self._repeated(term_text(value))
+            else self._repeated(role, value)
             for role, value in roles.items()
         }
         self.columns["time"] = (
@@ -97,7 +97,7 @@ class PushedTable:
             raise StreamElementError(f"table: {error}") from None
 
     def _of_name(self, role: str, name: str) -> pa.ChunkedArray:
-        places = self._table.schema.get_all_field_indices(name)
+        places = self._table.schema.get_all_field_indices(check.text(role, name))
         if len(places) != 1:
             found = "several columns" if places else "no column"
             raise StreamElementError(
@@ -118,7 +118,11 @@ class PushedTable:
             )
         return column.cast(pa.int64()) if types.is_null(kind) else column
 
-    def _repeated(self, term: str) -> pa.Array:
+    def _repeated(self, role: str, value: TermLike) -> pa.Array:
+        try:
+            term = term_text(value)
+        except StreamElementError as error:
+            raise StreamElementError(f"{role}: {error}") from None
         codes = pa.repeat(pa.scalar(0, pa.int8()), self.rows)
         return pa.DictionaryArray.from_arrays(codes, pa.array([term]))
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 import sparkext
 from sparkext.language import parse_query
 from sparkext.recorded_streams import read_recorded_stream
@@ -79,6 +81,30 @@ def store(name: str, takes: dict[str, str] | None = None, /, **arguments: Any) -
 TEXT = f"PREFIX : <{E}> SELECT * FROM NAMED WINDOW :w ON :s [RANGE 5] WHERE {{ WINDOW :w {{ ?x ?p ?y }} }}"
 TRIPLE = triple("a", "p", "o")
 NUMBERS = itertools.count()
+TABLE = pa.table(
+    {
+        "subject": ["http://e/x"],
+        "predicate": ["http://e/at"],
+        "object": ["<http://e/y>"],
+        "time": [2000],
+    }
+)
+ROLES = {
+    "subject": "subject",
+    "predicate": "predicate",
+    "object": "object",
+    "time": "time",
+    "graph": None,
+}
+# A term or a time in place of a column is that of all rows.
+TABLE_TAKES = {
+    "subject": "number, NaN, truth, huge",
+    "predicate": "number, NaN, truth, huge",
+    "object": "number, NaN, truth, huge",
+    "graph": "None, number, NaN, truth, huge",
+    "time": "None, number",
+}
+
 CALLS = [
     call(
         sparkext,
@@ -139,6 +165,7 @@ CALLS = [
         source=None,
     ),
     engine("push", {}, iri=S),
+    engine("push_table", TABLE_TAKES, iri=S, table=TABLE, **ROLES),
     engine("stream", {}, iri=S),
     engine("advance_to", {"time": "number"}, time=5),
     engine("finish"),
@@ -177,6 +204,7 @@ CALLS = [
         graph=None,
     ),
     stream("push_elements", {}, elements=[]),
+    stream("push_table", TABLE_TAKES, table=TABLE, **ROLES),
     stream("advance_to", {"time": "number"}, time=5),
     stream("read", {}, frame=None),
     call(RegisteredQuery, "subscribe", lambda w: w.query.subscribe, subscriber=print),
