@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,9 @@ from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.parts.pushed_times import milliseconds, promised_time
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, TermLike, Triple, triple_lines
 from sparkext.runtime.streams.element_text import are_sound
-from sparkext.runtime.streams.push_report import Evaluations, PushReport
+from sparkext.runtime.streams.push_report import PushReport
 from sparkext.runtime.streams.pushed_tables import GRAPH, PushedTable
 from sparkext.runtime.streams.stream_intake import StreamIntake
-from sparkext.s2r.watermark import StreamWatermark
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
@@ -24,14 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sparkext.runtime.parts.engine_parts import EngineParts
-
-logger = logging.getLogger(__name__)
-
-_KEPT_REASONS = 100
-
-
-_MOST_UNSETTLED = 3
 _ONE_TAKEN = PushReport(1)
 
 
@@ -43,18 +33,6 @@ class Stream(StreamIntake):
     With `on_error` FAIL or ACCEPT a malformed element is an error, and nothing of what comes with it is taken in;
     with ACCEPT, IRIs are taken as they stand.
     """
-
-    def __init__(
-        self,
-        parts: EngineParts,
-        iri: str,
-        watermark: StreamWatermark,
-        evaluations: Evaluations,
-        derived: Container[str],
-        on_error: OnError = OnError.SKIP,
-    ) -> None:
-        super().__init__(parts, iri, watermark, evaluations, derived, on_error)
-        self.sources: list[StreamingQuery] = []
 
     def push(
         self,

@@ -26,6 +26,7 @@ from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEPT_REASONS = 100
-
-
+# Of bounds that wait to be told the log: a call of its own costs more than what they let go.
 _MOST_UNSETTLED = 3
-_ONE_TAKEN = PushReport(1)
 
 
 class StreamIntake:
@@ -58,7 +57,7 @@ class StreamIntake:
         self.watermark = watermark
         self._log: Any = parts.room.stream(iri)
         self._buffer = PushedElements()
-        self._unsettled: list[str] = []  # a call of its own would cost more than what waits
+        self._unsettled: list[str] = []
         if parts.settings.duplicates == "bag":
             self._log.countOccurrences()
         self._parts = parts
@@ -72,6 +71,7 @@ class StreamIntake:
         self.panes = 0  # as the log has told last
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
+        self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
 
     @property
