@@ -67,7 +67,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   }
 
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, name => {
-    val made = new StreamLog(name, dictionary)
+    val made = new StreamLog(name, dictionary, handover)
     made.copiesChains = copiesChains
     made
   })

@@ -13,7 +13,7 @@ import org.apache.spark.sql.cqels.memory.{Json, LongTable}
  *  A window is a moving interval (open, close] over the panes: advancing it feeds what came in to its pattern tables and
  *  takes out what fell behind. No content is ever scanned again.
  */
-final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary) {
+final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary, handover: Handover) {
   private val panes = new Panes
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
@@ -61,17 +61,18 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   }
 
   /** Reads elements from the first `length` bytes that were handed over, see [[ElementLines]], and takes them in. */
-  def takeText(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
+  def takeText(length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String =
     handover.answer(takeText(handover.read(length), length, rdf12, accepts, allOrNothing, TimeRules.parse(rules)))
 
   /** Takes in the elements of columns of terms that were handed over, see [[TermElements]]. */
-  def takeColumns(handover: Handover, length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String = {
+  def takeColumns(length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String = {
     val rows = TermRows.of(ArrowColumns.read(handover, length), rdf12, accepts)
     handover.answer(takeRows(Array(rows), numbered = true, allOrNothing, rules))
   }
 
   /** Takes in the elements of a batch of rows that tasks have read. */
-  def takeBatch(batch: BatchRows, allOrNothing: Boolean, rules: String): String = takeRows(batch.parts, numbered = false, allOrNothing, rules)
+  def takeBatch(batch: BatchRows, allOrNothing: Boolean, rules: String): String =
+    handover.answer(takeRows(batch.parts, numbered = false, allOrNothing, rules))
 
   private def takeRows(parts: Array[TermRows], numbered: Boolean, allOrNothing: Boolean, rules: String): String =
     take(new TermElements(dictionary, countsOccurrences, numbered).read(parts), TimeRules.parse(rules), allOrNothing).json

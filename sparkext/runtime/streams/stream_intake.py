@@ -167,23 +167,22 @@ class StreamIntake:
 
     def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
         """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
-        strict, whole = self.rdf is RdfVersion.RDF_1_2, self.on_error is not OnError.SKIP
+        strict = self.rdf is RdfVersion.RDF_1_2
         # Not under the engine's lock: the rows may take long to compute.
         rows = self._parts.room.read_batch(batch, strict, self.accepts)
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
-                self._taken(lambda rules: [self._log.takeBatch(rows, whole, rules)])
+                self._taken(lambda rules: [self._take_batch(rows, rules)])
                 self._applied[source] = batch_id
         return fresh
 
     def take_live(self, rows: Any) -> None:
         """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""
         read = rows.take(self.rdf is RdfVersion.RDF_1_2, self.accepts)
-        whole = self.on_error is not OnError.SKIP
         try:
             with self._fed():
-                self._taken(lambda rules: [self._log.takeBatch(read, whole, rules)])
+                self._taken(lambda rules: [self._take_batch(read, rules)])
         finally:
             rows.tookIn(read.rows())
 
@@ -223,7 +222,7 @@ class StreamIntake:
         """Have the log take in a block of text; what became of it, as Intake.scala writes it."""
         handover = self._parts.room.handover
         outcome: str = self._log.takeText(
-            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+            handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
         return handover.answer(outcome)
 
@@ -231,9 +230,13 @@ class StreamIntake:
         handover = self._parts.room.handover
         strict = self.rdf is RdfVersion.RDF_1_2
         outcome: str = self._log.takeColumns(
-            handover.jvm, handover.write(block), strict, self.accepts, all_or_nothing, rules
+            handover.write(block), strict, self.accepts, all_or_nothing, rules
         )
         return handover.answer(outcome)
+
+    def _take_batch(self, rows: Any, rules: str) -> str:
+        outcome: str = self._log.takeBatch(rows, self.on_error is not OnError.SKIP, rules)
+        return self._parts.room.handover.answer(outcome)
 
     def _taken(self, take: Callable[[str], Iterable[str]], believed: bool = False) -> PushReport:
         """Note what has become of blocks of elements that the JVM takes in.

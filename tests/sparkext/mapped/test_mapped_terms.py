@@ -54,7 +54,7 @@ class Taker:
         self, options: MappingOptions, rows: Any, tables: Any
     ) -> tuple[dict[str, Any], list[set[str]]]:
         """What became of rows, and the quads of each element that was taken in, in order of time."""
-        log = self.extension.streams.StreamLog(f"http://e/s{next(_numbers)}", self.dictionary)
+        log = self.extension.streams.StreamLog(f"http://e/s{next(_numbers)}", self.dictionary, None)
         mapping = element_mapping(options, tables)
         jvm = self.extension.mapped.MappedStream(log, mapping.program.json, True)
         if isinstance(rows, pa.Table):

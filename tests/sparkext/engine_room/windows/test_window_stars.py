@@ -74,7 +74,9 @@ class RecordLog:
             of = quad[place]
             cells[n][place] = cell(of, 0) if isinstance(of, int) else cell(-1, self.constant(of))
         self.layout = live.cqels.ingest.RecordLayout(5, cells)
-        self.log = live.cqels.streams.StreamLog(iri(f"stars{next(self.numbers)}"), live.dictionary)
+        self.log = live.cqels.streams.StreamLog(
+            iri(f"stars{next(self.numbers)}"), live.dictionary, None
+        )
         self.log.takeRecords(self.layout)
 
     def constant(self, text: str | None) -> int:
