@@ -27,7 +27,7 @@ from bench.ways_in.engine import ReadingsEngine
 from bench.ways_in.readings import Readings
 from bench.ways_in.replaying import NAME as REPLAY
 from bench.ways_in.replaying import record, replay_file
-from bench.ways_in.ways import WAYS, Way, WayMissingError
+from bench.ways_in.ways import WAYS, Way
 
 NAME = "ways"
 NAMES = (*(way.name for way in WAYS), REPLAY)
@@ -40,7 +40,7 @@ COLUMNS = (
     "elements",
     "windows",
 )
-SHOWN = ("elements_a_window", "budget_s", "notes")
+SHOWN = ("elements_a_window", "budget_s")
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.app.name": "bench",
@@ -102,7 +102,6 @@ def run(args: argparse.Namespace) -> Report:
         return given if given is not None else quick if args.quick else full
 
     window, budget_s = default(args.elements, 100_000, 5_000), default(args.budget, 10.0, 0.5)
-    notes: dict[str, str] = {}
     rows = []
     builder = sparkext.configure(SparkSession.builder)
     for key, value in SETTINGS.items():
@@ -112,23 +111,17 @@ def run(args: argparse.Namespace) -> Report:
         for queries in default(args.queries, (1, 100), (1, 20)):
             for name in args.way or NAMES:
                 progress(f"{name}, {queries} queries")
-                try:
-                    taken = measure(spark, name, queries, window, budget_s)
-                except WayMissingError as missing:
-                    notes[name] = str(missing)
-                else:
-                    rows.append(taken.row(name, queries))
+                rows.append(measure(spark, name, queries, window, budget_s).row(name, queries))
     finally:
         spark.stop()
-    return Report(NAME, rows, {"elements_a_window": window, "budget_s": budget_s, "notes": notes})
+    return Report(NAME, rows, {"elements_a_window": window, "budget_s": budget_s})
 
 
 def measure(spark: SparkSession, name: str, queries: int, window: int, budget_s: float) -> Taken:
-    """One way in, with a number of queries in an engine of its own; raises WayMissingError."""
+    """One way in, with a number of queries in an engine of its own."""
     if name == REPLAY:
         return _replay(spark, queries, window)
     kind = next(way for way in WAYS if way.name == name)
-    kind.require()
     with tempfile.TemporaryDirectory(prefix="bench-ways-") as folder:
         mapping = None
         if kind.mapping is not None:

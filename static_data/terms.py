@@ -66,6 +66,24 @@ XSD_DOUBLE: Final = Iri(XSD + "double")
 XSD_FLOAT: Final = Iri(XSD + "float")
 XSD_DATETIME: Final = Iri(XSD + "dateTime")
 XSD_DURATION: Final = Iri(XSD + "duration")
+XSD_INTEGERS: Final = frozenset(
+    Iri(XSD + name)
+    for name in (
+        "integer",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+        "negativeInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+    )
+)
 RDF_LANG_STRING: Final = Iri(RDF + "langString")
 RDF_DIR_LANG_STRING: Final = Iri(RDF + "dirLangString")
 RDF_TYPE: Final = Iri(RDF + "type")

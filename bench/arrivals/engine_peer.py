@@ -15,7 +15,6 @@ from bench.data.rdf_files import QUERIES
 from bench.data.vocabulary import LOC, LOCALIZATION_GRAPH, STREAM
 from bench.data.world import World
 from bench.peers.spark_stock import launch_settings
-from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery
 from static_data.terms import Iri
 
@@ -83,17 +82,8 @@ class Peer:
 
 
 def push_rows(stream: Any, rows: pa.Table) -> None:
-    """Push sightings as a table, or as elements where streams take no tables."""
-    if hasattr(stream, "push_table"):
-        stream.push_table(rows, subject="person", predicate=Iri(_AT), object="room")
-    else:
-        persons, rooms, times = (rows[name].to_pylist() for name in ("person", "room", "time"))
-        stream.push_elements(
-            [
-                StreamElement(time, None, (f"{person} <{_AT}> {room} .",))
-                for person, room, time in zip(persons, rooms, times, strict=True)
-            ]
-        )
+    """Push sightings as a table."""
+    stream.push_table(rows, subject="person", predicate=Iri(_AT), object="room")
 
 
 if __name__ == "__main__":

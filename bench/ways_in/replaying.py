@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from bench.ways_in.engine import ReadingsEngine
 from bench.ways_in.readings import STREAM, Readings
 from sparkext.command_line.replay import replay
-from sparkext.recorded_streams import read_recorded_stream
+from sparkext.recorded_streams.recording_files import RecordingFile
+from sparkext.runtime.streams.replay import ReplayOptions
 
 NAME = "replay"
-# Where files are streamed, they are made ready here.
-_STREAMED = "sparkext.recorded_streams.recording_files"
 
 
 def record(windows: list[Readings], path: Path) -> None:
@@ -28,10 +24,5 @@ def record(windows: list[Readings], path: Path) -> None:
 
 def replay_file(engine: ReadingsEngine, path: Path) -> None:
     """Read a recorded stream and push it; the engine's streams have ended then."""
-    run: Any = replay
-    if find_spec(_STREAMED) is None:  # files are read whole
-        run(engine.engine, {STREAM: read_recorded_stream([path])})
-    else:
-        file = import_module(_STREAMED).RecordingFile(str(path), path)
-        options = import_module("sparkext.runtime.streams.replay").ReplayOptions()
-        run(engine.engine, {STREAM: [file]}, options, show=False)
+    recording = RecordingFile(str(path), path)
+    replay(engine.engine, {STREAM: [recording]}, ReplayOptions(), show=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 import time
 from collections.abc import Sequence
@@ -11,16 +10,9 @@ from typing import Any, ClassVar
 
 import pyarrow.parquet
 
-import sparkext
-from bench.report import BenchError
 from bench.ways_in.engine import ReadingsEngine
 from bench.ways_in.readings import MAPPING, Readings
 from sparkext.recorded_streams import StreamElement
-from sparkext.runtime.streams.stream import Stream
-
-
-class WayMissingError(BenchError):
-    """This version has no such way in."""
 
 
 class Way:
@@ -31,10 +23,6 @@ class Way:
 
     def __init__(self, engine: ReadingsEngine) -> None:
         self.stream = engine.stream
-
-    @classmethod
-    def require(cls) -> None:
-        """Raises WayMissingError where this version has no such way."""
 
     def in_hand(self, readings: Readings) -> Any:
         """What the caller has before the clock starts."""
@@ -92,12 +80,6 @@ class PushText(Way):
     name = "push_table, text"
     dictionary: ClassVar[bool] = False
 
-    @classmethod
-    def require(cls) -> None:
-        """Asks for `push_table`."""
-        if not hasattr(Stream, "push_table"):
-            raise WayMissingError("streams have no push_table")
-
     def in_hand(self, readings: Readings) -> Any:
         """A table of terms."""
         return readings.terms(self.dictionary)
@@ -121,13 +103,6 @@ class PushMapped(PushText):
 
     name = "push_table, mapped"
     mapping = MAPPING
-
-    @classmethod
-    def require(cls) -> None:
-        """Asks for streams with a mapping."""
-        super().require()
-        if "mapping" not in inspect.signature(sparkext.Engine.register_stream).parameters:
-            raise WayMissingError("register_stream takes no mapping")
 
     def in_hand(self, readings: Readings) -> Any:
         """A table of numbers."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sparkext.s2r.event_time import GREATEST_TIME, parse_date_time
+from static_data.terms import XSD_INTEGERS
 
 PROV_GENERATED_AT_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 SOSA_RESULT_TIME = "http://www.w3.org/ns/sosa/resultTime"
@@ -28,24 +29,7 @@ TIME_PROPERTIES = (PROV_GENERATED_AT_TIME, SOSA_RESULT_TIME)
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _DATE_TIMES = frozenset({f"{_XSD}dateTime", f"{_XSD}dateTimeStamp"})
-_INTEGERS = frozenset(
-    _XSD + name
-    for name in (
-        "integer",
-        "long",
-        "int",
-        "short",
-        "byte",
-        "nonNegativeInteger",
-        "positiveInteger",
-        "nonPositiveInteger",
-        "negativeInteger",
-        "unsignedLong",
-        "unsignedInt",
-        "unsignedShort",
-        "unsignedByte",
-    )
-)
+_INTEGERS = frozenset(datatype.value for datatype in XSD_INTEGERS)
 _TYPED = re.compile(r'"([^"\\]*)"\^\^<([^>]*)>')
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _LABEL_OR_OPAQUE = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|(_:[^\s<>"]+)')

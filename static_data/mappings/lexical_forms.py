@@ -19,30 +19,13 @@ from static_data.terms import (
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_INTEGER,
+    XSD_INTEGERS,
     Iri,
 )
 
 XSD_DATE: Final = Iri(XSD + "date")
 XSD_TIME: Final = Iri(XSD + "time")
 XSD_HEX_BINARY: Final = Iri(XSD + "hexBinary")
-INTEGERS: Final = frozenset(
-    Iri(XSD + name)
-    for name in (
-        "integer",
-        "long",
-        "int",
-        "short",
-        "byte",
-        "nonNegativeInteger",
-        "positiveInteger",
-        "nonPositiveInteger",
-        "negativeInteger",
-        "unsignedLong",
-        "unsignedInt",
-        "unsignedShort",
-        "unsignedByte",
-    )
-)
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DAY: Final = 86_400
 
@@ -58,7 +41,7 @@ class NaturalValue(NamedTuple):
         where the datatype has none; everything else stays as it is."""
         if self.datatype != XSD_DOUBLE or datatype == XSD_DOUBLE:
             return self.lexical
-        if datatype != XSD_DECIMAL and datatype not in INTEGERS:
+        if datatype != XSD_DECIMAL and datatype not in XSD_INTEGERS:
             return self.lexical
         return plain_number(self.lexical)
 

@@ -9,7 +9,7 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from sparkext.errors import CqelsError, EvaluationError
-from sparkext.runtime.streams.source_documents import BatchElements, elements_of_documents
+from sparkext.runtime.streams.source_documents import elements_of_documents
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -45,15 +45,21 @@ class StreamSourceError(CqelsError):
     """A DataFrame that cannot feed a stream, or an unknown format."""
 
 
-class FedStream(Protocol):
-    """A stream that takes batches with a number, each once."""
+class Batched(Protocol):
+    """A stream that knows which batches of a source it has taken in."""
 
     iri: str
-    rdf: RdfVersion
-    accepts: bool
     sources: list[StreamingQuery]
 
     def is_applied(self, source: Hashable, batch_id: int) -> bool: ...
+
+
+class FedStream(Batched, Protocol):
+    """A stream that takes batches with a number, each once."""
+
+    rdf: RdfVersion
+    accepts: bool
+
     def apply_batch(
         self,
         source: Hashable,
@@ -87,8 +93,29 @@ def read_stream(
     Raises StreamSourceError.
     """
     kind = checked_format(frame, format)
+
+    def apply(source: Hashable, batch_id: int, batch: DataFrame) -> None:
+        if kind == "columns":
+            names = [name for name in (*TERM_COLUMNS, "time") if name in batch.columns]
+            stream.apply_rows(source, batch_id, batch.select(*names))
+        else:
+            documents = batch.select("value").toArrow().column("value").to_pylist()
+            told = None if kind == "auto" else kind
+            found = elements_of_documents(documents, told, stream.rdf, stream.accepts)
+            stream.apply_batch(source, batch_id, found.elements, found.set_aside)
+
+    return fed_by_batches(stream, frame, checkpoint, apply)
+
+
+def fed_by_batches(
+    stream: Batched,
+    frame: DataFrame,
+    checkpoint: str | None,
+    apply: Callable[[Hashable, int, DataFrame], object],
+) -> StreamingQuery:
+    """Have `apply` called with each micro-batch of `frame` that `stream` does not know: source, number and rows."""
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
-    feed = _Feed(stream, kind)
+    feed = _Feed(stream, apply)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     feed.begin(query.id)
     stream.sources.append(query)
@@ -98,9 +125,11 @@ def read_stream(
 class _Feed:
     """What is called with each micro-batch of one source."""
 
-    def __init__(self, stream: FedStream, format: str) -> None:
+    def __init__(
+        self, stream: Batched, apply: Callable[[Hashable, int, DataFrame], object]
+    ) -> None:
         self._stream = stream
-        self._format = format
+        self._apply = apply
         self._source = ""
         self._begun = Event()
 
@@ -116,20 +145,10 @@ class _Feed:
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return
         try:
-            if self._format == "columns":
-                names = [name for name in (*TERM_COLUMNS, "time") if name in batch.columns]
-                stream.apply_rows(self._source, batch_id, batch.select(*names))
-            else:
-                found = self._documents(batch)
-                stream.apply_batch(self._source, batch_id, found.elements, found.set_aside)
+            self._apply(self._source, batch_id, batch)
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
-
-    def _documents(self, batch: DataFrame) -> BatchElements:
-        documents = batch.select("value").toArrow().column("value").to_pylist()
-        kind = None if self._format == "auto" else self._format
-        return elements_of_documents(documents, kind, self._stream.rdf, self._stream.accepts)
 
 
 def checked_format(frame: DataFrame, format: str) -> str:

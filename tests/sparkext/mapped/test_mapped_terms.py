@@ -21,12 +21,8 @@ from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.rows import ArrowRows, JsonRows
 from static_data.mappings.source_rows import rows_of_source
-from tests.static_data.mappings.mapping_cases import (
-    CASES,
-    NEW_PREFIXES,
-    TURTLE_PREFIXES,
-    MappingCase,
-)
+from tests.static_data.mappings.mapping_cases import NEW_PREFIXES, TURTLE_PREFIXES, MappingCase
+from tests.static_data.mappings.more_mapping_cases import CASES
 from tests.static_data.mappings.quad_sets import without_labels
 
 if TYPE_CHECKING:

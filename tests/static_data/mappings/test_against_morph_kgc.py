@@ -20,7 +20,8 @@ from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.source_rows import rows_of_source
 from tests.conftest import ROOT
-from tests.static_data.mappings.mapping_cases import CASES, MappingCase
+from tests.static_data.mappings.mapping_cases import MappingCase
+from tests.static_data.mappings.more_mapping_cases import CASES
 from tests.static_data.mappings.quad_sets import without_labels
 from tests.static_data.mappings.weather import with_header
 

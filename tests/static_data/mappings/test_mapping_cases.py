@@ -9,7 +9,8 @@ import pytest
 from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.source_rows import rows_of_source
-from tests.static_data.mappings.mapping_cases import CASES, MappingCase
+from tests.static_data.mappings.mapping_cases import MappingCase
+from tests.static_data.mappings.more_mapping_cases import CASES
 from tests.static_data.mappings.quad_sets import without_labels
 
 
