@@ -9,16 +9,18 @@ if TYPE_CHECKING:
     from sparkext.engine import Engine as Engine
     from sparkext.runtime.streams.stream_mapping import MappingOptions as MappingOptions
     from sparkext.session import configure as configure
+    from sparkext.sql.kept_sides import kept_sides as kept_sides
 
 __version__ = "0.1.0"
 
-__all__ = ["Engine", "MappingOptions", "__version__", "configure"]
+__all__ = ["Engine", "MappingOptions", "__version__", "configure", "kept_sides"]
 
 # Loaded on first use, so that `cqels --help` and the tests of pure modules need no Spark.
 _HOMES = {
     "Engine": "sparkext.engine",
     "MappingOptions": "sparkext.runtime.streams.stream_mapping",
     "configure": "sparkext.session",
+    "kept_sides": "sparkext.sql.kept_sides",
 }
 
 

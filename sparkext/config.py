@@ -24,6 +24,7 @@ from sparkext.setting_keys import (
     written_name,
 )
 from sparkext.setting_types import BOOLEAN, DURATION, FACTOR, INSTANT, choice, whole_number
+from sparkext.spark_sql_settings import SparkSqlSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +36,7 @@ _MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(SparkSqlSettings):
     """The values of all keys, checked and typed; durations are milliseconds.
 
     >>> Settings.from_mapping({"spark.cqels.allowedLateness": "PT5S"}).allowed_lateness
@@ -224,20 +225,6 @@ class Settings:
         0,
         "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
         " at a time. A small evaluation stays on one.",
-    )
-    sql_max_static_rows: int = declare(
-        "sql.maxStaticRows",
-        whole_number(0),
-        20_000_000,
-        "A static part of a prepared Spark SQL query with more rows is not kept in memory: Spark jobs"
-        " read it at each run.",
-    )
-    sql_plan_timeout: int = declare(
-        "sql.planTimeout",
-        DURATION,
-        2_000,
-        "How long Spark's optimizer waits for a join order for an ordinary query over live views;"
-        " after that the joins stay as Spark orders them.",
     )
     sharing_enabled: bool = declare(
         "sharing.enabled",

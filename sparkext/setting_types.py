@@ -115,7 +115,22 @@ def read_instant(text: str) -> int:
         raise ValueError("must be an xsd:dateTime or milliseconds since the epoch") from None
 
 
+def read_memory(text: str) -> str:
+    """A size as Spark writes sizes, or a part of the heap.
+
+    >>> read_memory("512m"), read_memory("30%")
+    ('512m', '30%')
+    """
+    part = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*%", text)
+    if re.fullmatch(r"[0-9]+\s*([kmgtp]b?|b)?", text.lower()) or (
+        part and float(part.group(1)) <= 100
+    ):
+        return text
+    raise ValueError("must be a size such as 2g, or a part of the heap such as 30%")
+
+
 BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
 FACTOR = ValueType("number above 0", _read_factor, lambda value: f"{value:g}")
 INSTANT = ValueType("instant", read_instant)
 DURATION = ValueType("duration", read_duration, show_duration)
+MEMORY = ValueType("size, or a part of the heap", read_memory)

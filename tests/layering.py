@@ -38,6 +38,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "sparkext.setting_types",
     ),
     ("sparkext.setting_keys",),
+    ("sparkext.spark_sql_settings",),
     ("sparkext.config", "sparkext.oracle"),
     ("sparkext.r2r.patterns", "sparkext.runtime.answering", "sparkext.session"),
     ("sparkext.r2r.functions",),

@@ -31,6 +31,7 @@ ROOMS = (
     "clusters",
     "execution",
     "answers",
+    "kept",
     "sql",
     "queries",
 )

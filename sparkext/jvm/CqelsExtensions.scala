@@ -5,8 +5,10 @@ import org.apache.spark.sql.cqels.calls.{SqlUncertainty, TermFunctions}
 import org.apache.spark.sql.cqels.clusters.{ClusterJoinStrategy, RowJoinStrategy}
 import org.apache.spark.sql.cqels.execution.PatternOperatorStrategy
 import org.apache.spark.sql.cqels.leaves.{IdRelationStrategy, RowRelationStrategy}
+import org.apache.spark.sql.cqels.kept.{KeepStaticSides, KeptSideSettings}
 import org.apache.spark.sql.cqels.sql.ReorderLiveJoins
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 /** What a session gets from us; with nothing registered, every plan and answer is Spark's own.
  *
@@ -24,6 +26,9 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => RowJoinStrategy)
     // Searches along property paths and slices of sub-selects, which Spark has no operators for.
     extensions.injectPlannerStrategy(_ => PatternOperatorStrategy)
+    KeptSideSettings.declare()
+    // Before Spark's own strategies: what a streaming job joins with and need not read again.
+    extensions.injectPlannerStrategy(session => new KeepStaticSides(session.asInstanceOf[ClassicSession]))
     // After Spark has pushed down filters and projections, and once: the rule asks Python.
     extensions.injectPreCBORule(session => ReorderLiveJoins(session))
     // Functions over term ids, by name, so that Python and SQL text can use them.

@@ -36,6 +36,19 @@ final class RowPages(val fields: Int) {
     free = 0
   }
 
+  /** Makes the rows of another its own, after those it has; the other one is not to be used any more. */
+  def take(other: RowPages): Unit = if (other.rows > 0) {
+    pages = java.util.Arrays.copyOf(pages, math.max(pages.length, pageCount + other.pageCount))
+    System.arraycopy(other.pages, 0, pages, pageCount, other.pageCount)
+    if (rows.toLong + other.rows > Int.MaxValue - 8) throw new IllegalArgumentException("too many rows for one in-memory index")
+    if (rows + other.rows > starts.length) starts = java.util.Arrays.copyOf(starts, math.max(rows + other.rows, 16))
+    var r = 0
+    while (r < other.rows) { starts(rows + r) = other.starts(r) + (pageCount.toLong << 32); r += 1 }
+    pageCount += other.pageCount
+    rows += other.rows
+    free = other.free
+  }
+
   /** Makes `cursor` show a row. */
   def point(cursor: UnsafeRow, row: Int): Unit = pointAt(cursor, starts(row))
 

@@ -1,0 +1,106 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import java.util.Locale
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{BindReferences, Expression}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.planning.{ExtractEquiJoinKeys, ExtractSingleColumnNullAwareAntiJoin}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.spark.StreamingJobs
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashJoin, HashedRelationBroadcastMode}
+
+/** Plans an equi-join of a stream with static data as a hash join whose build side is kept from one micro-batch to the next.
+ *
+ *  Before: `SortMergeJoin(stream, static)` or `BroadcastHashJoin(stream, BroadcastExchange(static))`, the static side read anew
+ *  in each batch; after: `BroadcastHashJoin(stream, KeptStaticSide)`. Where it cannot be kept, the join says why, and Spark plans it.
+ */
+private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkStrategy with Logging {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join: Join if join.isStreaming && join.children.exists(!_.isStreaming) && KeptSideSettings.isEnabled(session) =>
+      RunningBatch.of(session).fold(Seq.empty[SparkPlan]) { batch =>
+        keep(join, batch) match {
+          case Right(planned) => planned :: Nil
+          case Left(reason) => say(join, batch, reason); Nil
+        }
+      }
+    case _ => Nil
+  }
+
+  private def keep(join: Join, batch: RunningBatch): Either[String, SparkPlan] = sides(join).flatMap { s =>
+    val static = StaticVersions.withoutPruning(s.static)
+    for {
+      _ <- Either.cond(!static.exists(_.subqueries.exists(_.isStreaming)), (), "a subquery of it reads a stream")
+      _ <- Either.cond(!otherWay(join.hint, s.build), (), "a hint asks for another way to join")
+      _ <- Either.cond((s.leftKeys ++ s.rightKeys).forall(k => UnsafeRowUtils.isBinaryStable(k.dataType)), (), "its keys cannot be compared as bytes")
+      kept <- KeptSides.of(session.sparkContext).side(session, static, KeepStaticSides.label(static), batch)
+    } yield {
+      val keys = if (s.build == BuildRight) s.rightKeys else s.leftKeys
+      val mode = HashedRelationBroadcastMode(HashJoin.rewriteKeyExpr(BindReferences.bindReferences(keys, static.output)), s.nullAware)
+      val leaf = KeptStaticSideExec(kept, static.output, mode)
+      val side = if (RunningBatch.inRealTime(join)) ReusedExchangeExec(static.output, KeptExchangeExec(leaf)) else leaf
+      val stream = planLater(s.stream)
+      if (s.build == BuildRight) BroadcastHashJoinExec(s.leftKeys, s.rightKeys, s.joinType, BuildRight, s.condition, stream, side, s.nullAware)
+      else BroadcastHashJoinExec(s.leftKeys, s.rightKeys, s.joinType, BuildLeft, s.condition, side, stream)
+    }
+  }
+
+  private final case class Sides(
+      joinType: JoinType, leftKeys: Seq[Expression], rightKeys: Seq[Expression], condition: Option[Expression], build: BuildSide,
+      stream: LogicalPlan, static: LogicalPlan, nullAware: Boolean = false)
+
+  private def sides(join: Join): Either[String, Sides] = join match {
+    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if join.left.isStreaming =>
+      Right(Sides(LeftAnti, leftKeys, rightKeys, None, BuildRight, join.left, join.right, nullAware = true))
+    case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, left, right, _) => joinType match {
+      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if left.isStreaming =>
+        Right(Sides(joinType, leftKeys, rightKeys, condition, BuildRight, left, right))
+      case _: InnerLike | RightOuter if right.isStreaming =>
+        Right(Sides(joinType, leftKeys, rightKeys, condition, BuildLeft, right, left))
+      case other => Left(s"rows of it are answers by themselves (${other.sql.toLowerCase(Locale.ROOT)} join)")
+    }
+    case _ => Left("no equality of columns joins it")
+  }
+
+  private def otherWay(hint: JoinHint, build: BuildSide): Boolean = {
+    val asked = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy)
+    asked.exists(_ != BROADCAST) && !(if (build == BuildLeft) hint.leftHint else hint.rightHint).exists(_.strategy.contains(BROADCAST))
+  }
+
+  /** Once a query and reason: the join carries it to `EXPLAIN`. */
+  private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
+    join.setTagValue(KeepStaticSides.Why, reason)
+    val static = join.children.filterNot(_.isStreaming).map(KeepStaticSides.label).mkString(", ")
+    if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
+      StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
+      logInfo(s"query ${batch.query}: static side $static is not kept: $reason")
+    }
+  }
+}
+
+private[cqels] object KeepStaticSides {
+  /** Why the static side of a join is not kept. */
+  val Why: TreeNodeTag[String] = TreeNodeTag[String]("cqels.keptSides.why")
+
+  /** What a static side reads, for people. */
+  def label(plan: LogicalPlan): String = plan.collectLeaves().map(nameOf).distinct.mkString(" + ")
+
+  private def nameOf(leaf: LogicalPlan): String = leaf match {
+    case LogicalRelation(_, _, Some(table), _, _) => table.identifier.unquotedString
+    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
+      s"${files.fileFormat.toString.toLowerCase(Locale.ROOT)} ${files.location.rootPaths.map(_.getName).mkString(", ")}"
+    case cached: InMemoryRelation => cached.cacheBuilder.tableName.getOrElse("cached rows")
+    case relation: DataSourceV2ScanRelation => relation.relation.name
+    case other => other.nodeName
+  }
+}

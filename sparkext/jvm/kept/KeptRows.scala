@@ -1,0 +1,127 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
+
+import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.memory.RowPages
+import org.apache.spark.sql.cqels.rows.StaticRowIndex
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, Frames, InProcessBroadcast, StreamingJobs}
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
+
+/** The rows of a static side, packed, and what joins are handed of them: one relation a join key. */
+private[cqels] final class KeptRows(sc: SparkContext, pages: RowPages) {
+  private val handed = new ConcurrentHashMap[BroadcastMode, Handed]()
+
+  def rowCount: Int = pages.rowCount
+  def memoryBytes: Long = { var sum = pages.memoryBytes; handed.values.forEach(h => sum += h.bytes); sum }
+
+  /** What a hash join asks for as its build side. Built once a key. */
+  def broadcast(mode: HashedRelationBroadcastMode): Broadcast[_] = handed.computeIfAbsent(mode.canonicalized, _ => make(mode)).broadcast
+
+  /** Takes what was sent to executors away from them. */
+  def release(): Unit = handed.values.forEach(h => if (h.sent) h.broadcast.unpersist())
+
+  private def make(mode: HashedRelationBroadcastMode): Handed =
+    if (sc.isLocal && !mode.isNullAware) {
+      val index = StaticRowIndex.build(pages, mode.key)
+      Handed(new InProcessBroadcast[AnyRef](BroadcastIds.take(), () => index), index.estimatedSize, sent = false)
+    } else {
+      // Spark's own relation knows of nulls among its keys, and travels.
+      val (relation, size) = StreamingJobs.relation(mode, scan, pages.rowCount)
+      if (sc.isLocal) Handed(new InProcessBroadcast[AnyRef](BroadcastIds.take(), () => relation), size, sent = false)
+      else Handed(sc.broadcast(relation), size, sent = true)
+    }
+
+  private def scan: Iterator[InternalRow] = {
+    val row = new UnsafeRow(pages.fields)
+    Iterator.range(0, pages.rowCount).map { r => pages.point(row, r); row }
+  }
+}
+
+private final case class Handed(broadcast: Broadcast[_], bytes: Long, sent: Boolean)
+
+private[kept] object KeptRows {
+  /** Beside its own bytes a row takes so many of an index. */
+  private final val IndexBytes = 40L
+
+  /** Runs a plan and packs its rows; None if they and an index of them take more than `most` bytes. */
+  def read(session: SparkSession, plan: LogicalPlan, most: Long): Option[KeptRows] = session.withActive {
+    SQLExecution.withSQLConfPropagated(session) {
+      val physical = QueryExecution.prepareExecutedPlan(session, QueryExecution.createSparkPlan(session.sessionState.planner, plan.clone()))
+      val sc = session.sparkContext
+      (if (sc.isLocal) readHere(sc, physical, most) else collect(physical, most)).map(new KeptRows(sc, _))
+    }
+  }
+
+  /** Tasks run in this process: each packs its part, and nothing is serialised. */
+  private def readHere(sc: SparkContext, physical: SparkPlan, most: Long): Option[RowPages] = {
+    val schema = physical.output.map(_.dataType).toArray
+    val number = InProcessParts.open(new InProcessParts(most))
+    try {
+      val parts = InProcessParts.of(number)
+      sc.runJob(physical.execute(), (context: TaskContext, rows: Iterator[InternalRow]) => {
+        InProcessParts.of(number).pack(context.partitionId(), rows, UnsafeProjection.create(schema), schema.length)
+      })
+      parts.joined(schema.length)
+    } finally InProcessParts.close(number)
+  }
+
+  private def collect(physical: SparkPlan, most: Long): Option[RowPages] = {
+    val pages = new RowPages(physical.output.size)
+    val unsafe = UnsafeProjection.create(physical.output, physical.output)
+    val rows = Frames.collected(physical)
+    while (rows.hasNext && pages.memoryBytes + IndexBytes * pages.rowCount <= most) rows.next() match {
+      case row: UnsafeRow => pages.append(row)
+      case row => pages.append(unsafe(row))
+    }
+    Option.when(!rows.hasNext)(pages)
+  }
+
+  /** Rows of the partitions of one job, as its tasks put them here. */
+  final class InProcessParts(most: Long) {
+    private val parts = new ConcurrentHashMap[Int, RowPages]()
+    private val bytes = new AtomicLong
+    private val over = new AtomicBoolean
+
+    def pack(partition: Int, rows: Iterator[InternalRow], unsafe: UnsafeProjection, fields: Int): Unit = {
+      val pages = new RowPages(fields)
+      var known = 0L
+      while (!over.get && rows.hasNext) {
+        rows.next() match {
+          case row: UnsafeRow => pages.append(row)
+          case row => pages.append(unsafe(row))
+        }
+        if ((pages.rowCount & 0xfff) == 0 || !rows.hasNext) {
+          val now = pages.memoryBytes + IndexBytes * pages.rowCount
+          if (bytes.addAndGet(now - known) > most) over.set(true)
+          known = now
+        }
+      }
+      parts.put(partition, pages)
+    }
+
+    def joined(fields: Int): Option[RowPages] = Option.when(!over.get) {
+      val all = new RowPages(fields)
+      parts.keySet.toArray(Array.empty[Integer]).sorted.foreach(p => all.take(parts.get(p)))
+      all
+    }
+  }
+
+  object InProcessParts {
+    private val next = new AtomicLong
+    private val open = new ConcurrentHashMap[Long, InProcessParts]()
+
+    def open(parts: InProcessParts): Long = { val number = next.incrementAndGet(); open.put(number, parts); number }
+    def of(number: Long): InProcessParts = open.get(number)
+    def close(number: Long): Unit = open.remove(number)
+  }
+}

@@ -1,0 +1,57 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import java.time.Duration
+import java.util.Locale
+import java.util.concurrent.TimeUnit
+
+import scala.util.Try
+
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.spark.SessionKey
+
+/** The keys of `spark.cqels.keptSides.*` in a session, and all of its settings, since any may change what is read. */
+private[kept] final case class KeptSideSettings(maxBytes: Long, ttlMs: Long, all: Map[String, String])
+
+/** Declared to Spark, so that `SET` refuses values that cannot be right. */
+private[cqels] object KeptSideSettings {
+  private val Enabled = new SessionKey(
+    "spark.cqels.keptSides.enabled", "Keep the static side of a join with a stream from one micro-batch to the next.", "true",
+    "true or false", text => Seq("true", "false").contains(text.trim.toLowerCase(Locale.ROOT)))
+
+  private val MaxMemory = new SessionKey(
+    "spark.cqels.keptSides.maxMemory", "How much memory kept static sides may take.", "30%",
+    "a size such as 2g, or a part of the heap such as 30%", text => Try(bytes(text)).isSuccess)
+
+  private val Ttl = new SessionKey(
+    "spark.cqels.keptSides.ttl", "For how long a static side whose version cannot be told is kept.", "0",
+    "a duration such as PT30S, 30s, 5min or 250 (milliseconds)", text => Try(milliseconds(text)).isSuccess)
+
+  /** Makes the keys known to `SET`. */
+  def declare(): Unit = ()
+
+  def isEnabled(session: SparkSession): Boolean =
+    Enabled.of(session).equalsIgnoreCase("true") &&
+      session.sessionState.conf.getConfString("spark.cqels.enabled", "true").trim.equalsIgnoreCase("true")
+
+  def of(session: SparkSession): KeptSideSettings =
+    KeptSideSettings(bytes(MaxMemory.of(session)), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs)
+
+  private def bytes(text: String): Long = {
+    val written = text.trim
+    if (!written.endsWith("%")) JavaUtils.byteStringAsBytes(written)
+    else {
+      val part = written.dropRight(1).trim.toDouble
+      require(part >= 0 && part <= 100)
+      (Runtime.getRuntime.maxMemory * (part / 100)).toLong
+    }
+  }
+
+  private def milliseconds(text: String): Long = {
+    val written = text.trim
+    val found = if (written.startsWith("P")) Duration.parse(written).toMillis else JavaUtils.timeStringAs(written, TimeUnit.MILLISECONDS)
+    require(found >= 0)
+    found
+  }
+}

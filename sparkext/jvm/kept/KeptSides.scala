@@ -1,0 +1,138 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import java.util.{Collections, UUID, WeakHashMap}
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.spark.StreamingJobs
+
+/** What a kept side is found by: what it reads in which version, and the settings under which it was read. */
+private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, String])
+
+/** A static side that was read once, or that is being read. */
+private[cqels] final class KeptSide(val number: Long, val label: String, val key: SideKey, base: => LogicalPlan, val expires: Boolean) {
+  /** The same side in any version. */
+  private[kept] lazy val unnamed: LogicalPlan = base
+  /** Held while the rows are read: who asks for the same meanwhile waits for them. */
+  private[kept] val reading = new Object
+  @volatile private[kept] var rows: KeptRows = _
+  @volatile private[kept] var since = 0L
+  @volatile private[kept] var readMs = 0L
+  private[kept] val uses = new AtomicLong
+  /** Streaming queries that found their rows here, and the last batch in which each did. */
+  private[kept] val users = new ConcurrentHashMap[UUID, Long]()
+
+  def rowCount: Long = if (rows == null) 0 else rows.rowCount
+  def memoryBytes: Long = if (rows == null) 0 else rows.memoryBytes
+
+  /** Its figures in Spark's manner. */
+  def describe: String = s"rows $rowCount, size ${StreamingJobs.size(memoryBytes)}, read in $readMs ms, used ${uses.get} times"
+}
+
+/** The kept sides of one application, for all of its sessions and queries.
+ *
+ *  A side that a running query uses stays; another may have to go for one that is to be kept, the least recently used first.
+ */
+private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
+  private val sides = mutable.LinkedHashMap[SideKey, KeptSide]()
+  private val refused = mutable.LinkedHashMap[SideKey, Long]()
+  private val told = mutable.LinkedHashSet[(UUID, String)]()
+  private val numbers = new AtomicLong
+
+  /** The side, read now if it is not there, or why it cannot be kept. */
+  def side(session: SparkSession, plan: LogicalPlan, label: String, batch: RunningBatch): Either[String, KeptSide] = {
+    val settings = KeptSideSettings.of(session)
+    val versions = new StaticVersions(session)
+    val found = versions.of(plan)
+    if (found.unversioned.nonEmpty && settings.ttlMs <= 0) Left(found.unversioned.mkString("; "))
+    else {
+      val key = SideKey(found.key, settings.all)
+      lazy val unnamed = found.unnamed
+      val (asked, room) = synchronized {
+        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
+        val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed)).map(_.memoryBytes).sum
+        if (refused.get(key).exists(_ >= room)) (None, room)
+        else (Some(sides.getOrElseUpdate(key, new KeptSide(numbers.incrementAndGet(), label, key, unnamed, found.unversioned.nonEmpty))), room)
+      }
+      asked.toRight(KeptSides.tooLarge(room, settings.maxBytes)).flatMap { s =>
+        val read = s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, versions, batch, room, settings.maxBytes))
+        read.foreach(used(_, batch, settings.maxBytes))
+        read
+      }
+    }
+  }
+
+  /** Whether a running query needs the side; that of this batch needs no other version of what it asks for. */
+  private def isUsed(side: KeptSide, by: RunningBatch, unnamed: => LogicalPlan): Boolean =
+    side.users.keySet.asScala.exists(u => by.isRunning(u) && !(u == by.query && side.unnamed == unnamed))
+
+  private def fill(
+      session: SparkSession, side: KeptSide, plan: LogicalPlan, versions: StaticVersions, batch: RunningBatch, room: Long, most: Long): Either[String, KeptSide] = {
+    val start = System.nanoTime()
+    try {
+      StreamingJobs.described(sc, s"kept static side: ${side.label}")(KeptRows.read(session, plan, room)) match {
+        case Some(rows) =>
+          side.readMs = (System.nanoTime() - start) / 1000000
+          side.since = System.currentTimeMillis()
+          side.rows = rows
+          // What changed while it was read serves this batch, as it would with stock Spark, and no other.
+          if (!side.expires && versions.of(plan).key != side.key.plan) forget(side)
+          StreamingJobs.post(sc, StaticSideKept(batch.query.toString, batch.number, side.label, rows.rowCount, rows.memoryBytes, side.readMs))
+          logInfo(s"kept static side ${side.label}: ${rows.rowCount} rows, ${rows.memoryBytes} bytes, read in ${side.readMs} ms")
+          Right(side)
+        case None =>
+          synchronized { refused(side.key) = room; while (refused.size > KeptSides.MostRefusals) refused.remove(refused.head._1) }
+          forget(side)
+          Left(KeptSides.tooLarge(room, most))
+      }
+    } catch { case failure: Throwable => forget(side); throw failure }
+  }
+
+  private def forget(side: KeptSide): Unit = synchronized { if (sides.get(side.key).exists(_ eq side)) sides.remove(side.key) }
+
+  private def used(side: KeptSide, batch: RunningBatch, most: Long): Unit = synchronized {
+    side.uses.incrementAndGet()
+    side.users.put(batch.query, batch.number)
+    if (sides.contains(side.key)) { sides.remove(side.key); sides(side.key) = side } // the least recently used come first
+    sides.values.foreach(s => if (s.users.getOrDefault(batch.query, Long.MaxValue) < batch.number - 1) s.users.remove(batch.query))
+    drop(sides.values.filter(s => (s ne side) && s.rows != null && s.users.isEmpty && s.unnamed == side.unnamed))
+    var over = sides.values.iterator.map(_.memoryBytes).sum - most
+    drop(sides.values.filter { s =>
+      val goes = over > 0 && (s ne side) && s.rows != null && !isUsed(s, batch, side.unnamed)
+      if (goes) over -= s.memoryBytes
+      goes
+    })
+  }
+
+  // A batch that runs now still holds the relation. On executors it is sent again to a task that asks for it.
+  private def drop(gone: Iterable[KeptSide]): Unit = gone.toSeq.foreach { s => sides.remove(s.key); s.rows.release() }
+
+  def clear(): Unit = synchronized { drop(sides.values.filter(_.rows != null)); refused.clear() }
+
+  /** Whether this was not told before about this query. */
+  def isNews(query: UUID, what: String): Boolean = synchronized {
+    val news = told.add((query, what))
+    if (told.size > KeptSides.MostRefusals) told.remove(told.head)
+    news
+  }
+
+  def listed: Seq[KeptSide] = synchronized(sides.values.filter(_.rows != null).toSeq)
+}
+
+private[cqels] object KeptSides {
+  private final val MostRefusals = 1000
+  private val all = Collections.synchronizedMap(new WeakHashMap[SparkContext, KeptSides]())
+
+  def of(sc: SparkContext): KeptSides = all.computeIfAbsent(sc, new KeptSides(_))
+
+  private def tooLarge(room: Long, most: Long): String =
+    s"it takes more than $room bytes, what is left of spark.cqels.keptSides.maxMemory, $most"
+}

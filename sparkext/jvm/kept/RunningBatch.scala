@@ -1,0 +1,26 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import java.util.UUID
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.spark.StreamingJobs
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
+
+/** The micro-batch that is planned on this thread. */
+private[kept] final case class RunningBatch(session: SparkSession, query: UUID, number: Long) {
+  def isRunning(other: UUID): Boolean = StreamingJobs.isRunning(session, other)
+}
+
+private[kept] object RunningBatch {
+  /** None where a plan is only shown, or belongs to no streaming query. */
+  def of(session: SparkSession): Option[RunningBatch] =
+    StreamingJobs.current(session.sparkContext).map { case (query, number) => RunningBatch(session, query, number) }
+
+  /** Whether the plan belongs to Spark's real-time mode, which takes the operators of its own list only. */
+  def inRealTime(plan: LogicalPlan): Boolean = plan.exists {
+    case scan: StreamingDataSourceV2ScanRelation => scan.relation.realTimeModeDuration.isDefined
+    case _ => false
+  }
+}

@@ -1,0 +1,137 @@
+package org.apache.spark.sql.cqels
+package kept
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.SQLContext
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Range}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.sources.BaseRelation
+import org.apache.spark.sql.types.StructType
+
+/** A plan by which equal static sides are found: what it reads is named by value and version in place of the relations.
+ *
+ *  `unversioned` names what has no version that can be told; such a side may be kept for a time that the user chose.
+ */
+private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Seq[String]) {
+  val key: LogicalPlan = plan.canonicalized
+
+  /** The same in any version. */
+  def unnamed: LogicalPlan = plan.transformUpWithSubqueries {
+    case relation @ LogicalRelation(named: NamedRelation, _, _, _, _) => relation.copy(relation = named.copy(version = ()))
+    case leaf: NamedLeaf => leaf.copy(what = ())
+  }.canonicalized
+}
+
+/** What a static plan reads, and which version of it there is now.
+ *
+ *  The contract is that of the answers: what stock Spark would read again and find the same has the same version. Stock
+ *  reads the files of its listing again, so a version is that listing and what these files are like now.
+ */
+private[cqels] final class StaticVersions(session: SparkSession) {
+  def of(plan: LogicalPlan): VersionedPlan = {
+    var unversioned = List.empty[String]
+    def leaf(node: LogicalPlan): LogicalPlan = versionOf(node) match {
+      case Right(versioned) => versioned
+      case Left(reason) => unversioned ::= reason; node
+    }
+    val named = plan.transformUpWithSubqueries { case node if node.children.isEmpty => leaf(node) }
+    if (!plan.deterministic) unversioned ::= "it is not deterministic"
+    VersionedPlan(named, unversioned.distinct.reverse)
+  }
+
+  private def versionOf(leaf: LogicalPlan): Either[String, LogicalPlan] = leaf match {
+    case _: LocalRelation | _: Range | _: OneRowRelation => Right(leaf)
+    case relation @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
+      versionOf(files.location).map { version =>
+        val named = NamedRelation(files.fileFormat.getClass.getName, files.options, files.dataSchema, files.partitionSchema,
+          files.location.rootPaths.map(_.toString), version)
+        relation.copy(relation = named, catalogTable = None)
+      }
+    case relation: LogicalRelation => Left(s"${StaticVersions.name(relation.relation)} has no version")
+    case cached: InMemoryRelation => Right(NamedLeaf(cached.output, new Identity(cached.cacheBuilder)))
+    case rows: LogicalRDD if rows.rdd.isCheckpointed => Right(NamedLeaf(rows.output, new Identity(rows.rdd)))
+    case _: LogicalRDD => Left("an RDD has no version")
+    case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content)))
+    case scan: DataSourceV2ScanRelation => ofTable(scan.relation, scan)
+    case relation: DataSourceV2Relation => ofTable(relation, relation)
+    case other => Left(s"${other.nodeName} has no version")
+  }
+
+  private def ofTable(relation: DataSourceV2Relation, leaf: LogicalPlan): Either[String, LogicalPlan] =
+    Option(relation.table.version()).toRight(s"${relation.name} has no version").map { version =>
+      NamedLeaf(leaf.output, (relation.name, relation.table.getClass.getName, relation.options, leaf.simpleString(Int.MaxValue), version))
+    }
+
+  private def versionOf(index: FileIndex): Either[String, Any] = index match {
+    case files: PartitioningAwareFileIndex => Right(asTheyAre(files.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))))
+    case files: CatalogFileIndex => Right(asTheyAre(files.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))))
+    case other => TableFormats.version(other).toRight(s"${StaticVersions.name(other)} has no version")
+  }
+
+  /** The files of a listing and what they are like now: a folder is asked once for all of its files. */
+  private def asTheyAre(listed: Seq[FileStatus]): Seq[FileVersion] = {
+    val now = listed.map(_.getPath.getParent).distinct.flatMap { folder =>
+      try folder.getFileSystem(session.sessionState.newHadoopConf()).listStatus(folder).toSeq
+      catch { case _: java.io.FileNotFoundException => Nil }
+    }.map(f => f.getPath -> f).toMap[Path, FileStatus]
+    listed.map { file =>
+      val there = now.get(file.getPath)
+      FileVersion(file.getPath.toString, file.getLen, there.fold(-1L)(_.getLen), there.fold(-1L)(_.getModificationTime))
+    }.sortBy(_.path)
+  }
+}
+
+private[kept] object StaticVersions {
+  /** The plan without what Spark adds to read less for one batch: a kept side serves all of them. */
+  def withoutPruning(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions { case _: Expression with DynamicPruning => Literal.TrueLiteral }
+
+  def name(of: Any): String = of.getClass.getSimpleName.stripSuffix("$")
+}
+
+/** One file of a listing: the length that the listing has, and length and time of now; -1 where it is gone. */
+private[kept] final case class FileVersion(path: String, listed: Long, length: Long, modified: Long)
+
+/** Stands for a relation of files in a key. */
+private[kept] final case class NamedRelation(
+    format: String, options: Map[String, String], dataSchema: StructType, partitions: StructType, roots: Seq[String], version: Any)
+    extends BaseRelation {
+  override def sqlContext: SQLContext = throw new UnsupportedOperationException("a relation of a key reads nothing")
+  override def schema: StructType = StructType(dataSchema ++ partitions.filterNot(p => dataSchema.exists(_.name == p.name)))
+}
+
+/** Stands for any other leaf in a key. */
+private[kept] final case class NamedLeaf(output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], what: Any) extends LeafNode
+
+/** The same only as itself. */
+private[kept] final class Identity(val of: AnyRef) {
+  override def equals(other: Any): Boolean = other match {
+    case i: Identity => i.of eq of
+    case _ => false
+  }
+  override def hashCode(): Int = System.identityHashCode(of)
+}
+
+/** Versions of table formats that Spark does not come with, asked by the names that they give their methods. */
+private[kept] object TableFormats {
+  def version(index: FileIndex): Option[Any] =
+    try {
+      if (!index.getClass.getName.startsWith("org.apache.spark.sql.delta.")) None
+      else {
+        // What is read is the snapshot at this moment: asking for it looks for a newer one, as the scan itself would.
+        val snapshot = called(index, "getSnapshot").orElse(called(index, "preparedScan").flatMap(called(_, "scannedSnapshot")))
+        val version = snapshot.flatMap(called(_, "version")).orElse(called(index, "tableVersion"))
+        version.map(v => (called(index, "deltaLog").flatMap(called(_, "tableId")), v))
+      }
+    } catch { case NonFatal(_) => None }
+
+  private def called(on: Any, method: String): Option[Any] =
+    on.getClass.getMethods.find(m => m.getName == method && m.getParameterCount == 0).map(_.invoke(on)).filter(_ != null)
+}
