@@ -27,20 +27,22 @@ import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashJoin, Ha
  */
 private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkStrategy with Logging {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case join: Join if join.isStreaming && join.children.exists(!_.isStreaming) && KeptSideSettings.isEnabled(session) =>
-      RunningBatch.of(session).fold(Seq.empty[SparkPlan]) { batch =>
-        keep(join, batch) match {
-          case Right(planned) => planned :: Nil
-          case Left(reason) => say(join, batch, reason); Nil
-        }
+    case join: Join => RunningBatch.of(session).filter(_ => isOfBoth(join) && KeptSideSettings.isEnabled(session)).toSeq.flatMap { batch =>
+      keep(join, batch) match {
+        case Right(planned) => planned :: Nil
+        case Left(reason) => say(join, batch, reason); Nil
       }
+    }
     case _ => Nil
   }
+
+  /** Whether a join puts rows of this micro-batch together with what is not of it. */
+  private def isOfBoth(join: Join): Boolean = RunningBatch.isRead(join.left) != RunningBatch.isRead(join.right)
 
   private def keep(join: Join, batch: RunningBatch): Either[String, SparkPlan] = sides(join).flatMap { s =>
     val static = StaticVersions.withoutPruning(s.static)
     for {
-      _ <- Either.cond(!static.exists(_.subqueries.exists(_.isStreaming)), (), "a subquery of it reads a stream")
+      _ <- Either.cond(!static.exists(_.subqueries.exists(RunningBatch.isRead)), (), "a subquery of it reads a stream")
       _ <- Either.cond(!otherWay(join.hint, s.build), (), "a hint asks for another way to join")
       _ <- Either.cond((s.leftKeys ++ s.rightKeys).forall(k => UnsafeRowUtils.isBinaryStable(k.dataType)), (), "its keys cannot be compared as bytes")
       kept <- KeptSides.of(session.sparkContext).side(session, static, KeepStaticSides.label(static), batch)
@@ -60,12 +62,12 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
       stream: LogicalPlan, static: LogicalPlan, nullAware: Boolean = false)
 
   private def sides(join: Join): Either[String, Sides] = join match {
-    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if join.left.isStreaming =>
+    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if RunningBatch.isRead(join.left) =>
       Right(Sides(LeftAnti, leftKeys, rightKeys, None, BuildRight, join.left, join.right, nullAware = true))
     case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, left, right, _) => joinType match {
-      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if left.isStreaming =>
+      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if RunningBatch.isRead(left) =>
         Right(Sides(joinType, leftKeys, rightKeys, condition, BuildRight, left, right))
-      case _: InnerLike | RightOuter if right.isStreaming =>
+      case _: InnerLike | RightOuter if RunningBatch.isRead(right) =>
         Right(Sides(joinType, leftKeys, rightKeys, condition, BuildLeft, right, left))
       case other => Left(s"rows of it are answers by themselves (${other.sql.toLowerCase(Locale.ROOT)} join)")
     }
@@ -80,7 +82,7 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
   /** Once a query and reason: the join carries it to `EXPLAIN`. */
   private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
     join.setTagValue(KeepStaticSides.Why, reason)
-    val static = join.children.filterNot(_.isStreaming).map(KeepStaticSides.label).mkString(", ")
+    val static = join.children.filterNot(RunningBatch.isRead).map(KeepStaticSides.label).mkString(", ")
     if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
       StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
       logInfo(s"query ${batch.query}: static side $static is not kept: $reason")

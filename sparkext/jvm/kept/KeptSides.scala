@@ -17,10 +17,9 @@ import org.apache.spark.sql.cqels.spark.StreamingJobs
 /** What a kept side is found by: what it reads in which version, and the settings under which it was read. */
 private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, String])
 
-/** A static side that was read once, or that is being read. */
-private[cqels] final class KeptSide(val number: Long, val label: String, val key: SideKey, base: => LogicalPlan, val expires: Boolean) {
-  /** The same side in any version. */
-  private[kept] lazy val unnamed: LogicalPlan = base
+/** A static side that was read once, or that is being read; `unnamed` is the same in any version. */
+private[cqels] final class KeptSide(
+    val label: String, val key: SideKey, val unnamed: LogicalPlan, val expires: Boolean, val firstBatch: Long) {
   /** Held while the rows are read: who asks for the same meanwhile waits for them. */
   private[kept] val reading = new Object
   @volatile private[kept] var rows: KeptRows = _
@@ -44,8 +43,8 @@ private[cqels] final class KeptSide(val number: Long, val label: String, val key
 private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   private val sides = mutable.LinkedHashMap[SideKey, KeptSide]()
   private val refused = mutable.LinkedHashMap[SideKey, Long]()
+  private val passing = mutable.LinkedHashMap[(UUID, LogicalPlan), SideKey]()
   private val told = mutable.LinkedHashSet[(UUID, String)]()
-  private val numbers = new AtomicLong
 
   /** The side, read now if it is not there, or why it cannot be kept. */
   def side(session: SparkSession, plan: LogicalPlan, label: String, batch: RunningBatch): Either[String, KeptSide] = {
@@ -59,15 +58,29 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       val (asked, room) = synchronized {
         drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
         val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed)).map(_.memoryBytes).sum
-        if (refused.get(key).exists(_ >= room)) (None, room)
-        else (Some(sides.getOrElseUpdate(key, new KeptSide(numbers.incrementAndGet(), label, key, unnamed, found.unversioned.nonEmpty))), room)
+        val asked =
+          if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
+          else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
+          else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, found.unversioned.nonEmpty, batch.number)))
+        (asked, room)
       }
-      asked.toRight(KeptSides.tooLarge(room, settings.maxBytes)).flatMap { s =>
+      asked.flatMap { s =>
         val read = s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, versions, batch, room, settings.maxBytes))
         read.foreach(used(_, batch, settings.maxBytes))
         read
       }
     }
+  }
+
+  /** Whether a side is not worth reading: the version before served one batch only. One that two batches find is read. */
+  private def isPassing(batch: RunningBatch, unnamed: LogicalPlan, key: SideKey): Boolean = {
+    val place = (batch.query, unnamed)
+    val before = passing.remove(place)
+    val changes = before.map(_ != key).getOrElse {
+      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch)
+    }
+    if (changes) { passing(place) = key; while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1) }
+    changes
   }
 
   /** Whether a running query needs the side; that of this batch needs no other version of what it asks for. */
@@ -115,7 +128,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   // A batch that runs now still holds the relation. On executors it is sent again to a task that asks for it.
   private def drop(gone: Iterable[KeptSide]): Unit = gone.toSeq.foreach { s => sides.remove(s.key); s.rows.release() }
 
-  def clear(): Unit = synchronized { drop(sides.values.filter(_.rows != null)); refused.clear() }
+  def clear(): Unit = synchronized { drop(sides.values.filter(_.rows != null)); refused.clear(); passing.clear() }
 
   /** Whether this was not told before about this query. */
   def isNews(query: UUID, what: String): Boolean = synchronized {

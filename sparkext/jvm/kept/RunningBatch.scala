@@ -6,6 +6,8 @@ import java.util.UUID
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.spark.StreamingJobs
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 
 /** The micro-batch that is planned on this thread. */
@@ -17,6 +19,13 @@ private[kept] object RunningBatch {
   /** None where a plan is only shown, or belongs to no streaming query. */
   def of(session: SparkSession): Option[RunningBatch] =
     StreamingJobs.current(session.sparkContext).map { case (query, number) => RunningBatch(session, query, number) }
+
+  /** Whether a plan reads the rows of the micro-batch: as a stream, or as the rows that `foreachBatch` was given. */
+  def isRead(plan: LogicalPlan): Boolean = plan.isStreaming || plan.exists {
+    case rows: LogicalRDD => !rows.rdd.isCheckpointed
+    case stage: LogicalQueryStage => isRead(stage.logicalPlan)
+    case _ => false
+  }
 
   /** Whether the plan belongs to Spark's real-time mode, which takes the operators of its own list only. */
   def inRealTime(plan: LogicalPlan): Boolean = plan.exists {

@@ -1,0 +1,175 @@
+"""Unchanged Structured Streaming jobs: stock Spark against the same script with the extension configured.
+
+Each job runs in two processes of its own, which differ in configuration only: `spark.sql.extensions` and the jar. All
+micro-batches count, the first ones too: trigger_p50_ms, trigger_p99_ms and add_batch_p50_ms are those of Spark's own
+progress; in mode real-time, trigger_* are milliseconds from a row's being given to the source until the join gave it
+out. stock_* are those of stock Spark. The answers of the first batches must be the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.report import BenchError, Report, progress
+
+NAME = "unchanged"
+COLUMNS = (
+    "job",
+    "mode",
+    "spark_version",
+    "trigger_p50_ms",
+    "trigger_p99_ms",
+    "add_batch_p50_ms",
+    "stock_trigger_p50_ms",
+    "stock_trigger_p99_ms",
+    "stock_add_batch_p50_ms",
+)
+SHOWN = ("jobs", "seconds")
+
+TABLES_OF = {
+    "stream_join": ("sensors", "people"),
+    "enrichment": ("products",),
+    "star": ("products", "customers", "stores"),
+    "changing": ("products",),
+    "left_into_parquet": ("customers",),
+    "large": ("accounts",),
+    "real_time": ("sensors",),
+}
+REAL_TIME_ROWS = 2_000_000
+# Of real-time mode as of no other: it has a slot for each partition of a source, and joins by broadcast only.
+REAL_TIME_CONF = {
+    "spark.sql.autoBroadcastJoinThreshold": "4g",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which jobs, and for how long."""
+    parser.add_argument("--jobs", help=f"of {','.join(TABLES_OF)} (default all; quick enrichment)")
+    parser.add_argument("--seconds", type=float, help="of each run (default 40; quick 8)")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder of tables to use or make (default: one that goes at the end)",
+    )
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Makes the tables, runs each job both ways, and compares."""
+    jobs = (args.jobs or ("enrichment" if args.quick else ",".join(TABLES_OF))).split(",")
+    unknown = [job for job in jobs if job not in TABLES_OF]
+    if unknown:
+        raise BenchError(f"there is no job {unknown[0]}: {', '.join(TABLES_OF)}")
+    seconds = args.seconds or (8.0 if args.quick else 40.0)
+    report = Report(NAME, [])
+    report.summary.update(jobs=len(jobs), seconds=seconds)
+    with tempfile.TemporaryDirectory(prefix="bench-unchanged-") as temporary:
+        data = args.data or Path(temporary)
+        data.mkdir(parents=True, exist_ok=True)
+        missing = sorted(
+            {t for job in jobs for t in TABLES_OF[job] if not (data / f"{t}.rows").exists()}
+        )
+        if missing:
+            progress(f"{NAME}: writing {', '.join(missing)}")
+            _python(
+                "bench.unchanged_jobs.tables", [str(data), ",".join(missing)], {}, Path(temporary)
+            )
+        for job in jobs:
+            progress(f"{NAME}: {job}, stock Spark")
+            stock = _run(job, data, seconds, False, Path(temporary))
+            progress(f"{NAME}: {job}, with the extension")
+            ours = _run(job, data, seconds, True, Path(temporary))
+            _compare(job, stock, ours)
+            report.rows.append(_row(job, stock, ours))
+    return report
+
+
+def _run(job: str, data: Path, seconds: float, extension: bool, folder: Path) -> dict[str, Any]:
+    out = folder / "result.json"
+    out.unlink(missing_ok=True)
+    conf = {
+        "spark.master": "local[6]" if job == "real_time" else "local[2]",
+        "spark.driver.memory": "8g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.numRecentProgressUpdates": "100000",
+        "spark.sql.warehouse.dir": str(folder / f"warehouse-{job}-{extension}"),
+        **(REAL_TIME_CONF if job == "real_time" else {}),
+    }
+    if extension:
+        from sparkext import jar
+        from sparkext.session import EXTENSION
+
+        path = str(jar.locate())
+        conf |= {
+            "spark.sql.extensions": EXTENSION,
+            "spark.jars": path,
+            "spark.driver.extraClassPath": path,
+        }
+    script = "real_time" if job == "real_time" else "jobs"
+    what = str(REAL_TIME_ROWS) if job == "real_time" else job
+    _python(
+        f"bench.unchanged_jobs.{script}", [what, str(data), str(seconds), str(out)], conf, folder
+    )
+    result: dict[str, Any] = json.loads(out.read_text())
+    return result
+
+
+def _python(module: str, arguments: list[str], conf: dict[str, str], folder: Path) -> None:
+    """Runs a script of Spark in a process of its own, configured as `spark-submit` would."""
+    given = " ".join(f"--conf {key}={value}" for key, value in conf.items())
+    env = {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": f"{given} pyspark-shell",
+        "PYTHONPATH": str(Path.cwd()),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BenchError(f"{module} {arguments[0]} failed:\n{done.stderr[-3000:]}")
+
+
+def _compare(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> None:
+    if job == "real_time":
+        common = min(stock["given"], ours["given"])
+        stock, ours = ({"answers": sorted(r["answers"][: common // 2])} for r in (stock, ours))
+    if not stock["answers"] or stock["answers"] != ours["answers"]:
+        raise BenchError(
+            f"{job}: the answers of stock Spark and with the extension are not the same"
+        )
+
+
+def _row(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    row = {
+        "job": job,
+        "mode": "real-time" if job == "real_time" else "micro-batch",
+        "spark_version": ours["version"],
+    }
+    for prefix, result in (("", ours), ("stock_", stock)):
+        triggers = (
+            result["ms"]
+            if job == "real_time"
+            else [b["triggerExecution"] for b in result["batches"]]
+        )
+        row[f"{prefix}trigger_p50_ms"] = round(float(np.median(triggers)), 1)
+        row[f"{prefix}trigger_p99_ms"] = round(float(np.percentile(triggers, 99)), 1)
+        added = [] if job == "real_time" else [b["addBatch"] for b in result["batches"]]
+        row[f"{prefix}add_batch_p50_ms"] = round(float(np.median(added)), 1) if added else None
+        row[f"{prefix}batches"] = len(triggers)
+    return row
