@@ -45,8 +45,9 @@ MOST_FILES = 15
 ELSEWHERE = {
     # Users name it in Spark's configuration.
     "CqelsExtensions.scala": BASE,
-    # It extends a class that Spark shows to that package only.
+    # They extend what Spark shows to that package only.
     "spark/IdRelation.scala": "org.apache.spark.sql.execution.joins",
+    "spark/PartitionedLookUp.scala": "org.apache.spark.sql.execution.joins",
 }
 """Files whose package is not that of their folder."""
 

@@ -45,21 +45,34 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
       _ <- Either.cond(!static.exists(_.subqueries.exists(RunningBatch.isRead)), (), "a subquery of it reads a stream")
       _ <- Either.cond(!otherWay(join.hint, s.build), (), "a hint asks for another way to join")
       _ <- Either.cond((s.leftKeys ++ s.rightKeys).forall(k => UnsafeRowUtils.isBinaryStable(k.dataType)), (), "its keys cannot be compared as bytes")
-      kept <- KeptSides.of(session.sparkContext).side(session, static, KeepStaticSides.label(static), batch)
-    } yield {
-      val keys = if (s.build == BuildRight) s.rightKeys else s.leftKeys
-      val mode = HashedRelationBroadcastMode(HashJoin.rewriteKeyExpr(BindReferences.bindReferences(keys, static.output)), s.nullAware)
-      val leaf = KeptStaticSideExec(kept, static.output, mode)
-      val side = if (RunningBatch.inRealTime(join)) ReusedExchangeExec(static.output, KeptExchangeExec(leaf)) else leaf
-      val stream = planLater(s.stream)
-      if (s.build == BuildRight) BroadcastHashJoinExec(s.leftKeys, s.rightKeys, s.joinType, BuildRight, s.condition, stream, side, s.nullAware)
-      else BroadcastHashJoinExec(s.leftKeys, s.rightKeys, s.joinType, BuildLeft, s.condition, side, stream)
+      form = formOf(s, static, join)
+      kept <- KeptSides.of(session.sparkContext).side(session, static, KeepStaticSides.label(static), form, batch)
+    } yield form match {
+      case InParts(keys, partitions) =>
+        val (left, right) = ordered(s, KeptPartsExec(kept, static.output, keys, partitions))
+        KeptPartsJoinExec(s.leftKeys, s.rightKeys, s.joinType, s.build, s.condition, left, right, partitions)
+      case Whole =>
+        val mode = HashedRelationBroadcastMode(HashJoin.rewriteKeyExpr(BindReferences.bindReferences(s.staticKeys, static.output)), s.nullAware)
+        val leaf = KeptStaticSideExec(kept, static.output, mode)
+        val side = if (RunningBatch.inRealTime(join)) ReusedExchangeExec(static.output, KeptExchangeExec(leaf)) else leaf
+        val (left, right) = ordered(s, side)
+        BroadcastHashJoinExec(s.leftKeys, s.rightKeys, s.joinType, s.build, s.condition, left, right, s.nullAware)
     }
   }
 
+  private def ordered(s: Sides, side: SparkPlan): (SparkPlan, SparkPlan) =
+    if (s.build == BuildRight) (planLater(s.stream), side) else (side, planLater(s.stream))
+
+  /** Where executors are other processes, a large side stays in parts: rows of the stream go to them. */
+  private def formOf(s: Sides, static: LogicalPlan, join: Join): SideForm =
+    if (session.sparkContext.isLocal || s.nullAware || RunningBatch.inRealTime(join) || static.stats.sizeInBytes <= KeepStaticSides.WholeBytes) Whole
+    else InParts(s.staticKeys, session.sessionState.conf.numShufflePartitions)
+
   private final case class Sides(
       joinType: JoinType, leftKeys: Seq[Expression], rightKeys: Seq[Expression], condition: Option[Expression], build: BuildSide,
-      stream: LogicalPlan, static: LogicalPlan, nullAware: Boolean = false)
+      stream: LogicalPlan, static: LogicalPlan, nullAware: Boolean = false) {
+    def staticKeys: Seq[Expression] = if (build == BuildRight) rightKeys else leftKeys
+  }
 
   private def sides(join: Join): Either[String, Sides] = join match {
     case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if RunningBatch.isRead(join.left) =>
@@ -91,6 +104,9 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
 }
 
 private[cqels] object KeepStaticSides {
+  /** A side that Spark takes to be larger is not sent to each executor as a whole. */
+  final val WholeBytes = BigInt(100L << 20)
+
   /** Why the static side of a join is not kept. */
   val Why: TreeNodeTag[String] = TreeNodeTag[String]("cqels.keptSides.why")
 

@@ -17,18 +17,25 @@ import org.apache.spark.sql.cqels.spark.{BroadcastIds, Frames, InProcessBroadcas
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution, SparkPlan}
 import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
 
+/** What was read of a static side. */
+private[cqels] trait KeptContent {
+  def rowCount: Long
+  def memoryBytes: Long
+  /** Takes what lies on executors away from them; a batch that runs may have it made again. */
+  def release(): Unit
+}
+
 /** The rows of a static side, packed, and what joins are handed of them: one relation a join key. */
-private[cqels] final class KeptRows(sc: SparkContext, pages: RowPages) {
+private[cqels] final class KeptRows(sc: SparkContext, pages: RowPages) extends KeptContent {
   private val handed = new ConcurrentHashMap[BroadcastMode, Handed]()
 
-  def rowCount: Int = pages.rowCount
-  def memoryBytes: Long = { var sum = pages.memoryBytes; handed.values.forEach(h => sum += h.bytes); sum }
+  override def rowCount: Long = pages.rowCount
+  override def memoryBytes: Long = { var sum = pages.memoryBytes; handed.values.forEach(h => sum += h.bytes); sum }
 
   /** What a hash join asks for as its build side. Built once a key. */
   def broadcast(mode: HashedRelationBroadcastMode): Broadcast[_] = handed.computeIfAbsent(mode.canonicalized, _ => make(mode)).broadcast
 
-  /** Takes what was sent to executors away from them. */
-  def release(): Unit = handed.values.forEach(h => if (h.sent) h.broadcast.unpersist())
+  override def release(): Unit = handed.values.forEach(h => if (h.sent) h.broadcast.unpersist())
 
   private def make(mode: HashedRelationBroadcastMode): Handed =
     if (sc.isLocal && !mode.isNullAware) {
@@ -51,7 +58,7 @@ private final case class Handed(broadcast: Broadcast[_], bytes: Long, sent: Bool
 
 private[kept] object KeptRows {
   /** Beside its own bytes a row takes so many of an index. */
-  private final val IndexBytes = 40L
+  final val IndexBytes = 40L
 
   /** Runs a plan and packs its rows; None if they and an index of them take more than `most` bytes. */
   def read(session: SparkSession, plan: LogicalPlan, most: Long): Option[KeptRows] = session.withActive {

@@ -26,7 +26,7 @@ case class KeptStaticSideExec(@transient side: KeptSide, output: Seq[Attribute],
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
   // The plan holds the rows, not what they are found by: another query may make room meanwhile.
-  @transient private val rows = if (side == null) null else side.rows
+  @transient private val rows = if (side == null) null else side.rows.asInstanceOf[KeptRows]
   @transient protected lazy val handed: Broadcast[_] = {
     val made = rows.broadcast(mode)
     metrics("rows").set(side.rowCount)

@@ -10,6 +10,7 @@ import scala.util.Try
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.spark.SessionKey
+import org.apache.spark.sql.execution.joins.PartitionedLookUp
 
 /** The keys of `spark.cqels.keptSides.*` in a session, and all of its settings, since any may change what is read. */
 private[kept] final case class KeptSideSettings(maxBytes: Long, ttlMs: Long, all: Map[String, String])
@@ -22,7 +23,7 @@ private[cqels] object KeptSideSettings {
 
   private val MaxMemory = new SessionKey(
     "spark.cqels.keptSides.maxMemory", "How much memory kept static sides may take.", "30%",
-    "a size such as 2g, or a part of the heap such as 30%", text => Try(bytes(text)).isSuccess)
+    "a size such as 2g, or a part of the heap such as 30%", text => Try(bytes(text, 0)).isSuccess)
 
   private val Ttl = new SessionKey(
     "spark.cqels.keptSides.ttl", "For how long a static side whose version cannot be told is kept.", "0",
@@ -35,16 +36,19 @@ private[cqels] object KeptSideSettings {
     Enabled.of(session).equalsIgnoreCase("true") &&
       session.sessionState.conf.getConfString("spark.cqels.enabled", "true").trim.equalsIgnoreCase("true")
 
-  def of(session: SparkSession): KeptSideSettings =
-    KeptSideSettings(bytes(MaxMemory.of(session)), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs)
+  /** A part of the heap is one of the driver's for sides kept as a whole, else one of what executors have for kept blocks. */
+  def of(session: SparkSession, form: SideForm): KeptSideSettings = {
+    val memory = if (form == Whole) Runtime.getRuntime.maxMemory else PartitionedLookUp.storageMemory(session.sparkContext)
+    KeptSideSettings(bytes(MaxMemory.of(session), memory), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs)
+  }
 
-  private def bytes(text: String): Long = {
+  private def bytes(text: String, memory: Long): Long = {
     val written = text.trim
     if (!written.endsWith("%")) JavaUtils.byteStringAsBytes(written)
     else {
       val part = written.dropRight(1).trim.toDouble
       require(part >= 0 && part <= 100)
-      (Runtime.getRuntime.maxMemory * (part / 100)).toLong
+      (memory * (part / 100)).toLong
     }
   }
 

@@ -10,19 +10,25 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{BindReferences, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.spark.StreamingJobs
 
-/** What a kept side is found by: what it reads in which version, and the settings under which it was read. */
-private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, String])
+/** How a side is kept: as a whole, for any key, or in parts by keys. */
+private[kept] sealed trait SideForm
+private[kept] case object Whole extends SideForm
+private[kept] final case class InParts(keys: Seq[Expression], partitions: Int) extends SideForm
+
+/** What a kept side is found by: what it reads in which version, the settings under which it was read, and how it is kept. */
+private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, String], form: Any)
 
 /** A static side that was read once, or that is being read; `unnamed` is the same in any version. */
 private[cqels] final class KeptSide(
     val label: String, val key: SideKey, val unnamed: LogicalPlan, val expires: Boolean, val firstBatch: Long) {
   /** Held while the rows are read: who asks for the same meanwhile waits for them. */
   private[kept] val reading = new Object
-  @volatile private[kept] var rows: KeptRows = _
+  @volatile private[kept] var rows: KeptContent = _
   @volatile private[kept] var since = 0L
   @volatile private[kept] var readMs = 0L
   private[kept] val uses = new AtomicLong
@@ -31,6 +37,9 @@ private[cqels] final class KeptSide(
 
   def rowCount: Long = if (rows == null) 0 else rows.rowCount
   def memoryBytes: Long = if (rows == null) 0 else rows.memoryBytes
+
+  /** Whether it takes memory of the driver, not of executors. */
+  private[kept] def isWhole: Boolean = key.form == Whole
 
   /** Its figures in Spark's manner. */
   def describe: String = s"rows $rowCount, size ${StreamingJobs.size(memoryBytes)}, read in $readMs ms, used ${uses.get} times"
@@ -47,17 +56,17 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   private val told = mutable.LinkedHashSet[(UUID, String)]()
 
   /** The side, read now if it is not there, or why it cannot be kept. */
-  def side(session: SparkSession, plan: LogicalPlan, label: String, batch: RunningBatch): Either[String, KeptSide] = {
-    val settings = KeptSideSettings.of(session)
+  def side(session: SparkSession, plan: LogicalPlan, label: String, form: SideForm, batch: RunningBatch): Either[String, KeptSide] = {
+    val settings = KeptSideSettings.of(session, form)
     val versions = new StaticVersions(session)
     val found = versions.of(plan)
     if (found.unversioned.nonEmpty && settings.ttlMs <= 0) Left(found.unversioned.mkString("; "))
     else {
-      val key = SideKey(found.key, settings.all)
+      val key = SideKey(found.key, settings.all, canonical(form, plan))
       lazy val unnamed = found.unnamed
       val (asked, room) = synchronized {
         drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
-        val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed)).map(_.memoryBytes).sum
+        val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed) && s.isWhole == (form == Whole)).map(_.memoryBytes).sum
         val asked =
           if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
           else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
@@ -65,7 +74,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
         (asked, room)
       }
       asked.flatMap { s =>
-        val read = s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, versions, batch, room, settings.maxBytes))
+        val read = s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes))
         read.foreach(used(_, batch, settings.maxBytes))
         read
       }
@@ -87,11 +96,20 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   private def isUsed(side: KeptSide, by: RunningBatch, unnamed: => LogicalPlan): Boolean =
     side.users.keySet.asScala.exists(u => by.isRunning(u) && !(u == by.query && side.unnamed == unnamed))
 
+  /** The form as it is for any plan that means the same. */
+  private def canonical(form: SideForm, plan: LogicalPlan): Any = form match {
+    case InParts(keys, partitions) => (BindReferences.bindReferences(keys, plan.output).map(_.canonicalized), partitions)
+    case Whole => Whole
+  }
+
   private def fill(
-      session: SparkSession, side: KeptSide, plan: LogicalPlan, versions: StaticVersions, batch: RunningBatch, room: Long, most: Long): Either[String, KeptSide] = {
+      session: SparkSession, side: KeptSide, plan: LogicalPlan, form: SideForm, versions: StaticVersions, batch: RunningBatch, room: Long, most: Long): Either[String, KeptSide] = {
     val start = System.nanoTime()
     try {
-      StreamingJobs.described(sc, s"kept static side: ${side.label}")(KeptRows.read(session, plan, room)) match {
+      StreamingJobs.described(sc, s"kept static side: ${side.label}")(form match {
+        case Whole => KeptRows.read(session, plan, room)
+        case InParts(keys, partitions) => KeptParts.read(session, plan, keys, partitions, room)
+      }) match {
         case Some(rows) =>
           side.readMs = (System.nanoTime() - start) / 1000000
           side.since = System.currentTimeMillis()
@@ -117,9 +135,9 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     if (sides.contains(side.key)) { sides.remove(side.key); sides(side.key) = side } // the least recently used come first
     sides.values.foreach(s => if (s.users.getOrDefault(batch.query, Long.MaxValue) < batch.number - 1) s.users.remove(batch.query))
     drop(sides.values.filter(s => (s ne side) && s.rows != null && s.users.isEmpty && s.unnamed == side.unnamed))
-    var over = sides.values.iterator.map(_.memoryBytes).sum - most
+    var over = sides.values.iterator.filter(_.isWhole == side.isWhole).map(_.memoryBytes).sum - most
     drop(sides.values.filter { s =>
-      val goes = over > 0 && (s ne side) && s.rows != null && !isUsed(s, batch, side.unnamed)
+      val goes = over > 0 && (s ne side) && s.rows != null && s.isWhole == side.isWhole && !isUsed(s, batch, side.unnamed)
       if (goes) over -= s.memoryBytes
       goes
     })

@@ -1,0 +1,53 @@
+package org.apache.spark.sql.execution.joins
+
+import org.apache.spark.SparkContext
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.plans.physical.{Distribution, StatefulOpClusteredDistribution, UnspecifiedDistribution}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.util.KnownSizeEstimation
+
+/** One part of an index whose parts lie on executors: the rows of the keys that Spark's hash partitioning sends there.
+ *
+ *  `over` says that the part was given up because it had grown too large.
+ */
+final class IndexPart(val index: IdRelation, val rows: Long, val bytes: Long, val over: Boolean) extends KnownSizeEstimation {
+  override def estimatedSize: Long = bytes
+}
+
+/** A hash join in which the rows of a stream go to the part of an index that can have others for them. */
+abstract class PartitionedLookUp extends HashJoin {
+  def partitions: Int
+  protected def parts: RDD[IndexPart]
+
+  override lazy val metrics: Map[String, SQLMetric] = Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+  override def supportCodegen: Boolean = false
+  override protected def prepareRelation(ctx: CodegenContext): HashedRelationInfo = throw new UnsupportedOperationException(nodeName)
+  override def inputRDDs(): Seq[RDD[InternalRow]] = throw new UnsupportedOperationException(nodeName)
+
+  // The partitioning by exactly these keys: another one that has equal keys together would send them elsewhere.
+  override def requiredChildDistribution: Seq[Distribution] = {
+    val stream = StatefulOpClusteredDistribution(if (buildSide == BuildRight) leftKeys else rightKeys, partitions)
+    if (buildSide == BuildRight) Seq(stream, UnspecifiedDistribution) else Seq(UnspecifiedDistribution, stream)
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val joined = longMetric("numOutputRows")
+    streamedPlan.execute().zipPartitions(parts) { (rows, part) => join(rows, part.next().index.asReadOnlyCopy(), joined) }
+  }
+}
+
+object PartitionedLookUp {
+  /** Memory for kept blocks on all executors, in bytes. */
+  def storageMemory(sc: SparkContext): Long =
+    sc.env.blockManager.master.getMemoryStatus.iterator.filterNot(_._1.isDriver).map(_._2._1).sum
+
+  /** How many executors there are, at least one. */
+  def executors(sc: SparkContext): Int = math.max(1, sc.env.blockManager.master.getMemoryStatus.keysIterator.count(!_.isDriver))
+
+  /** The keys as the index of a hash join has them. */
+  def indexKeys(bound: Seq[Expression]): Seq[Expression] = HashJoin.rewriteKeyExpr(bound)
+}
