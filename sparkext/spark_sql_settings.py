@@ -22,6 +22,13 @@ class SparkSqlSettings:
         "Keep the static side of a join with a stream from one micro-batch of a Structured Streaming job to the next,"
         " as long as its data are the same (docs/spark_sql.md).",
     )
+    kept_sides_join_order: bool = declare(
+        "keptSides.joinOrder",
+        BOOLEAN,
+        True,
+        "Join the rows of a micro-batch with several kept static sides in the order in which, as the batches before"
+        " counted, they grow least. When false, in the order that Spark chose.",
+    )
     kept_sides_max_memory: str = declare(
         "keptSides.maxMemory",
         MEMORY,

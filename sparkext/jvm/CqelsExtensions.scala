@@ -6,7 +6,7 @@ import org.apache.spark.sql.cqels.clusters.{ClusterJoinStrategy, RowJoinStrategy
 import org.apache.spark.sql.cqels.execution.PatternOperatorStrategy
 import org.apache.spark.sql.cqels.leaves.{IdRelationStrategy, RowRelationStrategy}
 import org.apache.spark.sql.cqels.kept.{KeepStaticSides, KeptSideSettings}
-import org.apache.spark.sql.cqels.sql.ReorderLiveJoins
+import org.apache.spark.sql.cqels.sql.{OrderStreamJoins, ReorderLiveJoins}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
@@ -31,6 +31,7 @@ class CqelsExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(session => new KeepStaticSides(session.asInstanceOf[ClassicSession]))
     // After Spark has pushed down filters and projections, and once: the rule asks Python.
     extensions.injectPreCBORule(session => ReorderLiveJoins(session))
+    extensions.injectPreCBORule(session => OrderStreamJoins(session.asInstanceOf[ClassicSession]))
     // Functions over term ids, by name, so that Python and SQL text can use them.
     TermFunctions.all.foreach(extensions.injectFunction)
     SqlUncertainty.all.foreach(extensions.injectFunction)

@@ -21,6 +21,10 @@ private[cqels] object KeptSideSettings {
     "spark.cqels.keptSides.enabled", "Keep the static side of a join with a stream from one micro-batch to the next.", "true",
     "true or false", text => Seq("true", "false").contains(text.trim.toLowerCase(Locale.ROOT)))
 
+  private val JoinOrder = new SessionKey(
+    "spark.cqels.keptSides.joinOrder", "Join a stream with kept static sides in the order that the batches before found best.", "true",
+    "true or false", text => Seq("true", "false").contains(text.trim.toLowerCase(Locale.ROOT)))
+
   private val MaxMemory = new SessionKey(
     "spark.cqels.keptSides.maxMemory", "How much memory kept static sides may take.", "30%",
     "a size such as 2g, or a part of the heap such as 30%", text => Try(bytes(text, 0)).isSuccess)
@@ -35,6 +39,8 @@ private[cqels] object KeptSideSettings {
   def isEnabled(session: SparkSession): Boolean =
     Enabled.of(session).equalsIgnoreCase("true") &&
       session.sessionState.conf.getConfString("spark.cqels.enabled", "true").trim.equalsIgnoreCase("true")
+
+  def isOrdered(session: SparkSession): Boolean = isEnabled(session) && JoinOrder.of(session).equalsIgnoreCase("true")
 
   /** A part of the heap is one of the driver's for sides kept as a whole, else one of what executors have for kept blocks. */
   def of(session: SparkSession, form: SideForm): KeptSideSettings = {

@@ -11,14 +11,14 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 
 /** The micro-batch that is planned on this thread. */
-private[kept] final case class RunningBatch(session: SparkSession, query: UUID, number: Long) {
+private[cqels] final case class RunningBatch(session: SparkSession, query: UUID, run: UUID, number: Long) {
   def isRunning(other: UUID): Boolean = StreamingJobs.isRunning(session, other)
 }
 
-private[kept] object RunningBatch {
+private[cqels] object RunningBatch {
   /** None where a plan is only shown, or belongs to no streaming query. */
   def of(session: SparkSession): Option[RunningBatch] =
-    StreamingJobs.current(session.sparkContext).map { case (query, number) => RunningBatch(session, query, number) }
+    StreamingJobs.current(session.sparkContext).map { case (query, run, number) => RunningBatch(session, query, run, number) }
 
   /** Whether a plan reads the rows of the micro-batch: as a stream, or as the rows that `foreachBatch` was given. */
   def isRead(plan: LogicalPlan): Boolean = plan.isStreaming || plan.exists {

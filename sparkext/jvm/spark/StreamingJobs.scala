@@ -3,6 +3,8 @@ package spark
 
 import java.util.UUID
 
+import scala.util.Try
+
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.scheduler.SparkListenerEvent
@@ -16,11 +18,14 @@ import org.apache.spark.util.Utils
 
 /** What Spark tells of its streaming jobs, and is told. */
 private[cqels] object StreamingJobs {
-  /** The query whose micro-batch this thread plans or runs, and the number of the batch. */
-  def current(sc: SparkContext): Option[(UUID, Long)] = for {
+  /** The query whose micro-batch this thread plans or runs, its run, and the number of the batch. */
+  def current(sc: SparkContext): Option[(UUID, UUID, Long)] = for {
     query <- Option(sc.getLocalProperty(StreamExecution.QUERY_ID_KEY))
     batch <- Option(sc.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY))
-  } yield (UUID.fromString(query), batch.toLong)
+    id = UUID.fromString(query)
+    // The jobs of a run are a group of that name, unless a function of the user's has named them otherwise.
+    run = Option(sc.getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID)).flatMap(group => Try(UUID.fromString(group)).toOption)
+  } yield (id, run.getOrElse(id), batch.toLong)
 
   def isRunning(session: SparkSession, query: UUID): Boolean = session.sharedState.activeStreamingQueries.containsKey(query)
 
