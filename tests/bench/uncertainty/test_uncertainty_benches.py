@@ -78,19 +78,14 @@ def test_the_query_has_its_streams_threshold_and_range() -> None:
 # -- tiny runs --------------------------------------------------------------------------------------
 
 
-def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_tiny_run_has_a_row_for_every_setting(spark: SparkSession, tmp_path: Path) -> None:
     tunnel, static = Tunnel(4), tmp_path / "tunnel.nt"
     write_static(tunnel, static)
-    rows = []
-    settings = tvs.Settings(spark, "native", static)
-    try:
-        for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
-            effort = tvs.Effort(4, (0.0,), 1, 2)
-            race = tvs.Race(settings.of(workload), workload, effort, tunnel)
-            rows += race.run()
-            race.close()
-    finally:
-        settings.close()
+    effort = tvs.Effort(4, (0.0,), 2)
+    task = tvs.Task((tvs.WORKLOADS[2], tvs.WORKLOADS[5]), effort, tunnel, static)
+    assert task.of(Setting(placement="late")) == [tvs.WORKLOADS[2]]
+    assert list(task.begins().values()) == [0, 24]
+    rows = tvs.measure("native", task, lambda setting, given: tvs.follow(spark, setting, given))
     assert {row["query"] for row in rows} == {"q3a", "q3b", "q6a", "q6b"}
     filters = [row for row in rows if row["query"][1] == "3"]
     assert sorted(row["placement"] for row in filters) == sorted([*PLACEMENTS] * 2)
@@ -100,8 +95,21 @@ def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: 
         (lazy, cache) for lazy in (True, False) for cache in (True, False)
     }
     assert all(row["cache_hits"] == 0 for row in binds if not row["cache"])
+    assert all(set(tvs.COLUMNS) <= set(row) for row in rows)
     summary = tvs.summarise(rows)
     assert len(summary["order_gaps"]) == 2 and len(summary["lazy_gains"]) == 4
+
+
+def test_settings_and_variants_must_answer_alike_each_time() -> None:
+    def followed(*answers: str) -> list[Evaluation]:
+        return [Evaluation(5, 1.0, said, 1, 0, 0) for said in answers]
+
+    early, late = Setting(placement="early"), Setting(placement="late")
+    one = {"q1a 0.2": followed("1-a", "1-b"), "q1b 0.2": followed("1-a", "1-b")}
+    other = {**one, "q1a 0.4": followed("1-c")}
+    tvs.compare({early: one, late: other})
+    with pytest.raises(AnswersDifferError, match="q1b, native functions, placement late"):
+        tvs.compare({early: one, late: {**one, "q1b 0.2": followed("1-a", "1-c")}})
 
 
 def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
