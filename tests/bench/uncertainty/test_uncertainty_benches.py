@@ -124,6 +124,8 @@ def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
     # Every event's error is added to its value, and compared; each is another one.
     assert row["early_calls"] >= 40 and row["late_calls"] >= 40
     assert row["early_ms"] >= 40 * 0.1
+    assert row["early_first_ms"] == pytest.approx(row["settling_ms"]["early"][0], abs=0.01)
+    assert len(row["settling_ms"]["cost"]) == 3 and set(placement.COLUMNS) <= set(row)
     drift = DriftRace(spark, "native", DriftEffort(2, 1, 1, {"native": 40}))
     try:
         found = drift.run()
@@ -131,6 +133,7 @@ def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
         drift.close()
     assert [batch["fan_out"] for batch in found["batches"]] == [10.0, 0.05]
     assert found["best_ms"] <= min(found["early_ms"], found["late_ms"])
+    assert found["first_total_ratio"] > 0
 
 
 def test_a_cell_that_took_too_little_time_is_measured_again_with_more_events(
@@ -219,7 +222,7 @@ def test_few_runs_of_a_hopeless_placement_are_no_noise(early: int, noise: float 
         contender: Any = SimpleNamespace(setting=Setting(placement=where))
         first, second = ([[Evaluation(1, ms, "1-a", 1, 0, 0)] for ms in run] for run in passes)
         watched: Any = SimpleNamespace(plan="(a b)")
-        return Runner(contender, "cell", content, watched, [], (first, second))
+        return Runner(contender, "cell", content, watched, first[0], (first, second))
 
     others = [runner(where, [30.0] * 20, [30.0] * 20) for where in ("late", "cost")]
     runners = [runner("early", [200.0] * early, [300.0] * early), *others]
@@ -271,9 +274,9 @@ def test_summary_of_placement() -> None:
     for functions, times in zip(FUNCTIONS, taken, strict=True):
         runs = {}
         for place, rounds in zip(PLACEMENTS, times, strict=True):
-            ms = np.array([[100, 100], *rounds], dtype=float)  # the first round is a warm-up
+            ms = np.array([[100, 100], *rounds], dtype=float)  # the first round is told by itself
             runs[place] = np.stack([ms, ms + (2 if place == "cost" else 5)], axis=2)
-        drift.append(drift_row(functions, runs, warm_rounds=1))
+        drift.append(drift_row(functions, runs, first_rounds=1))
     assert drift[0]["batches"][1]["cost_runs"] == [1.0, 2.0, 3.0]
     summary = placement.summarise(rows, drift)
     assert summary["worst_ratio"] == 1.1 and summary["worst_cell"]["selectivity"] == 1.0
@@ -284,6 +287,7 @@ def test_summary_of_placement() -> None:
     # With moving the windows 8 of 13 ms in one, 12 of 18 in the other.
     assert [d["total_ratio"] for d in drift] == [pytest.approx(8 / 13, abs=1e-4), round(12 / 18, 4)]
     assert summary["drift_ratio"] == round(12 / 18, 4)
+    assert summary["drift_first_ratio"] == round(204 / 210, 4)
     assert drift[0]["rounds"][:2] == [
         {"early": 210.0, "late": 210.0, "cost": 204.0},
         {"early": 20.0, "late": 17.0, "cost": 7.0},
