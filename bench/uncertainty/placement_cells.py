@@ -185,7 +185,7 @@ class CellRace:
         # Windows stay as they are while some query reads them.
         if before:
             self._stop(before)
-            for runner in self._open_cell:
+            for runner in in_turn(self._open_cell, self._cells):
                 runner.settling.append(runner.evaluate())
         else:
             self._fill(self._open_cell, content)
@@ -204,7 +204,8 @@ class CellRace:
                 ]
                 for one in pushed:
                     one.result()
-        for runner in runners:
+        # Whoever is the first of all finds code that no other has run: not always the same one.
+        for runner in in_turn(runners, self._cells):
             runner.settling.append(runner.contender.advance(time)[runner.name])
         # What reading a million events has left behind is not to be collected while cells are measured.
         runners[0].contender.collect_garbage()
