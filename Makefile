@@ -4,7 +4,7 @@
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-NAME ?= cqels
+NAME ?= arrival
 ARGS ?= --quick
 QUICK := not slow and not cluster and not soak and not w3c
 
@@ -27,7 +27,7 @@ lint: $(VENV)/.dev ## Check style and types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 
-bench: $(VENV)/.bench ## Measure: make bench [NAME=cqels] [ARGS="--quick --json FILE"]
+bench: $(VENV)/.bench ## Measure: make bench [NAME=arrival] [ARGS="--quick --json FILE"]
 	$(PYTHON) -m bench $(NAME) $(ARGS)
 
 clean: ## Remove .venv, the compiled jar, caches and generated data

@@ -4,7 +4,8 @@ A stream of events over LANDMARK windows; `open` partial matches are there when 
 closed. In each batch a tenth of the events complete a chain, a hundredth begins one, and the rest completes none. Every
 batch is one evaluation (ISTREAM). p50_ms is the median of milliseconds from events in the caller's hands (lines of
 N-Triples with their times, made StreamElements and pushed) to answers as an Arrow table, run_ms of evaluation alone;
-events_per_s is all events over all of that time, the first batch included. cpu_us is processor time for each event, of
+events_per_s is all events over all of that time, the first batch included. Every row starts anew, in a process of its
+own. cpu_us is processor time for each event, of
 both processes: on a machine with other work it tells more. `together` events are in one element.
 
 DuckDB (tables and joins with what arrived) and Esper (`every a -> every b`, sent event by event) answer the same
@@ -26,6 +27,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
+from bench.alone import alone
 from bench.event_chains.event_batches import Chains, Happened, static_groups, static_lines
 from bench.event_chains.event_engine import Answered, EngineChains
 from bench.event_chains.event_peers import DuckDbChains, EsperChains, PeerMissingError
@@ -66,17 +68,16 @@ class AnswersDifferError(BenchError):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: open partial matches, events of a batch, batches, batches of the warm-up, static rows."""
+    """How much is run: open partial matches, events of a batch, batches, static rows."""
 
     open: tuple[int, ...]
     batch: int
     batches: int
-    warm_ups: int
     static: int
 
 
-FULL = Effort((10_000, 100_000, 1_000_000), 10_000, 30, 60, 2_000_000)
-QUICK = Effort((1_000, 10_000), 2_000, 5, 5, 20_000)
+FULL = Effort((10_000, 100_000, 1_000_000), 10_000, 30, 2_000_000)
+QUICK = Effort((1_000, 10_000), 2_000, 5, 20_000)
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,10 @@ def run(args: argparse.Namespace) -> Report:
     peers = tuple(filter(None, args.peers.split(",")))
     if unknown := sorted(set(peers) - set(PEERS)):
         raise SystemExit(f"unknown peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    builder = sparkext.configure(SparkSession.builder)
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
     notes: dict[str, str] = {}
     rows = []
+    batches = args.batches or effort.batches
+    spark = session()  # for all rows, in the quick run; else for the static data alone
     try:
         with tempfile.TemporaryDirectory(prefix="bench-events-") as folder:
             wanted = [
@@ -155,18 +154,28 @@ def run(args: argparse.Namespace) -> Report:
             static = None
             if any(workload.static for workload in wanted):
                 static = load_static(spark, effort.static, Path(folder))
-            warm_up = Workload(2, effort.batch, static is not None)
-            measure(spark, warm_up, effort.batch, effort.warm_ups, static, (), notes)
+            if not args.quick:
+                spark.stop()
             for workload in wanted:
                 progress(f"{workload.name}, {workload.open:,} open")
-                batches = args.batches or effort.batches
-                rows.append(measure(spark, workload, effort.batch, batches, static, peers, notes))
+                given = (workload, effort.batch, batches, static, peers)
+                row, missing = measure(spark, *given) if args.quick else alone(measure_anew, *given)
+                rows.append(row)
+                notes |= missing
     finally:
         spark.stop()
-    summary: dict[str, Any] = {"batch": effort.batch, "batches": args.batches or effort.batches}
+    summary: dict[str, Any] = {"batch": effort.batch, "batches": batches}
     return Report(
         NAME, rows, {**summary, "static": effort.static, **summarise(rows), "notes": notes}
     )
+
+
+def session() -> SparkSession:
+    """The Spark session of this bench."""
+    builder = sparkext.configure(SparkSession.builder)
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 @dataclass(frozen=True)
@@ -197,9 +206,9 @@ def measure(
     batches: int,
     static: StaticGroups | None,
     peers: tuple[str, ...],
-    notes: dict[str, str],
-) -> dict[str, Any]:
-    """One row: the engine and the peers that are here over batches of `size` events, in turn."""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """One row, the engine and the peers that are here over batches of `size` events in turn, and who is missing why."""
+    notes = {}
     chains = Chains(workload.steps, workload.open, size, size // 10, workload.together)
 
     def filling() -> Iterator[Happened]:
@@ -240,7 +249,22 @@ def measure(
         row["answers"] = sum(len(answered.matches) for answered in taken[ours.name])
         for peer in PEERS:
             row |= _peer_cells(peer, size, taken.get(peer, []))
-        return row
+        return row, notes
+
+
+def measure_anew(
+    workload: Workload,
+    size: int,
+    batches: int,
+    static: StaticGroups | None,
+    peers: tuple[str, ...],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The same in a session that begins and ends with it."""
+    spark = session()
+    try:
+        return measure(spark, workload, size, batches, static, peers)
+    finally:
+        spark.stop()
 
 
 def _agree(workload: Workload, number: int, answered: dict[str, Answered]) -> None:

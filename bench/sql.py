@@ -1,34 +1,50 @@
 """Spark SQL over live views, prepared, against stock Spark planning each batch.
 
 Three live views (readings of now, who was where in the last 30 s, alarms of the last minute) and two
-static tables of 2.5 million rows at scale 1; a batch a second. Both answer the same batches in turn
-in one session and must give the same answers; of the warm-ups stock Spark answers the last five.
-p50_ms is the median of milliseconds from "batch known" to "answers as an Arrow table", filling the
-views included (fill_ms is that part of it); stock Spark has its static tables cached and gets the
-same content as DataFrames (spark_p50_ms).
+static tables of 2.5 million rows at scale 1; a batch a second, for a minute. Both start anew for every query and
+rate, in processes of their own with the same settings and cached static tables; they take the same batches, of which
+all count from the first one on, and must give the same answers to each.
+p50_ms, p95_ms and first_ms are milliseconds from "batch known" to "answers as an Arrow table", filling the views
+included (fill_ms is that part of it); prepare_ms is what the query took once, beforehand. Stock Spark gets the same
+content as DataFrames and plans each batch (spark_p50_ms, spark_p95_ms, spark_first_ms).
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from bench.peers.spark_stock import launch_settings
+from bench.alone import alone
+from bench.answers import fingerprint
+from bench.peers.spark_stock import cached_view, launch_settings
 from bench.report import BenchError, Report, progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = "sql"
-COLUMNS = ("query", "rate", "p50_ms", "fill_ms", "spark_p50_ms", "ratio", "answers")
-SHOWN = ("worst_ratio", "static_rows", "switches", "evaluations", "warm_ups")
+COLUMNS = (
+    "query",
+    "rate",
+    "p50_ms",
+    "p95_ms",
+    "first_ms",
+    "prepare_ms",
+    "fill_ms",
+    "spark_p50_ms",
+    "spark_p95_ms",
+    "spark_first_ms",
+    "ratio",
+    "answers",
+)
+SHOWN = ("worst_ratio", "static_rows", "switches", "seconds")
 
 VIEWS = {
     "readings": ("sensor BIGINT, value DOUBLE", None, None),
@@ -89,12 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="readings a second; repeatable (default 1000 and 5000; quick 1000)",
     )
-    parser.add_argument("--evaluations", type=int, help="measured batches (default 20; quick 5)")
-    parser.add_argument(
-        "--warm-ups",
-        type=int,
-        help="batches before them, of which stock Spark answers the last five (default 60; quick 5)",
-    )
+    parser.add_argument("--seconds", type=int, help="batches of a stream (default 60; quick 5)")
     parser.add_argument("--seed", type=int, default=7, help="seed of tables and batches")
 
 
@@ -102,7 +113,7 @@ def batches(rate: int, count: int, sensors: int, people: int, seed: int) -> Iter
     """Batches of one second each, the first after a minute so that all windows are full."""
     rng = np.random.default_rng((seed, rate))
     kept: dict[str, list[pa.Table]] = {"presence": [], "alarms": []}
-    for second in range(60 + count):
+    for second in range(59 + count):
         at = second * 1_000 + 1_000
 
         def columns(n: int, at: int = at, **given: Any) -> pa.Table:
@@ -130,8 +141,8 @@ def batches(rate: int, count: int, sensors: int, people: int, seed: int) -> Iter
             yield Batch(at, now, {"readings": now["readings"], **held})
 
 
-def static_tables(spark: SparkSession, sensors: int, people: int) -> dict[str, int]:
-    """Registers and caches the static tables; returns their rows."""
+def static_tables(spark: SparkSession, sensors: int, people: int) -> None:
+    """Registers and caches the static tables."""
     frames = {
         "sensors": spark.range(sensors).selectExpr(
             "id AS sensor",
@@ -143,12 +154,8 @@ def static_tables(spark: SparkSession, sensors: int, people: int) -> dict[str, i
             "id AS person", "concat('Person ', id) AS name", "concat('team ', id % 40) AS team"
         ),
     }
-    rows = {}
     for name, frame in frames.items():
-        cached = frame.cache()
-        rows[name] = cached.count()
-        cached.createOrReplaceTempView(name)
-    return rows
+        cached_view(name, frame)
 
 
 def _start() -> SparkSession:
@@ -170,8 +177,114 @@ def _stock(spark: SparkSession, batch: Batch, text: str) -> pa.Table:
     return spark.sql(text).toArrow()
 
 
-def _bag(table: pa.Table) -> Counter[tuple[Any, ...]]:
-    return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
+@dataclass(frozen=True)
+class Stream:
+    """The batches that one query is asked of, and how large the static tables are."""
+
+    query: str
+    rate: int
+    seconds: int
+    sensors: int
+    people: int
+    seed: int
+
+    def batches(self) -> Iterator[Batch]:
+        """The same each time."""
+        return batches(self.rate, self.seconds, self.sensors, self.people, self.seed)
+
+
+@dataclass
+class Taken:
+    """What one side needed, in milliseconds, a value for each batch, and what it answered."""
+
+    ms: list[float] = field(default_factory=list)
+    fill_ms: list[float] = field(default_factory=list)
+    fingerprints: list[str] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    prepare_ms: float = 0.0
+    switches: int = 0
+
+    def note(self, ms: float, table: pa.Table) -> None:
+        """Add a batch."""
+        self.ms.append(ms)
+        self.fingerprints.append(fingerprint(table))
+        self.answers.append(table.num_rows)
+
+    def columns(self, prefix: str = "") -> dict[str, float]:
+        """Its median, the 95th percentile, and its first batch."""
+        return {
+            f"{prefix}p50_ms": round(float(np.median(self.ms)), 2),
+            f"{prefix}p95_ms": round(float(np.percentile(self.ms, 95)), 2),
+            f"{prefix}first_ms": round(self.ms[0], 2),
+        }
+
+
+def ask_prepared(spark: SparkSession, stream: Stream) -> Taken:
+    """The prepared query over live views; the session has the static tables."""
+    import sparkext
+
+    done = Taken()
+    with closing(sparkext.Engine(spark)) as engine:
+        views = {name: engine.live_view(name, *declared) for name, declared in VIEWS.items()}
+        begun = time.perf_counter()
+        prepared = engine.prepare(QUERIES[stream.query])
+        done.prepare_ms = (time.perf_counter() - begun) * 1e3
+        for number, batch in enumerate(stream.batches()):
+            begun = time.perf_counter()
+            views["readings"].replace(batch.now["readings"])
+            for name in ("presence", "alarms"):
+                # The first batch brings the whole window.
+                views[name].append((batch.held if number == 0 else batch.now)[name])
+                views[name].advance_to(batch.time)
+            filled = time.perf_counter()
+            found = prepared.run()
+            done.fill_ms.append((filled - begun) * 1e3)
+            done.note((time.perf_counter() - begun) * 1e3, found)
+        done.switches = len(prepared.history())
+    return done
+
+
+def ask_stock(spark: SparkSession, stream: Stream) -> Taken:
+    """Stock Spark, which plans each batch; the session has the static tables."""
+    done = Taken()
+    for batch in stream.batches():
+        begun = time.perf_counter()
+        found = _stock(spark, batch, QUERIES[stream.query])
+        done.note((time.perf_counter() - begun) * 1e3, found)
+    return done
+
+
+SIDES = {"prepared": ask_prepared, "stock": ask_stock}
+
+
+def ask_anew(side: str, stream: Stream) -> Taken:
+    """One of SIDES in a session that begins and ends with it."""
+    spark = _start()
+    try:
+        static_tables(spark, stream.sensors, stream.people)
+        return SIDES[side](spark, stream)
+    finally:
+        spark.stop()
+
+
+def row(stream: Stream, ours: Taken, stock: Taken) -> dict[str, Any]:
+    """One line of the result; raises AnswersDifferError where the two sides answered a batch differently."""
+    for number, (one, other) in enumerate(zip(ours.fingerprints, stock.fingerprints, strict=True)):
+        if one != other:
+            raise AnswersDifferError(
+                f"{stream.query} at {stream.rate}, batch {number}: {one} prepared, {other} of stock Spark"
+                " (rows and a hash)"
+            )
+    return {
+        "query": stream.query,
+        "rate": stream.rate,
+        **ours.columns(),
+        "prepare_ms": round(ours.prepare_ms, 2),
+        "fill_ms": round(float(np.median(ours.fill_ms)), 2),
+        **stock.columns("spark_"),
+        "ratio": round(float(np.median(stock.ms) / np.median(ours.ms)), 1),
+        "answers": round(float(np.median(ours.answers))),
+    }
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -180,80 +293,33 @@ def run(args: argparse.Namespace) -> Report:
     def default(given: Any, full: Any, quick: Any) -> Any:
         return given if given is not None else quick if args.quick else full
 
-    scale = default(args.scale, 1.0, 0.05)
-    evaluations = default(args.evaluations, 20, 5)
-    warm_ups = default(args.warm_ups, 60, 5)
+    scale, seconds = default(args.scale, 1.0, 0.05), default(args.seconds, 60, 5)
     sensors, people = round(_SENSORS * scale), round(_PEOPLE * scale)
     progress(f"static tables of {sensors + people:,} rows")
-    spark = _start()
-    static_rows = static_tables(spark, sensors, people)
     rows, switches = [], 0
+    # The quick run has both sides in one session, one after the other.
+    spark = _start() if args.quick else None
     try:
+        if spark:
+            static_tables(spark, sensors, people)
         for rate in args.rate or default(None, [1_000, 5_000], [1_000]):
-            for query, text in QUERIES.items():
+            for query in QUERIES:
                 progress(f"  {query} at {rate:,} readings a second")
-                stream = batches(rate, warm_ups + evaluations, sensors, people, args.seed)
-                row, changed = _measure(spark, query, text, stream, warm_ups)
-                rows.append({**row, "rate": rate})
-                switches += changed
+                stream = Stream(query, rate, seconds, sensors, people, args.seed)
+                ours, stock = (
+                    ask(spark, stream) if spark else alone(ask_anew, side, stream)
+                    for side, ask in SIDES.items()
+                )
+                rows.append(row(stream, ours, stock))
+                switches += ours.switches
     finally:
-        spark.stop()
+        if spark:
+            spark.stop()
     summary = {
         "worst_ratio": min(row["ratio"] for row in rows),
-        "static_rows": static_rows,
+        "static_rows": {"sensors": sensors, "people": people},
         "switches": switches,
-        "evaluations": evaluations,
-        "warm_ups": warm_ups,
+        "seconds": seconds,
         "scale": scale,
     }
     return Report(NAME, rows, summary)
-
-
-def _measure(
-    spark: SparkSession, query: str, text: str, stream: Iterator[Batch], warm_ups: int
-) -> tuple[dict[str, Any], int]:
-    """One query over a stream of batches: its row of the result, and how often its order changed."""
-    import sparkext
-
-    engine = sparkext.Engine(spark)
-    views = {name: engine.live_view(name, *declared) for name, declared in VIEWS.items()}
-    prepared = engine.prepare(text)
-    ours, fill, stock, answers = [], [], [], []
-    for number, batch in enumerate(stream):
-        begun = time.perf_counter()
-        views["readings"].replace(batch.now["readings"])
-        for name in ("presence", "alarms"):
-            # The first batch brings the whole window.
-            views[name].append((batch.held if number == 0 else batch.now)[name])
-            views[name].advance_to(batch.time)
-        filled = time.perf_counter()
-        found = prepared.run()
-        ended = time.perf_counter()
-        if number < warm_ups - 5:
-            continue
-        expected = _stock(spark, batch, text)
-        stock_ended = time.perf_counter()
-        if _bag(found) != _bag(expected):
-            raise AnswersDifferError(
-                f"{query}, batch {number}: {found.num_rows} answers prepared,"
-                f" {expected.num_rows} of stock Spark, or other values"
-            )
-        if number >= warm_ups:
-            ours.append(ended - begun)
-            fill.append(filled - begun)
-            stock.append(stock_ended - ended)
-            answers.append(found.num_rows)
-    switches = len(prepared.history())
-    engine.close()
-    middle = {
-        name: float(np.median(times)) * 1_000
-        for name, times in (("ours", ours), ("fill", fill), ("stock", stock))
-    }
-    return {
-        "query": query,
-        "p50_ms": round(middle["ours"], 2),
-        "fill_ms": round(middle["fill"], 2),
-        "spark_p50_ms": round(middle["stock"], 1),
-        "ratio": round(middle["stock"] / middle["ours"], 1),
-        "answers": round(float(np.median(answers))),
-    }, switches

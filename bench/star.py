@@ -7,8 +7,8 @@ of each element by itself, as it would be sent. `plain` is N-Quads-star, `compac
 one prefix and one base (reified: and rdf:, with brackets as blank nodes, its shortest form).
 
 The query finds all triples with a confidence of more than 0.5 in a window of 10 s, once a second.
-The three answer the same content in turn, the first one another each time, and must give the same
-answers at every evaluation:
+Each approach starts anew for every row, in a process of its own; all evaluations count from the first
+window that closes on, and all three must give the same answers at every one of them:
 
 - star: `<< ?s ?p ?o >> :confidence ?c`, over RDF-star.
 - reification: rdf:type, rdf:subject, rdf:predicate, rdf:object and then :confidence, joined in this
@@ -16,8 +16,10 @@ answers at every evaluation:
   (spark.cqels.adaptive.enabled=false).
 - optimised: the same query and data, joined in the order that the optimizer chooses by selectivity.
 
-Milliseconds are medians after warm-up, from the instant's being due to the answers' being a table:
-moving the window and the optimizer's work are within, parsing and encoding the elements are not.
+Milliseconds are medians. *_ms is from the instant's being due to the answers' being a table: moving
+the window and the optimizer's work are within. *_arrival_ms is from a second's elements in the
+caller's hand to there: parsing and encoding them is within, too; *_first_ms is that of the
+first evaluation.
 """
 
 from __future__ import annotations
@@ -25,14 +27,17 @@ from __future__ import annotations
 import argparse
 import gzip
 import itertools
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
 
 import sparkext
+from bench.alone import alone
 from bench.answers import fingerprint
 from bench.data.annotated import SERIALISATIONS, annotated_element, read_elements, serialised
 from bench.data.ehealth import HOME
@@ -40,11 +45,11 @@ from bench.data.rdf_files import QUERIES
 from bench.data.reification import reified_pattern
 from bench.report import BenchError, Report, progress
 from sparkext import Engine
-from sparkext.recorded_streams import StreamElement
 
 NAME = "star"
 APPROACHES = ("star", "reification", "optimised")
 WINDOW_SECONDS = 10
+STREAM = f"{HOME}annotated"
 ADAPTIVE = "spark.cqels.adaptive.enabled"
 
 SETTINGS = {
@@ -64,109 +69,118 @@ class AnswersDifferError(BenchError):
 
 @dataclass(frozen=True)
 class Effort:
-    """Elements a second, evaluations before measuring, measured evaluations."""
+    """Elements a second, and seconds of a stream."""
 
     rate: int
-    warm_ups: int
-    evaluations: int
+    seconds: int
 
     @property
     def elements(self) -> int:
         """How many elements are pushed."""
-        return self.rate * (WINDOW_SECONDS + self.warm_ups + self.evaluations)
+        return self.rate * self.seconds
 
 
-FULL, QUICK = Effort(50, 30, 40), Effort(40, 10, 25)
+FULL, QUICK = Effort(50, 60), Effort(40, 15)
 FULL_SIZES, QUICK_SIZES = (1, 2, 5, 10, 20), (1, 5, 10)
 
 
-@dataclass
-class Documents:
-    """The elements of one row as documents, RDF-star and reified."""
+@dataclass(frozen=True)
+class Elements:
+    """What is pushed for a row: annotated triples of each element, how they are written, seed."""
 
-    star: list[bytes] = field(default_factory=list)
-    reified: list[bytes] = field(default_factory=list)
+    serialisation: str
+    annotated: int
+    effort: Effort
+    seed: int
 
-    @classmethod
-    def of(cls, serialisation: str, annotated: int, effort: Effort, seed: int) -> Documents:
-        """As many elements as are pushed, from second 1 on."""
-        made = cls()
-        for number in range(effort.elements):
-            time_ms = (number // effort.rate + 1) * 1000
-            element = annotated_element(number, time_ms, annotated, seed)
-            made.star.append(serialised(element, serialisation, reified=False))
-            made.reified.append(serialised(element, serialisation, reified=True))
+    def documents(self, reified: bool) -> list[bytes]:
+        """Each element as a document, from second 1 on."""
+        made = []
+        for number in range(self.effort.elements):
+            time_ms = (number // self.effort.rate + 1) * 1000
+            element = annotated_element(number, time_ms, self.annotated, self.seed)
+            made.append(serialised(element, self.serialisation, reified))
         return made
 
-    def sizes(self) -> dict[str, int]:
-        """Mean bytes of an element, rounded."""
 
-        def mean(sizes: list[int]) -> int:
-            return round(float(np.mean(sizes)))
+def sizes_of(star: Sequence[bytes], reified: Sequence[bytes]) -> dict[str, int]:
+    """Mean bytes of an element, rounded."""
 
+    def mean(sizes: list[int]) -> int:
+        return round(float(np.mean(sizes)))
+
+    return {
+        "bytes_star": mean([len(d) for d in star]),
+        "bytes_reification": mean([len(d) for d in reified]),
+        "gzip_star": mean([len(gzip.compress(d, mtime=0)) for d in star]),
+        "gzip_reification": mean([len(gzip.compress(d, mtime=0)) for d in reified]),
+    }
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What one approach made of a stream, a value for each window that closed: milliseconds, and what was answered."""
+
+    ms: list[float]
+    arrival_ms: list[float]
+    fingerprints: list[str]
+
+    def columns(self, approach: str) -> dict[str, float]:
+        """Its part of a row."""
         return {
-            "bytes_star": mean([len(d) for d in self.star]),
-            "bytes_reification": mean([len(d) for d in self.reified]),
-            "gzip_star": mean([len(gzip.compress(d, mtime=0)) for d in self.star]),
-            "gzip_reification": mean([len(gzip.compress(d, mtime=0)) for d in self.reified]),
+            f"{approach}_ms": round(float(np.median(self.ms)), 3),
+            f"{approach}_arrival_ms": round(float(np.median(self.arrival_ms)), 3),
+            f"{approach}_first_ms": round(self.arrival_ms[0], 3),
         }
 
 
-class Runner:
-    """One approach: the query over its stream, in an engine that joins as written or by cost."""
-
-    def __init__(self, engine: Engine, approach: str, run: int) -> None:
-        # A stream of its own for each row: time begins anew.
-        iri = f"{HOME}{approach}/{run}"
-        text = (QUERIES / "ehealth" / "confident.rspql").read_text(encoding="utf-8")
-        if approach != "star":
-            text = reified_pattern(text)
-        self.name = approach
-        self.ms: list[float] = []
-        self._stream = engine.register_stream(iri)
-        self._query = engine.register_query(text.replace("ON <annotated>", f"ON <{iri}>"))
-
-    def evaluate(self, second: int, elements: list[StreamElement], measured: bool) -> str:
-        """Push a second's elements; the fingerprint of the answers at its end, if a window closes then."""
-        self._stream.push_elements(elements)
-        self._stream.advance_to(second * 1000)
-        answers = self._query.last_answers
-        if answers is None:
-            return ""
-        if answers.time != second * 1000:
-            raise BenchError(f"{self.name} answered at {answers.time} ms, not at {second} s")
-        if measured:
-            self.ms.append(self._query.progress.last_seconds * 1e3)
-        return fingerprint(answers.table)
-
-    def median(self) -> float:
-        """Milliseconds of an evaluation."""
-        return round(float(np.median(self.ms)), 3)
-
-    def stop(self) -> None:
-        """End the query."""
-        self._query.stop()
+def follow(spark: SparkSession, approach: str, given: Elements) -> Followed:
+    """One approach over its stream, in an engine that joins as written or by cost."""
+    text = (QUERIES / "ehealth" / "confident.rspql").read_text(encoding="utf-8")
+    if approach != "star":
+        text = reified_pattern(text)
+    documents = given.documents(reified=approach != "star")
+    elements = read_elements(documents, given.serialisation)
+    done = Followed([], [], [])
+    with closing(_engine(spark, by_cost=approach != "reification")) as engine:
+        stream = engine.register_stream(STREAM)
+        query = engine.register_query(text.replace("ON <annotated>", f"ON <{STREAM}>"))
+        rate = given.effort.rate
+        for second in range(1, given.effort.seconds + 1):
+            arrived = elements[(second - 1) * rate : second * rate]
+            start = time.perf_counter()
+            stream.push_elements(arrived)
+            stream.advance_to(second * 1000)
+            arrival_ms = (time.perf_counter() - start) * 1e3
+            answers = query.last_answers
+            if answers is None and second < WINDOW_SECONDS:
+                continue  # no window has closed yet
+            if answers is None or answers.time != second * 1000:
+                raise BenchError(f"{approach} has no answers at {second} s")
+            done.ms.append(query.progress.last_seconds * 1e3)
+            done.arrival_ms.append(arrival_ms)
+            done.fingerprints.append(fingerprint(answers.table))
+    return done
 
 
-def answer_in_turn(
-    runners: list[Runner], documents: Documents, serialisation: str, effort: Effort
-) -> None:
-    """Run all approaches over the same elements in turn; raises AnswersDifferError."""
-    star = read_elements(documents.star, serialisation)
-    reified = read_elements(documents.reified, serialisation)
-    answered = 0
-    for index in range(len(star) // effort.rate):
-        measured = index >= WINDOW_SECONDS + effort.warm_ups
-        now = slice(index * effort.rate, (index + 1) * effort.rate)
-        turn = index % len(runners)
-        fingerprints = {
-            r.name: r.evaluate(index + 1, (star if r.name == "star" else reified)[now], measured)
-            for r in runners[turn:] + runners[:turn]
-        }
-        if len(set(fingerprints.values())) != 1:
-            raise AnswersDifferError(f"second {index + 1}: {fingerprints} (rows and a hash)")
-        answered += int(fingerprints["star"].partition("-")[0] or 0)
-    if not answered:
+def follow_anew(approach: str, given: Elements) -> Followed:
+    """The same in a session that begins and ends with it."""
+    spark = _session()
+    try:
+        return follow(spark, approach, given)
+    finally:
+        spark.stop()
+
+
+def agree(followed: Mapping[str, Followed]) -> None:
+    """Raises AnswersDifferError unless all approaches gave the same answers over every window, and some at all."""
+    for number, fingerprints in enumerate(
+        zip(*(one.fingerprints for one in followed.values()), strict=True)
+    ):
+        if len(set(fingerprints)) != 1:
+            said = dict(zip(followed, fingerprints, strict=True))
+            raise AnswersDifferError(f"window {number + 1}: {said} (rows and a hash)")
+    if all(said.startswith("0-") for one in followed.values() for said in one.fingerprints):
         raise BenchError("nothing was answered at all")
 
 
@@ -185,14 +199,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"elements a second (default {FULL.rate}; quick {QUICK.rate})",
     )
     parser.add_argument(
-        "--evaluations",
+        "--seconds",
         type=int,
-        help=f"measured evaluations (default {FULL.evaluations}; quick {QUICK.evaluations})",
-    )
-    parser.add_argument(
-        "--warm-ups",
-        type=int,
-        help=f"evaluations before them (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
+        help=f"seconds of each stream (default {FULL.seconds}; quick {QUICK.seconds})",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the elements")
 
@@ -204,43 +213,39 @@ def _session() -> SparkSession:
     return builder.getOrCreate()
 
 
-def _engines(spark: SparkSession) -> dict[str, Engine]:
-    """The engine of each approach: one orders joins by cost, one joins as written."""
-    by_cost = Engine(spark)
+def _engine(spark: SparkSession, by_cost: bool) -> Engine:
+    """An engine that orders joins by cost, or joins as written."""
+    if by_cost:
+        return Engine(spark)
     before = spark.conf.get(ADAPTIVE, "true") or "true"
     spark.conf.set(ADAPTIVE, "false")
     try:
-        as_written = Engine(spark)
+        return Engine(spark)
     finally:
         spark.conf.set(ADAPTIVE, before)
-    return {"star": by_cost, "reification": as_written, "optimised": by_cost}
 
 
 def measure(
-    spark: SparkSession, sizes: Sequence[int], effort: Effort, seed: int
+    spark: SparkSession | None, sizes: Sequence[int], effort: Effort, seed: int
 ) -> list[dict[str, Any]]:
     """The rows for these numbers of annotated triples; raises AnswersDifferError.
 
-    The first size is run twice: before that, all code of the engine is new to the JVM.
+    All follow each other in the session given; without one, each approach and row has a new one.
     """
-    engines = _engines(spark)
     rows: list[dict[str, Any]] = []
-    try:
-        kinds = list(itertools.product(SERIALISATIONS, sizes))
-        for number, (serialisation, annotated) in enumerate([kinds[0], *kinds]):
-            documents = Documents.of(serialisation, annotated, effort, seed)
-            runners = [Runner(engines[name], name, number) for name in APPROACHES]
-            answer_in_turn(runners, documents, serialisation, effort)
-            for runner in runners:
-                runner.stop()
-            row = {"serialisation": serialisation, "annotated": annotated, **documents.sizes()}
-            row |= {f"{runner.name}_ms": runner.median() for runner in runners}
-            if number > 0:
-                rows.append(row)
-                progress("  " + ", ".join(f"{key} {value}" for key, value in row.items()))
-    finally:
-        for engine in dict.fromkeys(engines.values()):
-            engine.close()
+    for serialisation, annotated in itertools.product(SERIALISATIONS, sizes):
+        given = Elements(serialisation, annotated, effort, seed)
+        followed = {
+            name: follow(spark, name, given) if spark else alone(follow_anew, name, given)
+            for name in APPROACHES
+        }
+        agree(followed)
+        row = {"serialisation": serialisation, "annotated": annotated}
+        row |= sizes_of(given.documents(reified=False), given.documents(reified=True))
+        for name, one in followed.items():
+            row |= one.columns(name)
+        rows.append(row)
+        progress("  " + ", ".join(f"{key} {value}" for key, value in row.items()))
     return rows
 
 
@@ -269,13 +274,9 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError when two approaches disagree."""
     usual = QUICK if args.quick else FULL
-    effort = Effort(
-        args.rate or usual.rate,
-        usual.warm_ups if args.warm_ups is None else args.warm_ups,
-        args.evaluations or usual.evaluations,
-    )
+    effort = Effort(args.rate or usual.rate, args.seconds or usual.seconds)
     sizes = sorted(set(args.annotated or (QUICK_SIZES if args.quick else FULL_SIZES)))
     if sizes[0] < 1:
         raise SystemExit("an element has at least one annotated triple")
-    rows = measure(_session(), sizes, effort, args.seed)
+    rows = measure(_session() if args.quick else None, sizes, effort, args.seed)
     return Report(NAME, rows, {**summarise(rows), **asdict(effort), "elements": effort.elements})

@@ -2,18 +2,19 @@
 
 Q1 to Q3 filter on a probability, at some thresholds, their filters applied early, late, or where the engine thinks
 best; Q4 to Q6 bind it, lazily or not, with the function cache or without. a and b differ in the order of their
-windows. Each setting has an engine of its own; all take the same streams (`python -m bench.data tvs --help`) and
-evaluate in turn, with the native functions and with functions made dear (100 microseconds a call). Equal answers are
-asserted of all settings, and of a and b.
-p50_ms is the median of milliseconds from "windows moved" to "answers decoded"; calls and cache_hits are the medians
-of an evaluation.
+windows. Each setting, with the native functions and with functions made dear (100 microseconds a call), starts anew in
+a process of its own and takes the same streams (`python -m bench.data tvs --help`) as the others; all evaluations count
+from the first one on. Equal answers are asserted of all settings, and of a and b.
+p50_ms is the median of milliseconds from "windows moved" to "answers decoded", first_ms that of the first evaluation;
+window_ms is what moving the windows took; calls and cache_hits are the medians of an evaluation.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
+from bench.alone import alone
 from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
 from bench.report import BenchError, Report, progress
@@ -31,7 +33,6 @@ from bench.uncertainty.uncertain_engine import (
     Evaluation,
     Setting,
     agree,
-    in_turn,
     session,
 )
 
@@ -44,6 +45,8 @@ COLUMNS = (
     "lazy",
     "cache",
     "p50_ms",
+    "first_ms",
+    "window_ms",
     "calls",
     "cache_hits",
     "answers",
@@ -95,19 +98,15 @@ WORKLOADS = (
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run.
-
-    Sectors, thresholds, evaluations before the measured ones, and those.
-    """
+    """How much is run: sectors, thresholds, and evaluations of each query."""
 
     sectors: int
     thresholds: tuple[float, ...]
-    warm_ups: int
     evaluations: int
 
 
-FULL = Effort(SECTORS, THRESHOLDS, 3, 10)
-QUICK = Effort(20, QUICK_THRESHOLDS, 1, 3)
+FULL = Effort(SECTORS, THRESHOLDS, 13)
+QUICK = Effort(20, QUICK_THRESHOLDS, 3)
 
 
 def _listed(thresholds: Sequence[float]) -> str:
@@ -143,136 +142,140 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evaluations",
         type=int,
-        help=f"measured evaluations (default {FULL.evaluations}; quick {QUICK.evaluations})",
-    )
-    parser.add_argument(
-        "--warm-ups",
-        type=int,
-        help=f"evaluations before them (default {FULL.warm_ups}; quick {QUICK.warm_ups})",
+        help=f"evaluations of each query (default {FULL.evaluations}; quick {QUICK.evaluations})",
     )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the readings")
 
 
-class Settings:
-    """The engines of one kind of functions, one a setting, each with the static data."""
-
-    def __init__(self, spark: SparkSession, functions: str, static: Path) -> None:
-        self.functions = functions
-        self._spark = spark
-        self._static = static
-        self._made: dict[Setting, Contender] = {}
-
-    def of(self, workload: Workload) -> list[Contender]:
-        """Those under which a query is measured; event time goes on from query to query."""
-        return [self._contender(setting) for setting in workload.settings(self.functions)]
-
-    def _contender(self, setting: Setting) -> Contender:
-        if setting not in self._made:
-            made = self._made[setting] = Contender(self._spark, setting, self._static)
-            made.clock = START_MS
-            for stream in KINDS:
-                made.engine.register_stream(STREAM + stream)
-        return self._made[setting]
-
-    def close(self) -> None:
-        """End all engines."""
-        for contender in self._made.values():
-            contender.close()
+# What a setting made of its queries, by their names: every evaluation from the first one on.
+Followed = dict[str, list[Evaluation]]
 
 
-class Race:
-    """One query under all its settings, over the same readings."""
+@dataclass(frozen=True)
+class Task:
+    """Some queries over a tunnel whose static data are in a file."""
 
-    def __init__(
-        self, contenders: list[Contender], workload: Workload, effort: Effort, tunnel: Tunnel
-    ) -> None:
-        self._workload = workload
-        self._effort = effort
-        self._tunnel = tunnel
-        self._contenders = contenders
-        self._evaluations = 0
-        # The seconds of windows before are over, and instants are multiples of all periods.
-        latest = max(contender.clock for contender in contenders) - START_MS
-        self._start = self._pushed = -(-latest // 8000) * 8 + (16 if latest else 0)
-        for contender in contenders:
-            for variant in VARIANTS:
-                for threshold in self._thresholds:
-                    name = f"{workload.name}{variant}"
-                    contender.register(_name(name, threshold), query_text(name, threshold or 0.0))
+    workloads: tuple[Workload, ...]
+    effort: Effort
+    tunnel: Tunnel
+    static: Path
 
-    @property
-    def _thresholds(self) -> Sequence[float | None]:
-        return self._effort.thresholds if self._workload.filters else (None,)
+    def thresholds(self, workload: Workload) -> Sequence[float | None]:
+        """Those at which a query is asked; None for one that has no filter."""
+        return self.effort.thresholds if workload.filters else (None,)
 
-    def run(self) -> list[dict[str, Any]]:
-        """Warm up, measure, and give a row for each variant, threshold and setting."""
-        effort = self._effort
-        for _ in range(effort.warm_ups):
-            self._evaluate()
-        for _ in range(effort.evaluations):
-            for contender, found in self._evaluate().items():
-                for name, evaluation in found.items():
-                    contender.queries[name].runs.append(evaluation)
-        return [
-            self._row(f"{self._workload.name}{variant}", threshold, contender)
-            for variant in VARIANTS
-            for threshold in self._thresholds
-            for contender in self._contenders
-        ]
+    def begins(self) -> dict[Workload, int]:
+        """The second after which each begins, the same under all settings: multiples of all periods, far apart."""
+        begin, found = 0, {}
+        for workload in self.workloads:
+            found[workload] = begin
+            end = begin + self.effort.evaluations * workload.every
+            begin = -(-end // 8) * 8 + 16  # the windows before are over
+        return found
 
-    def _evaluate(self) -> dict[Contender, dict[str, Evaluation]]:
-        """The next evaluation by each engine, by the names of its queries."""
-        second = self._start + (self._evaluations + 1) * self._workload.every
-        instant = START_MS + second * 1000
+    def of(self, setting: Setting) -> list[Workload]:
+        """The queries that are measured under a setting."""
+        return [w for w in self.workloads if setting in w.settings(setting.functions)]
+
+
+def follow(spark: SparkSession, setting: Setting, task: Task) -> Followed:
+    """All queries of a setting, one after the other in one engine; event time goes on from query to query."""
+    found: Followed = {}
+    with closing(Contender(spark, setting, task.static)) as contender:
+        contender.clock = START_MS
+        for stream in KINDS:
+            contender.engine.register_stream(STREAM + stream)
+        for workload in task.of(setting):
+            found |= _follow(contender, workload, task)
+    return found
+
+
+def _follow(contender: Contender, workload: Workload, task: Task) -> Followed:
+    pushed = begin = task.begins()[workload]
+    found: Followed = {}
+    for variant in VARIANTS:
+        for threshold in task.thresholds(workload):
+            name = f"{workload.name}{variant}"
+            contender.register(_name(name, threshold), query_text(name, threshold or 0.0))
+            found[_name(name, threshold)] = []
+    for number in range(1, task.effort.evaluations + 1):
+        second = begin + number * workload.every
         # What would have left the windows by then is not pushed.
-        since = max(self._pushed, second - self._workload.width)
-        news = {
-            stream: [
-                e for s in range(since + 1, second + 1) for e in elements(self._tunnel, stream, s)
-            ]
-            for stream in self._workload.streams
-        }
-        self._pushed = second
-        by_contender: dict[Contender, dict[str, Evaluation]] = {}
-        answered: dict[str, dict[str, Evaluation]] = {}
-        for contender in in_turn(self._contenders, self._evaluations):
-            for stream, arrived in news.items():
-                contender.push(STREAM + stream, arrived)
-            found = by_contender[contender] = contender.advance(instant)
-            for name, evaluation in found.items():
-                query, _, threshold = name.partition(" ")
-                same = f"{query[:2]} {threshold}"
-                answered.setdefault(same, {})[f"{query}, {contender.setting.name}"] = evaluation
-        self._evaluations += 1
-        for evaluations in answered.values():
-            agree(evaluations)
-        return by_contender
+        seconds = range(max(pushed, second - workload.width) + 1, second + 1)
+        for stream in workload.streams:
+            contender.push(
+                STREAM + stream, [e for s in seconds for e in elements(task.tunnel, stream, s)]
+            )
+        pushed = second
+        for name, evaluation in contender.advance(START_MS + second * 1000).items():
+            found[name].append(evaluation)
+    for name in found:
+        contender.stop(name)
+    return found
 
-    def _row(self, name: str, threshold: float | None, contender: Contender) -> dict[str, Any]:
-        setting, filters = contender.setting, self._workload.filters
-        watched = contender.queries[_name(name, threshold)]
-        runs = watched.runs
-        times = [run.ms for run in runs]
-        return {
-            "query": name,
-            "threshold": threshold,
-            "functions": setting.functions,
-            "placement": setting.placement if filters else None,
-            "lazy": None if filters else setting.lazy,
-            "cache": None if filters else setting.cache,
-            "p50_ms": round(float(np.median(times)), 3),
-            "least_ms": round(min(times), 3),
-            "most_ms": round(max(times), 3),
-            "calls": _middle(run.calls for run in runs),
-            "cache_hits": _middle(run.cache_hits for run in runs),
-            "answers": _middle(run.answers for run in runs),
-        }
 
-    def close(self) -> None:
-        """End all queries."""
-        for contender in self._contenders:
-            for name in list(contender.queries):
-                contender.stop(name)
+def follow_anew(setting: Setting, task: Task) -> Followed:
+    """The same in a session that begins and ends with it."""
+    spark = session()
+    try:
+        return follow(spark, setting, task)
+    finally:
+        spark.stop()
+
+
+def measure(
+    functions: str, task: Task, follow_one: Callable[[Setting, Task], Followed]
+) -> list[dict[str, Any]]:
+    """A row for each variant, threshold and setting; raises AnswersDifferError."""
+    settings = dict.fromkeys(s for w in task.workloads for s in w.settings(functions))
+    followed = {}
+    for setting in settings:
+        progress(setting.name)
+        followed[setting] = follow_one(setting, task)
+    compare(followed)
+    return [
+        _row(f"{workload.name}{variant}", threshold, setting, workload.filters, followed[setting])
+        for workload in task.workloads
+        for variant in VARIANTS
+        for threshold in task.thresholds(workload)
+        for setting in workload.settings(functions)
+    ]
+
+
+def compare(followed: Mapping[Setting, Followed]) -> None:
+    """Raises AnswersDifferError unless all settings, a and b have answered alike each time."""
+    answered: dict[tuple[str, int], dict[str, Evaluation]] = {}
+    for setting, found in followed.items():
+        for name, evaluations in found.items():
+            query, _, threshold = name.partition(" ")
+            for number, evaluation in enumerate(evaluations):
+                same = f"{query[:2]} {threshold}", number
+                answered.setdefault(same, {})[f"{query}, {setting.name}"] = evaluation
+    for found_by in answered.values():
+        agree(found_by)
+
+
+def _row(
+    name: str, threshold: float | None, setting: Setting, filters: bool, found: Followed
+) -> dict[str, Any]:
+    runs = found[_name(name, threshold)]
+    times = [run.ms for run in runs]
+    return {
+        "query": name,
+        "threshold": threshold,
+        "functions": setting.functions,
+        "placement": setting.placement if filters else None,
+        "lazy": None if filters else setting.lazy,
+        "cache": None if filters else setting.cache,
+        "p50_ms": round(float(np.median(times)), 3),
+        "first_ms": round(times[0], 3),
+        "least_ms": round(min(times), 3),
+        "most_ms": round(max(times), 3),
+        "window_ms": round(float(np.median([run.window_ms for run in runs])), 3),
+        "calls": _middle(run.calls for run in runs),
+        "cache_hits": _middle(run.cache_hits for run in runs),
+        "answers": _middle(run.answers for run in runs),
+    }
 
 
 def _name(query: str, threshold: float | None) -> str:
@@ -362,32 +365,29 @@ def run(args: argparse.Namespace) -> Report:
     effort = Effort(
         args.sectors or default.sectors,
         tuple(dict.fromkeys(args.threshold or default.thresholds)),
-        default.warm_ups if args.warm_ups is None else args.warm_ups,
         args.evaluations or default.evaluations,
     )
-    wanted = [w for w in WORKLOADS if not args.query or w.name in args.query]
+    wanted = tuple(w for w in WORKLOADS if not args.query or w.name in args.query)
     tunnel = Tunnel(effort.sectors, seed=args.seed)
     rows: list[dict[str, Any]] = []
-    spark = session()
+    # The quick run has all settings in one session, one after the other.
+    spark = session() if args.quick else None
+
+    def follow_one(setting: Setting, task: Task) -> Followed:
+        return follow(spark, setting, task) if spark else alone(follow_anew, setting, task)
+
     try:
         with tempfile.TemporaryDirectory(prefix="bench-tvs-") as folder:
             static = Path(folder, "tunnel.nt")
             write_static(tunnel, static)
             for functions in args.functions or FUNCTIONS:
-                settings = Settings(spark, functions, static)
-                try:
-                    for workload in wanted:
-                        # Four windows and eight static patterns take long to compile; once is enough.
-                        if args.quick and functions == "dear" and len(workload.streams) == 4:
-                            continue
-                        progress(f"{workload.name}, {functions} functions")
-                        race = Race(settings.of(workload), workload, effort, tunnel)
-                        rows += race.run()
-                        race.close()
-                finally:
-                    settings.close()
+                # Four windows and eight static patterns take long to compile; once is enough.
+                once = args.quick and functions == "dear"
+                some = tuple(w for w in wanted if not (once and len(w.streams) == 4))
+                rows += measure(functions, Task(some, effort, tunnel, static), follow_one)
     finally:
-        spark.stop()
+        if spark:
+            spark.stop()
     if not any(row["answers"] for row in rows) and not args.quick:
         raise BenchError("nothing was answered at all")
     return Report(NAME, rows, {**asdict(effort), **summarise(rows)})

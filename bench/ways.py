@@ -6,7 +6,9 @@ triples, each for another area. elements_per_s and us_per_element are over the w
 hand, in the form that the way takes, until the windows have moved and all that is due has been evaluated;
 evaluation_us is the part of all queries' evaluations in it. `push` goes on for --budget seconds and then ends its
 window, the others take whole windows, one a block, until the budget is spent; replay has one recorded file of ten
-windows. All counts from the first element on. The answers of every query are compared with what the readings say.
+windows. Observations are rows of which a mapping makes two triples with one subject, which queries ask for together,
+with and without `spark.cqels.starPatterns.enabled`. All counts from the first element on. The answers of every query
+are compared with what the readings say.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from bench.ways_in.ways import WAYS, Way
 
 NAME = "ways"
 NAMES = (*(way.name for way in WAYS), REPLAY)
+QUICK_NAMES = (*(way.name for way in WAYS if way.quick), REPLAY)
 COLUMNS = (
     "way",
     "queries",
@@ -79,7 +82,10 @@ class Taken:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument(
-        "--way", action="append", choices=NAMES, help="only this way; repeatable (default all)"
+        "--way",
+        action="append",
+        choices=NAMES,
+        help="only this way; repeatable (default all; quick without observations)",
     )
     parser.add_argument(
         "--queries",
@@ -109,7 +115,7 @@ def run(args: argparse.Namespace) -> Report:
     spark = builder.getOrCreate()
     try:
         for queries in default(args.queries, (1, 100), (1, 20)):
-            for name in args.way or NAMES:
+            for name in args.way or (QUICK_NAMES if args.quick else NAMES):
                 progress(f"{name}, {queries} queries")
                 rows.append(measure(spark, name, queries, window, budget_s).row(name, queries))
     finally:
@@ -127,7 +133,7 @@ def measure(spark: SparkSession, name: str, queries: int, window: int, budget_s:
         if kind.mapping is not None:
             mapping = Path(folder) / "mapping.ttl"
             mapping.write_text(kind.mapping, encoding="utf-8")
-        with closing(ReadingsEngine(spark, queries, mapping)) as engine:
+        with closing(ReadingsEngine(spark, queries, mapping, kind.observed, kind.keys)) as engine:
             way = kind(engine)
             with closing(way):
                 taken = _feed(engine, way, window, budget_s)

@@ -1,4 +1,4 @@
-"""DuckDB: SQL over windows that arrays hold, in the form and by the way that is fastest for each query."""
+"""DuckDB: SQL over windows that arrays hold, which it gets by the way that is fastest for each query."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ import duckdb
 import pyarrow as pa
 
 from bench.arrivals.pair_windows import PairWindows
-from bench.arrivals.rows import XSD_INTEGER, static_tables
+from bench.arrivals.rows import WINDOWS, XSD_INTEGER, static_tables
 from bench.arrivals.serving import Answered, serve
 from bench.data.world import World
 from bench.peers import relational
-from bench.windows import WINDOWS
 
-# The form of the SQL, and whether the windows are copied into tables of DuckDB's own. Kept there altogether, moved by
-# SQL, they took longer in all four; as Arrow tables, of whose rows DuckDB knows less, q3 and q4 were joined badly now
-# and then; and all pairs of people who cite each other were no faster for q4 than the tables.
-_BEST = {
-    "q1": ("tables", False),
-    "q2": ("pairs", False),
-    "q3": ("tables", True),
-    "q4": ("tables", True),
-}
+# For these the windows are copied into tables of DuckDB's own. Kept there altogether, moved by SQL, they took longer in
+# all four; as Arrow tables, of whose rows DuckDB knows less, these two were joined badly now and then; and all pairs of
+# people who cite each other were no faster for q4.
+_COPIED = ("q3", "q4")
 _INTEGER = f"""'"' || numPub || '"^^<{XSD_INTEGER}>' AS numPub"""
 
 
@@ -50,11 +44,11 @@ class Peer:
         self._windows = PairWindows(*iris)
 
     def begin(self, query: str) -> None:
-        """Chooses the form of the SQL, and empties the windows."""
+        """Reads the SQL, and empties the windows."""
         self._windows.clear()
         self._named = WINDOWS[query]
-        form, self._copies = _BEST[query]
-        sql = relational.SQL[query][form]
+        self._copies = query in _COPIED
+        sql = relational.SQL[query]
         if query == "q4":
             sql = f"SELECT person1, person2, {_INTEGER} FROM ({sql})"
         if self._copies:

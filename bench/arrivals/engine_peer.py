@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -25,6 +26,7 @@ class Peer:
     """The query is registered before the first row comes. Static data are saved in the folder, for the next process."""
 
     version = sparkext.__version__
+    settings: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
         self._query: RegisteredQuery | None = None
@@ -32,7 +34,7 @@ class Peer:
     def load(self, world: World, folder: Path) -> None:
         """Starts the session and loads the RDF files, or what an earlier process made of them."""
         builder = sparkext.configure(SparkSession.builder)
-        for key, value in launch_settings(world.scale).items():
+        for key, value in {**launch_settings(world.scale), **self.settings}.items():
             builder = builder.config(key, value)
         self.open(builder.config("spark.log.level", "ERROR").getOrCreate(), folder)
 
@@ -65,6 +67,7 @@ class Peer:
         assert self._query is not None, "begin first"
         progress = self._query.progress
         ran, decoded = progress.run_seconds, progress.decode_seconds
+        chosen = progress.optimizer_seconds
         push_rows(self._stream, rows)
         self._stream.advance_to(instant)
         answers = self._query.last_answers
@@ -74,6 +77,7 @@ class Peer:
             answers.table,
             (progress.run_seconds - ran) * 1000,
             (progress.decode_seconds - decoded) * 1000,
+            (progress.optimizer_seconds - chosen) * 1000,
         )
 
     def pass_by(self, rows: pa.Table, instant: int) -> None:

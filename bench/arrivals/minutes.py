@@ -1,25 +1,27 @@
-"""The minutes of the arrival bench: a stream answered second by second, by one peer after the other."""
+"""Minutes of a stream, answered second by second from the first one on, by one peer after the other."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.arrivals import PEERS
-from bench.peers import OURS
-from bench.peers.process import PeerProcess
+from bench.arrivals import STARTED_ANEW
+from bench.peers import OURS, PeerModule
+from bench.peers.process import PeerError, PeerProcess
 from bench.peers.runs import PeerRuns
+from bench.report import progress
 
 # Between the streams of two queries, so that no window reaches from one into the other.
 _PAUSE_MS = 600_000
 # A peer may spend so much of its budget at once: the first answers take longest.
 _AT_ONCE = 0.25
-PARTS = ("evaluation_ms", "upkeep_ms", "decode_ms")
+PARTS = ("evaluation_ms", "upkeep_ms", "decode_ms", "optimizer_ms")
 
 
 @dataclass
@@ -47,6 +49,12 @@ class Measured:
         """A percentile of all seconds answered."""
         return _percentile(self.ms, percent)
 
+    def optimizer_share(self) -> float | None:
+        """Time in statistics and the choice of plans over the rest of all evaluations' time."""
+        choosing = sum(self.parts["optimizer_ms"])
+        rest = sum(self.parts["evaluation_ms"]) - choosing
+        return round(choosing / rest, 5) if rest else None
+
     def median_of(self, part: str) -> float | None:
         """The median of one of PARTS."""
         return _percentile(self.parts[part], 50)
@@ -58,12 +66,13 @@ def _percentile(values: list[float], percent: float) -> float | None:
 
 @dataclass(kw_only=True)
 class Minutes(PeerRuns):
-    """The measurements so far. `seconds` are the files of each second's rows, by rate.
+    """The measurements so far. `peers` are those there may be, `seconds` the files of each second's rows, by rate.
 
     A peer that would spend more than `budget_s` on a query at a rate answers fewer seconds, the first one and others
     spread over the whole; at the rest its windows only move.
     """
 
+    peers: Mapping[str, PeerModule]
     seconds: dict[int, list[Path]]
     budget_s: float
     limit_s: float
@@ -71,6 +80,41 @@ class Minutes(PeerRuns):
         default_factory=lambda: defaultdict(Measured)
     )
     _instant: int = 0
+
+    def run_all(
+        self, names: Sequence[str], queries: Sequence[str], folder: Path, scale: float, anew: bool
+    ) -> None:
+        """All minutes of a query and rate follow each other; `anew`: what runs in a JVM is started for each."""
+        going_on = list(names)
+        with ExitStack() as stack:
+            lasting: dict[str, PeerProcess] = {}
+
+            def run_one(name: str, query: str, rate: int) -> None:
+                module = self.peers[name].module
+                if anew and name in STARTED_ANEW:
+                    with PeerProcess(name, module) as peer:
+                        if self.load(peer, folder, scale):
+                            self.run(peer, query, rate)
+                        else:
+                            going_on.remove(name)
+                    return
+                if name not in lasting:
+                    peer = stack.enter_context(PeerProcess(name, module))
+                    if not self.load(peer, folder, scale):
+                        going_on.remove(name)
+                        return
+                    lasting[name] = peer
+                self.run(lasting[name], query, rate)
+
+            for query in queries:
+                for rate in self.seconds:
+                    for name in list(going_on):
+                        progress(f"  {query} at {rate:,} sightings a second: {name}")
+                        try:
+                            run_one(name, query, rate)
+                        except PeerError as error:
+                            self.left_out(name, error)
+                            going_on.remove(name)
 
     def run(self, peer: PeerProcess, query: str, rate: int) -> None:
         """Have a peer answer a query over the stream of this rate; raises PeerError."""
@@ -91,7 +135,7 @@ class Minutes(PeerRuns):
 
     def row(self, query: str, rate: int, scale: float) -> dict[str, Any]:
         """One line of the result."""
-        by_peer = {name: self.measured[query, rate, name] for name in PEERS}
+        by_peer = {name: self.measured[query, rate, name] for name in self.peers}
         ours = by_peer[OURS]
         row: dict[str, Any] = {
             "query": query,
@@ -101,6 +145,7 @@ class Minutes(PeerRuns):
             "p95_ms": ours.percentile(95),
             "first_answer_ms": ours.first,
             **{part: ours.median_of(part) for part in PARTS},
+            "optimizer_share": ours.optimizer_share(),
         }
         for name, measured in by_peer.items():
             if name != OURS:

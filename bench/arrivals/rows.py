@@ -16,9 +16,11 @@ from bench.data.text_columns import joined, numbers
 from bench.data.vocabulary import PERSON, ROOM
 from bench.data.world import World
 from bench.peers import relational
-from bench.windows import RANGE_SECONDS
 
+RANGE_SECONDS = 30
 RANGE_MS = RANGE_SECONDS * 1000
+# Which windows a query reads: NOW, and RANGE 30 s.
+WINDOWS = {"q1": ("w30",), "q2": ("now", "w30"), "q3": ("now", "w30"), "q4": ("now", "w30")}
 XSD_INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
 
 

@@ -8,15 +8,12 @@ import pyarrow as pa
 import pyspark
 
 from bench.arrivals.pair_windows import PairWindows
-from bench.arrivals.rows import XSD_INTEGER, static_tables
+from bench.arrivals.rows import WINDOWS, XSD_INTEGER, static_tables
 from bench.arrivals.serving import Answered, serve
 from bench.data.world import World
 from bench.peers import relational
 from bench.peers.spark_stock import cached_view, launch_settings, stock_session
-from bench.windows import WINDOWS
 
-# The fastest form of the SQL for each query.
-_FORM = {"q1": "tables", "q2": "pairs", "q3": "tables", "q4": "tables"}
 _INTEGER = f"""concat('"', numPub, '"^^<{XSD_INTEGER}>') AS numPub"""
 
 
@@ -38,9 +35,9 @@ class Peer:
         """Empties the windows; caches the co-author pairs where they serve."""
         self._windows.clear()
         self._named = WINDOWS[query]
-        if _FORM[query] == "pairs":
+        if query == "q2":
             cached_view("joint", self._spark.sql(relational.JOINT))
-        sql = relational.SQL[query][_FORM[query]]
+        sql = relational.SQL[query]
         if query == "q4":
             sql = f"SELECT person1, person2, {_INTEGER} FROM ({sql})"
         self._sql = sql

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -97,56 +97,4 @@ def _filters(made: FlippingFilters, cycles: int, most: int | None) -> BatchStrea
         made.arriving,
         keys={"spark.cqels.functionBurden": str(flipping_filters.BURDEN)},
         passing=made.share,
-    )
-
-
-_OTHER_WORDS = {
-    "enters": "boards",
-    "at": "on",
-    "knows": "follows",
-    "likes": "wants",
-    "name": "title",
-    "label": "word",
-}
-
-
-@dataclass(frozen=True)
-class OtherWords:
-    """A world in which everything is called by another word."""
-
-    world: StaticWorld
-
-    def static_lines(self) -> Iterator[str]:
-        """The data as lines of N-Triples."""
-        return map(in_other_words, self.world.static_lines())
-
-
-def in_other_words(text: str) -> str:
-    """A line of data or a query, its predicates renamed.
-
-    >>> in_other_words("<http://example.org/p1> <http://example.org/knows> <http://example.org/p2> .")
-    '<http://example.org/p1> <http://example.org/follows> <http://example.org/p2> .'
-    >>> in_other_words("{ ?a :at ?room }")
-    '{ ?a :on ?room }'
-    """
-    for word, other in _OTHER_WORDS.items():
-        text = text.replace(f"{drifting.EXAMPLE}{word}>", f"{drifting.EXAMPLE}{other}>")
-        text = text.replace(f" :{word} ", f" :{other} ")
-    return text
-
-
-def warm_up_stream(size: float) -> BatchStream:
-    """Another query over other data of a similar kind, for a JVM that has run before."""
-    world = DriftingWorld.of_size(size)
-    world = replace(world, seed=world.seed + 100)
-    (kind,) = (stream for stream in drifting.streams(1) if stream.name == "alternate")
-    enter = _entering(world, kind)
-    return BatchStream(
-        "warm-up",
-        in_other_words(kind.query),
-        kind.iri,
-        kind.order,
-        OtherWords(world),
-        lambda phase, batch: [in_other_words(line) for line in enter(phase, batch)],
-        tuple(in_other_words(line) for line in world.present() if "/at>" in line),
     )

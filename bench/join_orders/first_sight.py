@@ -1,4 +1,4 @@
-"""The engine from the first evaluation after registration on, with nothing settled and nothing beside it."""
+"""The engine from the first evaluation after registration on, with nothing beside it."""
 
 from __future__ import annotations
 
@@ -48,14 +48,3 @@ def at_first_sight(
         )
         for phase, done, order in zip(stream.phases, evaluations, orders, strict=True)
     ]
-
-
-def warm_up(spark: SparkSession, stream: BatchStream, static: Path, seconds: float) -> int:
-    """Have an engine run another stream for so long; the batches that it took."""
-    batches = 0
-    with Replay(spark, stream, static, OPERATOR) as replay:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            replay.show(stream.phases[batches % len(stream.phases)], batches)
-            batches += 1
-    return batches

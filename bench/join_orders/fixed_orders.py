@@ -39,13 +39,13 @@ def serve(query: RegisteredQuery, plans: CompiledPlans) -> None:
 
 @dataclass
 class FixedOrder:
-    """Prepared plans of a query, and the milliseconds of their runs, by phase (warm-up) and by batch."""
+    """Prepared plans of a query, and the milliseconds of their runs, by phase (trials) and by batch."""
 
     kind: str
     plan: PlanNode
     query: RegisteredQuery
     plans: CompiledPlans
-    warm: dict[int, list[float]] = field(default_factory=dict)
+    trials: dict[int, list[float]] = field(default_factory=dict)
     times: list[float] = field(default_factory=list)
     slow: bool = False
     """Whether it is not to be run again."""

@@ -24,15 +24,15 @@ from bench.join_orders.replay import OPERATOR, Replay
 from bench.join_orders.static_worlds import StaticData
 from bench.report import BenchError, progress
 
-# An order is given up when in each phase of the warm-up it took this many times as long as the fastest one there, and
+# An order is given up when in each phase of the trials it took this many times as long as the fastest one there, and
 # over all phases the second factor times as long: after its first runs, which are slow ones, and after later ones.
 HOPELESS_AT_FIRST = (3.0, 2.0)
 HOPELESS = (1.3, 1.4)
 
-# Runs of each order in each phase of a round of the warm-up that follows the first.
-WARM_RUNS = 2
+# Runs of each order in each phase of a round of trials that follows the first.
+TRIAL_RUNS = 2
 
-# A run of DuckDB that took longer is the only one of its batch, and counts for the later ones of its phase, too.
+# A run of DuckDB that took longer counts for the later batches of its phase, too.
 DUCKDB_SLOW_MS = 1_000.0
 
 # The first run of an order is given up when it takes longer than this, and so many times as long as the engine.
@@ -48,13 +48,13 @@ class AnswersDifferError(BenchError):
 class Effort:
     """How much is run.
 
-    Orders by cost at most, each in both ways; rounds of warm-up after the first; seconds after which the warm-up takes
-    in no more orders; orders measured at most; runs of each in a batch; seconds after which DuckDB is interrupted.
+    Orders by cost at most, each in both ways; rounds of trials after the first; seconds after which the trials take in
+    no more orders; orders measured at most; runs of each in a batch; seconds after which DuckDB is interrupted.
     """
 
     orders: int
-    warm_rounds: int
-    warm_seconds: float
+    trial_rounds: int
+    trial_seconds: float
     measured: int
     runs: int
     duckdb_seconds: float
@@ -95,8 +95,8 @@ class OrderRace:
         self._orders: list[FixedOrder] = []
 
     def run(self) -> Raced:
-        """Warm up what may be the fastest somewhere, and measure it in each batch."""
-        raced = Raced(tried=self._warm_up())
+        """Find what may be the fastest somewhere, and measure it in each batch."""
+        raced = Raced(tried=self._try_out())
         self._keep(*HOPELESS)
         self._keep_most(self._effort.measured)
         progress(f"  {self._stream.name}: {len(self._orders)} of {raced.tried} orders are measured")
@@ -122,7 +122,7 @@ class OrderRace:
                 f"{self._stream.name}, batch {batch}: {who} has other answers than the engine"
             )
 
-    # -- warm-up ---------------------------------------------------------------------------------
+    # -- trials ----------------------------------------------------------------------------------
 
     def _candidates(self) -> list[PlanNode]:
         """All that the engine took, and the best by cost."""
@@ -143,10 +143,10 @@ class OrderRace:
         best = best_by_cost(self._graph, catalogues, shares, call_us, self._effort.orders)
         return list(dict.fromkeys([*(seen.order for seen in self._seen), *best]))
 
-    def _warm_up(self) -> int:
+    def _try_out(self) -> int:
         """Have orders run in each phase, and drop those that are slow everywhere: how many there were."""
         effort, candidates = self._effort, self._candidates()
-        until = time.monotonic() + effort.warm_seconds
+        until = time.monotonic() + effort.trial_seconds
         for number, (phase, batch) in enumerate(self._stream.first_of_phases.items()):
             if number == 0:
                 self._serve_chains(candidates)
@@ -158,10 +158,10 @@ class OrderRace:
             self._run_all(phase, partial(FixedOrder.run_at_most, most_ms=longest), longest)
         tried = len(self._orders)
         self._keep(*HOPELESS_AT_FIRST)
-        for number in range(effort.warm_rounds):
+        for number in range(effort.trial_rounds):
             for phase, batch in self._stream.first_of_phases.items():
                 longest = max(TOO_LONG_MS, TOO_LONG_BESIDE * self._show(phase, batch))
-                for _ in range(WARM_RUNS):
+                for _ in range(TRIAL_RUNS):
                     self._run_all(phase, FixedOrder.run_ms, longest)
             if number == 0 and len(self._orders) > effort.measured:
                 self._keep(*HOPELESS)
@@ -182,21 +182,21 @@ class OrderRace:
     def _run_all(self, phase: int, run: Callable[[FixedOrder], float], longest: float) -> None:
         for order in self._orders:
             if not order.slow:
-                order.warm.setdefault(phase, []).append(run(order))
-                order.slow = order.warm[phase][-1] > longest
+                order.trials.setdefault(phase, []).append(run(order))
+                order.slow = order.trials[phase][-1] > longest
 
-    def _warm_times(self) -> list[list[float]]:
+    def _trial_times(self) -> list[list[float]]:
         self._orders = [order for order in self._orders if not order.slow]
         if not self._orders:
             raise BenchError(f"{self._stream.name}: every order took too long to be measured")
-        return [[min(times) for times in order.warm.values()] for order in self._orders]
+        return [[min(times) for times in order.trials.values()] for order in self._orders]
 
     def _keep(self, in_phase: float, in_all: float) -> None:
-        kept = hopeful(self._warm_times(), in_phase, in_all)
+        kept = hopeful(self._trial_times(), in_phase, in_all)
         self._orders = [order for order, keep in zip(self._orders, kept, strict=True) if keep]
 
     def _keep_most(self, most: int) -> None:
-        self._orders = [self._orders[place] for place in most_hopeful(self._warm_times(), most)]
+        self._orders = [self._orders[place] for place in most_hopeful(self._trial_times(), most)]
 
     # -- measuring -------------------------------------------------------------------------------
 
@@ -223,14 +223,11 @@ class OrderRace:
             raced.duckdb_ms.append(raced.duckdb_ms[first])
             return
         duckdb.hold(self._relations.of(self._graph, phase, batch))
-        longest = self._effort.duckdb_seconds
-        ms, answers = duckdb.run(longest)
+        ms, answers = duckdb.run(self._effort.duckdb_seconds)
         if answers is None:
             raced.duckdb_given_up += 1
         else:
             self._check("DuckDB", batch, fingerprint(self._relations.terms.decode(answers)))
-        if ms <= DUCKDB_SLOW_MS:
-            ms = float(np.median([duckdb.run(longest)[0] for _ in range(self._effort.runs)]))
         raced.duckdb_ms.append(ms)
 
 

@@ -1,9 +1,8 @@
-"""Q1-Q4 as SQL over integers and name tables, in the forms that relational peers choose from.
+"""Q1-Q4 as SQL over integers and name tables, each in the form that was fastest for relational peers.
 
-Tables: creator(paper, person), reference(paper, cited), people(id, iri, name), rooms(id, name), and
-the windows now(person, room), w30(person, room). Pre-joined, where a form needs them:
-joint(person1, person2), a row for each paper that two people wrote together; citing(person1,
-person2, papers), how many citations of papers of the second are in papers of the first.
+Tables: creator(paper, person), reference(paper, cited), people(id, iri, name), rooms(id, name), and the windows
+now(person, room), w30(person, room). Pre-joined for Q2: joint(person1, person2), a row for each paper that two people
+wrote together.
 """
 
 from __future__ import annotations
@@ -17,20 +16,12 @@ JOINT = """
 SELECT a.person AS person1, b.person AS person2
 FROM creator a JOIN creator b ON a.paper = b.paper WHERE a.person <> b.person"""
 
-CITING = """
-SELECT a.person AS person1, b.person AS person2, count(*) AS papers
-FROM creator a JOIN reference r ON r.paper = a.paper JOIN creator b ON b.paper = r.cited
-WHERE a.person <> b.person GROUP BY a.person, b.person"""
-
 _MET = "now n JOIN w30 w ON w.room = n.room"
 _NAMES = """
 JOIN people x ON x.id = p1 JOIN people y ON y.id = p2 JOIN rooms r ON r.id = room"""
 _SELECT_NAMES = "SELECT x.name AS author1Name, y.name AS author2Name, r.name AS locName"
 
 # Joins are written in a good order (few rows in between), as stock Spark keeps the order written.
-_WROTE_JOINTLY = """now n JOIN creator a ON a.person = n.person
-JOIN creator b ON b.paper = a.paper JOIN w30 w ON w.person = b.person AND w.room = n.room
-WHERE n.person <> w.person"""
 _CITES = """now n JOIN creator a ON a.person = n.person JOIN reference r ON r.paper = a.paper
 JOIN creator b ON b.paper = r.cited JOIN w30 w ON w.person = b.person AND w.room = n.room
 WHERE n.person <> w.person"""
@@ -46,32 +37,18 @@ FROM (SELECT p1, p2, numPub, max(numPub) OVER (PARTITION BY p1) AS m FROM ({coun
 JOIN people x ON x.id = p1 JOIN people y ON y.id = p2 WHERE numPub = m"""
 
 
-SQL: dict[str, dict[str, str]] = {
-    "q1": {
-        "tables": """SELECT p.name AS name, r.name AS locName
-FROM w30 w JOIN people p ON p.id = w.person JOIN rooms r ON r.id = w.room"""
-    },
-    "q2": {
-        "tables": f"""{_SELECT_NAMES}
-FROM (SELECT {_PAIR} FROM {_WROTE_JOINTLY}) met {_NAMES}""",
-        "pairs": f"""{_SELECT_NAMES}
+SQL = {
+    "q1": """SELECT p.name AS name, r.name AS locName
+FROM w30 w JOIN people p ON p.id = w.person JOIN rooms r ON r.id = w.room""",
+    "q2": f"""{_SELECT_NAMES}
 FROM (SELECT {_PAIR}
       FROM {_MET} JOIN joint j ON j.person1 = n.person AND j.person2 = w.person) met {_NAMES}""",
-    },
-    "q3": {
-        "tables": f"""{_SELECT_NAMES}
-FROM (SELECT {_PAIR} FROM {_CITES} UNION ALL SELECT {_PAIR} FROM {_IS_CITED}) met {_NAMES}"""
-    },
-    "q4": {
-        "tables": _most_cited(
-            f"""SELECT {_PAIR}, count(*) AS numPub FROM {_CITES}
+    "q3": f"""{_SELECT_NAMES}
+FROM (SELECT {_PAIR} FROM {_CITES} UNION ALL SELECT {_PAIR} FROM {_IS_CITED}) met {_NAMES}""",
+    "q4": _most_cited(
+        f"""SELECT {_PAIR}, count(*) AS numPub FROM {_CITES}
 GROUP BY n.person, w.person, n.room"""
-        ),
-        "pairs": _most_cited(
-            f"""SELECT {_PAIR}, c.papers AS numPub
-FROM {_MET} JOIN citing c ON c.person1 = n.person AND c.person2 = w.person"""
-        ),
-    },
+    ),
 }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from bench.peers import OURS
+from bench.peers import OURS, PeerModule
 from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
 from bench.report import BenchError, progress
 
@@ -27,24 +26,21 @@ class PeerRuns:
     versions: dict[str, str] = field(default_factory=dict)
     load_s: dict[str, float] = field(default_factory=dict)
 
-    def load(
-        self, peers: list[PeerProcess], folder: Path, scale: float, at_once: int
-    ) -> dict[str, PeerProcess]:
-        """The peers that took in the static data, so many at a time; the others get a note, as if not installed."""
-        loaded = {}
-        with ThreadPoolExecutor(at_once) as loading:
-            answers = list(loading.map(lambda peer: _load(peer, folder, scale), peers))
-        for peer, answer in zip(peers, answers, strict=True):
-            if isinstance(answer, PeerError):
-                if peer.name == OURS and answer.kind != "NotImplementedError":
-                    raise answer
-                self.notes[peer.name] = str(answer)
-                peer.close()
-            else:
-                self.versions[peer.name] = answer["version"]
-                self.load_s[peer.name] = answer["load_s"]
-                loaded[peer.name] = peer
-        return loaded
+    def load(self, peer: PeerProcess, folder: Path, scale: float) -> bool:
+        """Have a peer take in the static data; one that cannot is ended and gets a note, as if not installed."""
+        progress(f"loading {peer.name}")
+        request = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
+        try:
+            answer = peer.ask({"load": request}, LOAD_TIMEOUT)
+        except PeerError as error:
+            if peer.name == OURS and error.kind != "NotImplementedError":
+                raise
+            self.notes[peer.name] = str(error)
+            peer.close()
+            return False
+        self.versions[peer.name] = answer["version"]
+        self.load_s[peer.name] = answer["load_s"]
+        return True
 
     def left_out(self, name: str, error: PeerError) -> None:
         """Note that a peer failed, and that the others go on without it; what is wrong with this engine is raised."""
@@ -61,11 +57,13 @@ class PeerRuns:
             )
 
 
-def _load(peer: PeerProcess, folder: Path, scale: float) -> dict[str, Any] | PeerError:
-    """Have a peer take in the static data: its answer, or why it cannot."""
-    progress(f"loading {peer.name}")
-    request = {"folder": str(folder), "world": str(folder / "world.npz"), "scale": scale}
-    try:
-        return peer.ask({"load": request}, LOAD_TIMEOUT)
-    except PeerError as error:
-        return error
+def chosen_peers(names: str, peers: Mapping[str, PeerModule], notes: dict[str, str]) -> list[str]:
+    """The peers named, separated by commas; those that are not installed get a note instead."""
+    wanted = names.split(",")
+    unknown = sorted(set(wanted) - set(peers))
+    if unknown:
+        raise SystemExit(f"unknown peer {', '.join(unknown)}; there are {', '.join(peers)}")
+    for name in wanted:
+        if not peers[name].installed():
+            notes[name] = f"not installed ({', '.join(peers[name].requires)})"
+    return [name for name in wanted if name not in notes]

@@ -36,13 +36,13 @@ PUSHED_AT_ONCE = 1 << 18
 class CellEffort:
     """How much is run.
 
-    Evaluations before the measured ones, measured turns (twice), those of a hopeless placement, the milliseconds that
-    the faster of early and late takes at least, and the first stream's events to begin with and at most. Evaluations
-    get faster after the warm-up: `sized_ms` are wanted then, `least_ms` of the medians. A turn is the median of
-    `repeats` evaluations.
+    Evaluations by which a cell settles (its size and who is hopeless are read off them; the first one is told by
+    itself), turns (twice), those of a hopeless placement, the milliseconds that the faster of early and late takes at
+    least, and the first stream's events to begin with and at most. Evaluations go on getting faster: `sized_ms` are
+    wanted of the last ones of settling, `least_ms` of the medians. A turn is the median of `repeats` evaluations.
     """
 
-    warm_ups: int
+    settling: int
     runs: int
     few_runs: int
     least_ms: float
@@ -73,7 +73,7 @@ class Runner:
     name: str
     content: Content
     watched: WatchedQuery
-    warm: list[Evaluation] = field(default_factory=list)
+    settling: list[Evaluation] = field(default_factory=list)
     passes: tuple[list[Turn], list[Turn]] = field(default_factory=lambda: ([], []))
     hopeless: bool = False
 
@@ -89,9 +89,9 @@ class Runner:
         self.contender.push(content.first, content.events.idle(clock))
         return self.contender.advance(clock)[self.name]
 
-    def warmed_ms(self) -> float:
-        """What an evaluation seems to take, from the last warm-ups."""
-        return min(run.ms for run in self.warm[-3:])
+    def settled_ms(self) -> float:
+        """What an evaluation seems to take, from the last ones of settling."""
+        return min(run.ms for run in self.settling[-3:])
 
     def turns_ms(self, place: int) -> list[float]:
         """What each turn of a pass took: the median of its evaluations."""
@@ -127,10 +127,10 @@ class CellRace:
             events = min(2 * events, self._effort.most_events)
         agree({f"{r.placement}, run {n}": e for r in runners for n, e in enumerate(_all(r))})
         expected = runners[0].content.events.answers(selectivity)
-        if runners[0].warm[0].answers != expected:
+        if runners[0].settling[0].answers != expected:
             raise AnswersDifferError(
                 f"fan-out {fan_out:g}, selectivity {selectivity:g}: {expected:,} answers are right,"
-                f" not {runners[0].warm[0].answers:,}"
+                f" not {runners[0].settling[0].answers:,}"
             )
         found = row(self.functions, fan_out, selectivity, runners)
         shown = ", ".join(f"{key} {found[key]}" for key in ("early_ms", "late_ms", "cost_ms"))
@@ -138,12 +138,12 @@ class CellRace:
         return found
 
     def _sized(self, fan_out: float, selectivity: float, events: int) -> tuple[list[Runner], int]:
-        """A cell that is warm and takes long enough, and its events."""
+        """A cell that has settled and takes long enough, and its events."""
         while True:
             runners: list[Runner] = []  # a stopped query that is held keeps its windows
             runners = self._open(fan_out, selectivity, events)
-            few = self._warm_up(runners)
-            least = min(r.warmed_ms() for r in runners if r.placement != "cost")
+            few = self._settle(runners)
+            least = min(r.settled_ms() for r in runners if r.placement != "cost")
             wanted = self._effort.sized_ms
             if least >= wanted or events >= self._effort.most_events:
                 break
@@ -185,8 +185,8 @@ class CellRace:
         # Windows stay as they are while some query reads them.
         if before:
             self._stop(before)
-            for runner in self._open_cell:
-                runner.warm.append(runner.evaluate())
+            for runner in in_turn(self._open_cell, self._cells):
+                runner.settling.append(runner.evaluate())
         else:
             self._fill(self._open_cell, content)
         return self._open_cell
@@ -204,20 +204,21 @@ class CellRace:
                 ]
                 for one in pushed:
                     one.result()
-        for runner in runners:
-            runner.warm.append(runner.contender.advance(time)[runner.name])
+        # Whoever is the first of all finds code that no other has run: not always the same one.
+        for runner in in_turn(runners, self._cells):
+            runner.settling.append(runner.contender.advance(time)[runner.name])
         # What reading a million events has left behind is not to be collected while cells are measured.
         runners[0].contender.collect_garbage()
 
-    def _warm_up(self, runners: list[Runner]) -> set[str]:
-        """Runs all until warm; the placements, of early and late, that are hopeless."""
+    def _settle(self, runners: list[Runner]) -> set[str]:
+        """Runs all until they have settled; the placements, of early and late, that are hopeless."""
         few: set[str] = set()
-        for number in range(self._effort.warm_ups):
+        for number in range(self._effort.settling):
             for runner in runners:
                 if runner.placement not in few:
-                    runner.warm.append(runner.evaluate())
+                    runner.settling.append(runner.evaluate())
             if number >= 1:
-                few |= hopeless({r.placement: r.warmed_ms() for r in runners})
+                few |= hopeless({r.placement: r.settled_ms() for r in runners})
         return few
 
     def _stop(self, runners: list[Runner]) -> None:
@@ -231,7 +232,7 @@ class CellRace:
 
 
 def _all(runner: Runner) -> list[Evaluation]:
-    return [*runner.warm, *chain(*runner.passes[0], *runner.passes[1])]
+    return [*runner.settling, *chain(*runner.passes[0], *runner.passes[1])]
 
 
 def hopeless(ms: dict[str, float]) -> set[str]:
@@ -273,6 +274,7 @@ def row(
         "functions": functions,
         "events": runners[0].content.events.events,
         **{f"{name}_ms": round(ms[name], 3) for name in PLACEMENTS},
+        **{f"{name}_first_ms": round(by_placement[name].settling[0].ms, 3) for name in PLACEMENTS},
         "early_again_ms": round(again, 3),
         "ratio": round(ms["cost"] / min(ms["early"], ms["late"]), 4),
         "noise": round(again / ms["early"], 4) if runs["early"] == runs["cost"] else None,
@@ -280,6 +282,10 @@ def row(
         **{f"{name}_runs": runs[name] for name in PLACEMENTS},
         "answers": last["cost"].answers,
         **{f"{name}_plan": runner.watched.plan for name, runner in by_placement.items()},
+        "settling_ms": {
+            name: [round(run.ms, 2) for run in runner.settling]
+            for name, runner in by_placement.items()
+        },
         "turns_ms": {
             name: [[round(ms, 2) for ms in runner.turns_ms(place)] for place in range(2)]
             for name, runner in by_placement.items()

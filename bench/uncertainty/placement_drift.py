@@ -24,10 +24,10 @@ _NAME = "http://example.org/drift"
 
 @dataclass(frozen=True)
 class DriftEffort:
-    """Batches of a round, rounds that are not measured, rounds that are, and events of a batch by functions."""
+    """Batches of a round, rounds that are told by themselves, rounds after them, and events of a batch by functions."""
 
     batches: int
-    warm_rounds: int
+    first_rounds: int
     rounds: int
     events: dict[str, int]
 
@@ -59,7 +59,7 @@ class DriftRace:
         """What all rounds took; a batch counts with its median over the rounds."""
         effort = self._effort
         ms: dict[str, list[list[tuple[float, float]]]] = {place: [] for place in PLACEMENTS}
-        for number in range((effort.warm_rounds + effort.rounds) * effort.batches):
+        for number in range((effort.first_rounds + effort.rounds) * effort.batches):
             found = self._evaluate(number)
             if number % effort.batches == 0:
                 for rounds in ms.values():
@@ -67,7 +67,7 @@ class DriftRace:
             for place, evaluation in found.items():
                 ms[place][-1].append((evaluation.ms, evaluation.total_ms))
         taken = {place: np.array(rounds) for place, rounds in ms.items()}
-        return drift_row(self.functions, taken, effort.warm_rounds)
+        return drift_row(self.functions, taken, effort.first_rounds)
 
     def _evaluate(self, number: int) -> dict[str, Evaluation]:
         turn, batch = divmod(number, self._effort.batches)
@@ -90,21 +90,24 @@ class DriftRace:
             contender.close()
 
 
-def drift_row(functions: str, runs: dict[str, np.ndarray], warm_rounds: int) -> dict[str, Any]:
+def drift_row(functions: str, runs: dict[str, np.ndarray], first_rounds: int) -> dict[str, Any]:
     """Times over all batches of a round: of each placement, and of the better of early and late in each batch.
 
     `runs` are milliseconds by placement, a row for each round and in it for each batch (evaluating, and all with moving
-    the windows); medians of the rounds count, but for the first ones. `rounds` are all of them.
+    the windows); medians of the rounds count, of the first ones by themselves (`first_*`) and of the rest. `rounds` are
+    all of them.
     """
     batches = runs["cost"].shape[1]
     evaluating, total = (
-        {place: np.median(times[warm_rounds:, :, kind], axis=0) for place, times in runs.items()}
+        {place: np.median(times[first_rounds:, :, kind], axis=0) for place, times in runs.items()}
         for kind in (0, 1)
     )
+    first = {place: np.median(times[:first_rounds, :, 1], axis=0) for place, times in runs.items()}
     return {
         "functions": functions,
         **_compared(total, "total_"),
         **_compared(evaluating, ""),
+        **_compared(first, "first_total_"),
         "rounds": [
             {place: round(float(times[number, :, 1].sum()), 3) for place, times in runs.items()}
             for number in range(len(runs["cost"]))
@@ -116,7 +119,7 @@ def drift_row(functions: str, runs: dict[str, np.ndarray], warm_rounds: int) -> 
                 **{place: round(float(evaluating[place][batch]), 3) for place in PLACEMENTS},
                 **{f"{place}_total": round(float(total[place][batch]), 3) for place in PLACEMENTS},
                 "cost_runs": [
-                    round(float(time), 3) for time in runs["cost"][warm_rounds:, batch, 0]
+                    round(float(time), 3) for time in runs["cost"][first_rounds:, batch, 0]
                 ],
             }
             for batch in range(batches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from bench.report import BenchError
-from bench.ways_in.readings import AREAS, STREAM, Readings, query_text, static_lines
+from bench.ways_in.readings import (
+    AREAS,
+    OBSERVED,
+    PATTERN,
+    STREAM,
+    Readings,
+    query_text,
+    static_lines,
+)
 
 
 class AnswersDifferError(BenchError):
@@ -20,11 +29,22 @@ class AnswersDifferError(BenchError):
 
 
 class ReadingsEngine:
-    """An engine with so many queries over the stream; with a mapping, the stream takes rows by it. Close it."""
+    """An engine with so many queries over the stream; with a mapping, the stream takes rows by it. Close it.
 
-    def __init__(self, spark: SparkSession, queries: int, mapping: Path | None = None) -> None:
+    `keys` are settings of the engine. Queries ask for OBSERVED readings, each of them an answer, or by PATTERN.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        queries: int,
+        mapping: Path | None = None,
+        observed: bool = False,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
         self.spark = spark
-        self.engine = sparkext.Engine(spark)
+        self._observed = observed
+        self.engine = _engine_with(spark, keys or {})
         try:
             with tempfile.TemporaryDirectory(prefix="bench-ways-") as folder:
                 static = Path(folder) / "places.nt"
@@ -36,7 +56,8 @@ class ReadingsEngine:
                 options = {"mapping": mapping, "time": "time"}
             self.stream = self.engine.register_stream(STREAM, **options)
             self.queries = [
-                self.engine.register_query(query_text(number)) for number in range(queries)
+                self.engine.register_query(query_text(number, OBSERVED if observed else PATTERN))
+                for number in range(queries)
             ]
         except BaseException:
             self.engine.close()
@@ -49,7 +70,7 @@ class ReadingsEngine:
 
     def check(self, way: str, taken: list[Readings]) -> None:
         """Raise AnswersDifferError unless the windows so far had these readings, all of them evaluated."""
-        counts = np.sum([window.answer_counts() for window in taken], axis=0)
+        counts = np.sum([window.answer_counts(self._observed) for window in taken], axis=0)
         for number, query in enumerate(self.queries):
             expected = int(counts[number % AREAS])
             if query.progress.answers != expected:
@@ -59,7 +80,7 @@ class ReadingsEngine:
                 )
             answers = query.last_answers
             assert answers is not None
-            if Counter(answers.rows()) != taken[-1].answers(number % AREAS):
+            if Counter(answers.rows()) != taken[-1].answers(number % AREAS, self._observed):
                 raise AnswersDifferError(
                     f"{way}: query {number} has other answers to the last window"
                 )
@@ -67,3 +88,13 @@ class ReadingsEngine:
     def close(self) -> None:
         """End the engine."""
         self.engine.close()
+
+
+def _engine_with(spark: SparkSession, keys: Mapping[str, str]) -> sparkext.Engine:
+    for key, value in keys.items():
+        spark.conf.set(key, value)
+    try:
+        return sparkext.Engine(spark)
+    finally:
+        for key in keys:
+            spark.conf.unset(key)

@@ -39,6 +39,23 @@ MAPPING = f"""@prefix rr: <http://www.w3.org/ns/r2rml#> .
 """
 
 
+OBSERVATIONS = f"""@prefix rr: <http://www.w3.org/ns/r2rml#> .
+
+<{EXAMPLE}observation> a rr:TriplesMap ;
+  rr:logicalTable [ rr:tableName "readings" ] ;
+  rr:subjectMap [ rr:template "{EXAMPLE}reading/{{number}}" ] ;
+  rr:predicateObjectMap [
+    rr:predicate <{EXAMPLE}by> ;
+    rr:objectMap [ rr:template "{EXAMPLE}sensor/{{sensor}}" ]
+  ] ;
+  rr:predicateObjectMap [
+    rr:predicate {_AT} ;
+    rr:objectMap [ rr:template "{EXAMPLE}place/{{place}}" ]
+  ] .
+"""
+"""Makes two triples with one subject, a new one each time, of a row."""
+
+
 @dataclass(frozen=True)
 class Readings:
     """Readings that follow each other: numbers of sensors and places, and times in milliseconds."""
@@ -95,6 +112,11 @@ class Readings:
         """The columns `sensor`, `place` and `time`, as MAPPING has them."""
         return pa.table({"sensor": self.sensor, "place": self.place, "time": self.time})
 
+    def numbered(self) -> pa.Table:
+        """The columns of `numbers`, and a `number` of each reading in its window, as OBSERVATIONS has them."""
+        numbered = pa.array(np.arange(len(self)) + int(self.time[0]) * 1000)
+        return self.numbers().append_column("number", numbered)
+
     def append_quads(self, path: Path, number: int) -> None:
         """Add to a recorded stream in N-Quads: a named graph each, from this number on, and its time."""
         graph = joined(f"<{EXAMPLE}reading/", numbers(np.arange(number, number + len(self))), ">")
@@ -108,15 +130,17 @@ class Readings:
                 )
             )
 
-    def answers(self, area: int) -> Counter[tuple[str, str]]:
-        """What the query of an area answers over the window that holds them all."""
+    def answers(self, area: int, each: bool = False) -> Counter[tuple[str, str]]:
+        """What the query of an area answers over the window that holds them all; `each`: once for every reading."""
         here = self.place % AREAS == area
         some = Readings(self.sensor[here], self.place[here], self.time[here])
-        pairs = set(zip(some.subjects().to_pylist(), some.objects().to_pylist(), strict=True))
-        return Counter(pairs)
+        pairs = zip(some.subjects().to_pylist(), some.objects().to_pylist(), strict=True)
+        return Counter(pairs if each else set(pairs))
 
-    def answer_counts(self) -> np.ndarray:
+    def answer_counts(self, each: bool = False) -> np.ndarray:
         """How many answers the query of each area has over the window that holds them all."""
+        if each:
+            return np.bincount(self.place % AREAS, minlength=AREAS)
         pairs = np.unique(self.sensor * PLACES + self.place)
         return np.bincount(pairs % PLACES % AREAS, minlength=AREAS)
 
@@ -129,13 +153,17 @@ def static_lines() -> str:
     )
 
 
-def query_text(number: int) -> str:
+PATTERN = "?sensor :at ?place"
+OBSERVED = "?reading :by ?sensor ; :at ?place"
+
+
+def query_text(number: int, pattern: str = PATTERN) -> str:
     """A query that asks for the readings of one area; queries beyond AREAS ask what earlier ones ask."""
     return f"""PREFIX : <{EXAMPLE}>
 REGISTER RSTREAM :query{number} AS
 SELECT ?sensor ?place
 FROM NAMED WINDOW :w ON <{STREAM}> [RANGE PT10S STEP PT10S]
 WHERE {{
-  WINDOW :w {{ ?sensor :at ?place }}
+  WINDOW :w {{ {pattern} }}
   ?place :area <{EXAMPLE}area/{number % AREAS}> .
 }}"""

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow.parquet
 
 from bench.ways_in.engine import ReadingsEngine
-from bench.ways_in.readings import MAPPING, Readings
+from bench.ways_in.readings import MAPPING, OBSERVATIONS, Readings
 from sparkext.recorded_streams import StreamElement
 
 
 class Way:
-    """A way into the stream of an engine. `mapping` is the text of the mapping that the stream needs, if any."""
+    """A way into the stream of an engine. `mapping` is the text of the mapping that the stream needs, if any.
+
+    Readings that are `observed` have a subject and two triples each; `keys` are settings of the engine.
+    """
 
     name: ClassVar[str]
     mapping: ClassVar[str | None] = None
+    observed: ClassVar[bool] = False
+    keys: ClassVar[Mapping[str, str]] = {}
+    quick: ClassVar[bool] = True
+    """Whether the quick run has it."""
 
     def __init__(self, engine: ReadingsEngine) -> None:
         self.stream = engine.stream
@@ -109,6 +116,26 @@ class PushMapped(PushText):
         return readings.numbers()
 
 
+class PushObservations(PushText):
+    """`push_table` of an Arrow table of which a mapping makes two triples a row, found together."""
+
+    name = "push_table, observations"
+    mapping = OBSERVATIONS
+    observed = True
+    quick = False
+
+    def in_hand(self, readings: Readings) -> Any:
+        """A table of numbers."""
+        return readings.numbered()
+
+
+class PushObservationsJoined(PushObservations):
+    """The same, with the two triples of a row found by join."""
+
+    name = "push_table, observations joined"
+    keys: ClassVar[Mapping[str, str]] = {"spark.cqels.starPatterns.enabled": "false"}
+
+
 class FromDataFrame(Way):
     """A streaming DataFrame over a folder, into which a Parquet file of terms is moved: a micro-batch each."""
 
@@ -154,5 +181,7 @@ WAYS: Sequence[type[Way]] = (
     PushText,
     PushCodes,
     PushMapped,
+    PushObservations,
+    PushObservationsJoined,
     FromDataFrame,
 )

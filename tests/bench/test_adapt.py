@@ -137,6 +137,7 @@ def test_a_row_compares_with_the_best_order_and_with_hindsight() -> None:
     assert row["over_duckdb"] == 0.6
     assert row["worst_ratio"] == 3.0
     assert row["hindsight_ms"] == 40.0 and row["regret"] == 1.5
+    assert row["again_ms"] == 27.0 and row["again_regret"] == 0.675
     assert row["best_fixed"] == "a" and row["best_fixed_ratio"] == 0.6
     assert row["share"] == 1.5 / 60
     assert row["switches"] == 2

@@ -15,15 +15,21 @@ from bench import arrival
 from bench.__main__ import discover, main
 from bench.answers import fingerprint
 from bench.arrivals import PEERS, engine_peer, numpy_peer
-from bench.arrivals.minutes import Minutes
+from bench.arrivals.minutes import PARTS, Minutes
 from bench.arrivals.pair_windows import PairWindows
-from bench.arrivals.rows import at_instant, rows_at, second_tables, static_tables, write_seconds
+from bench.arrivals.rows import (
+    RANGE_SECONDS,
+    at_instant,
+    rows_at,
+    second_tables,
+    static_tables,
+    write_seconds,
+)
 from bench.arrivals.serving import ArrivalPeer
 from bench.data import World, generate_world
 from bench.data.rdf_files import write_world
 from bench.peers import OURS, PeerModule
-from bench.peers.process import PeerError, PeerProcess
-from bench.windows import RANGE_SECONDS, window_contents
+from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +38,6 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyoxigraph")
 
 from bench.arrivals import duckdb_peer, oxigraph_peer
-from bench.peers import duckdb_peer as contents_peer
 
 QUERIES = ("q1", "q2", "q3", "q4")
 RATE = 40
@@ -66,18 +71,48 @@ def plain(table: pa.Table) -> Counter[tuple[str, ...]]:
     return Counter(zip(*columns, strict=True))
 
 
-def contents_answers(world: World, query: str) -> list[Counter[tuple[str, ...]]]:
-    """What the CQELS bench answers over the windows' contents, which other tests have checked by hand."""
-    peer = contents_peer.Peer()
-    peer.load(world, Path())
-    contents = window_contents(world.sightings(RATE, SECONDS), range(SECONDS))
-    answers = (
-        peer.run_variant(query, content, "tables, registered").answers for content in contents
-    )
-    return [
-        plain(pa.table([column.cast(pa.string()) for column in table.columns], table.column_names))
-        for table in answers
-    ]
+def pairs_in_windows(world: World, second: int) -> dict[str, list[tuple[int, int]]]:
+    """The distinct pairs of people and rooms in NOW and in the last 30 seconds, by going through all sightings."""
+    seen = world.sightings(RATE, SECONDS)
+    rows = list(zip(seen.time.tolist(), seen.person.tolist(), seen.room.tolist(), strict=True))
+    now = {(person, room) for time, person, room in rows if time == second}
+    w30 = {(p, r) for time, p, r in rows if second - RANGE_SECONDS < time <= second}
+    return {"now": sorted(now), "w30": sorted(w30)}
+
+
+def answers_by_hand(
+    world: World, query: str, now: list[tuple[int, int]], w30: list[tuple[int, int]]
+) -> Counter[tuple[str, ...]]:
+    """The answers as nested loops over dictionaries, after the text of the queries."""
+    names = world.person_names().to_pylist()
+    rooms = world.room_names().to_pylist()
+    if query == "q1":
+        return Counter((names[person], rooms[room]) for person, room in w30)
+    papers: dict[int, list[int]] = {}
+    creators = zip(world.creator_paper.tolist(), world.creator_person.tolist(), strict=True)
+    for paper, person in creators:
+        papers.setdefault(person, []).append(paper)
+    cites = set(zip(world.reference_paper.tolist(), world.reference_cited.tolist(), strict=True))
+    rows: list[tuple[str, ...]] = []
+    counts: Counter[tuple[int, int, int]] = Counter()
+    for p1, room in now:
+        for p2, room2 in w30:
+            if room != room2 or p1 == p2:
+                continue
+            for a in papers.get(p1, []):
+                for b in papers.get(p2, []):
+                    named = (names[p1], names[p2], rooms[room])
+                    if query == "q2" and a == b:
+                        rows.append(named)
+                    elif query == "q3":
+                        rows += [named] * (((a, b) in cites) + ((b, a) in cites))
+                    elif query == "q4" and (a, b) in cites:
+                        counts[p1, p2, room] += 1
+    iris = world.person_iris().to_pylist()
+    for (p1, p2, _), count in counts.items():
+        if count == max(c for (other, _, _), c in counts.items() if other == p1):
+            rows.append((iris[p1], iris[p2], str(count)))
+    return Counter(rows)
 
 
 def answers_of(
@@ -92,13 +127,14 @@ def answers_of(
 
 
 @pytest.mark.parametrize("make", [numpy_peer.Peer, duckdb_peer.Peer, oxigraph_peer.Peer])
-def test_peers_answer_every_second_as_over_the_contents_of_the_windows(
+def test_peers_answer_every_second_as_worked_out_by_hand(
     make: type[ArrivalPeer], world: World, folder: Path, tables: list[pa.Table]
 ) -> None:
     peer = make()
     peer.load(world, folder)
+    windows = [pairs_in_windows(world, second) for second in range(SECONDS)]
     for turn, query in enumerate(QUERIES):
-        expected = contents_answers(world, query)
+        expected = [answers_by_hand(world, query, **pairs) for pairs in windows]
         assert sum(map(Counter.total, expected)) > 0
         found = answers_of(peer, query, tables, turn * 1_000_000)
         assert [plain(table) for table in found] == expected, query
@@ -145,13 +181,13 @@ def test_windows_in_arrays_hold_what_windows_hold(world: World, tables: list[pa.
     static = static_tables(world)
     windows = PairWindows(*(static[name]["iri"].to_pylist() for name in ("people", "rooms")))
     held: set[int] = set()
-    contents = window_contents(world.sightings(RATE, SECONDS), range(SECONDS))
-    for second, (content, table) in enumerate(zip(contents, tables, strict=True)):
+    for second, table in enumerate(tables):
         windows.arrive(at_instant(table, second * 1000), second * 1000)
+        expected = pairs_in_windows(world, second)
         for pairs, name in ((windows.now, "now"), (np.sort(windows.alive), "w30")):
-            found = windows.table(pairs)
-            for column, expected in zip(("person", "room"), content.pairs(name), strict=True):
-                assert np.array_equal(found[column].to_numpy(), expected), (second, name)
+            found = windows.table(pairs).to_pydict()
+            rows = list(zip(found["person"], found["room"], strict=True))
+            assert rows == expected[name], (second, name)
         held = (held - set(windows.gone.tolist())) | set(windows.fresh.tolist())
         assert held == set(windows.alive.tolist())
     windows.clear()
@@ -174,19 +210,19 @@ class Slow:
         if not request["answer"]:
             return {}
         self.answered.append(len(self.instants) - 1)
-        parts = dict.fromkeys(("evaluation_ms", "upkeep_ms", "decode_ms"))
+        parts = dict.fromkeys(PARTS)
         return {"ms": 100.0, "answers": 1, "fingerprint": "1-a", **parts}
 
 
 def test_a_slow_peer_answers_seconds_from_the_first_on_spread_over_the_minute() -> None:
     paths = [Path(str(second)) for second in range(20)]
-    minutes = Minutes(seconds={RATE: paths}, budget_s=0.4, limit_s=1.0)
+    minutes = Minutes(peers=PEERS, seconds={RATE: paths}, budget_s=0.4, limit_s=1.0)
     peer = Slow()
     minutes.run(peer, "q1", RATE)  # type: ignore[arg-type]
     assert peer.answered == [0, 1, 10, 15]
     assert np.diff(peer.instants).tolist() == [1000] * 19
     assert minutes.row("q1", RATE, 1.0)["numpy_p50_ms"] == 100.0
-    unbound = Minutes(seconds={RATE: paths}, budget_s=100.0, limit_s=1.0)
+    unbound = Minutes(peers=PEERS, seconds={RATE: paths}, budget_s=100.0, limit_s=1.0)
     unbound.run(Slow(), "q1", RATE)  # type: ignore[arg-type]
     assert unbound.details(lambda measured: len(measured.ms)) == {"numpy": {f"q1@{RATE}": 20}}
 
@@ -256,14 +292,63 @@ def test_the_others_go_on_without_a_peer_that_failed(monkeypatch: pytest.MonkeyP
 
 
 def test_a_missing_peer_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PEERS, "oxigraph", PeerModule("bench.no_such", ("no_such",), 0, 0))
+    monkeypatch.setitem(PEERS, "oxigraph", PeerModule("bench.no_such", ("no_such",)))
     report = arrival.run(arguments("--peers", "oxigraph,numpy", "--query", "q1"))
     assert report.rows[0]["oxigraph_p50_ms"] is None
     assert report.summary["notes"]["oxigraph"] == "not installed (no_such)"
 
 
+@pytest.mark.parametrize("quick", [[], ["--quick"]])
+def test_the_others_go_on_without_a_peer_that_cannot_load(
+    quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = PeerProcess.ask
+
+    def fails(self: PeerProcess, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        if self.name == "oxigraph" and "load" in request:
+            raise PeerError(self.name, "out of memory", "MemoryError")
+        return honest(self, request, timeout)
+
+    monkeypatch.setattr(PeerProcess, "ask", fails)
+    report = arrival.run(arguments("--peers", "oxigraph,numpy", "--query", "q2", *quick))
+    assert [row["oxigraph_p50_ms"] for row in report.rows] == [None]
+    assert report.rows[0]["numpy_p50_ms"] > 0
+    assert report.summary["notes"] == {"oxigraph": "oxigraph: out of memory"}
+    assert set(report.summary["load_s"]) == {"numpy"}
+
+
+def test_a_peer_speaks_the_protocol(folder: Path, tmp_path: Path, world: World) -> None:
+    (rows,) = write_seconds(world, tmp_path / "rows", RATE, 1)
+    with PeerProcess("numpy", "bench.arrivals.numpy_peer") as peer:
+        loaded = peer.ask({"load": {"folder": str(folder), "world": str(folder / "world.npz")}}, 60)
+        assert loaded["version"] == np.__version__
+        assert peer.ask({"begin": "q1"}, 60) == {}
+        request = {"rows": str(rows), "instant": 1000, "answer": True}
+        answer = peer.ask(request, 60)
+        assert answer["answers"] > 0 and answer["ms"] > 0
+        with pytest.raises(PeerError, match="no-such-file") as failure:
+            peer.ask({**request, "rows": "no-such-file"}, 60)
+        assert failure.value.kind == "FileNotFoundError"
+
+
+def test_a_peer_that_does_not_start_says_so_with_its_last_words() -> None:
+    with (
+        PeerProcess("nobody", "bench.arrivals.no_such_peer") as peer,
+        pytest.raises(PeerError, match="No module named"),
+    ):
+        peer.ask({"load": {}}, 60)
+
+
+def test_a_peer_that_takes_too_long_is_ended(folder: Path) -> None:
+    with (
+        PeerProcess("slow", "bench.arrivals.numpy_peer") as peer,
+        pytest.raises(PeerTimeoutError, match=r"no answer within 0\.001 s"),
+    ):
+        peer.ask({"load": {"folder": str(folder), "world": str(folder / "world.npz")}}, 0.001)
+
+
 def test_what_is_wrong_with_this_engine_ends_the_bench() -> None:
-    minutes = Minutes(seconds={}, budget_s=1.0, limit_s=1.0)
+    minutes = Minutes(peers=PEERS, seconds={}, budget_s=1.0, limit_s=1.0)
     with pytest.raises(PeerError, match="boom"):
         minutes.left_out(OURS, PeerError(OURS, "boom", "RuntimeError"))
 

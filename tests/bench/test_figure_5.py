@@ -7,8 +7,9 @@ import argparse
 import pytest
 
 from bench import cqels
+from bench.__main__ import discover
+from bench.arrivals.minutes import Measured
 from bench.cqels import figure_5
-from bench.peers.rounds import Measured
 
 
 def test_ratios_of_the_three_implementations() -> None:
@@ -21,7 +22,11 @@ def test_ratios_of_the_three_implementations() -> None:
 
 
 def test_the_optimizers_share_is_over_the_rest_of_all_evaluations_together() -> None:
-    assert Measured(ms=[11.0, 30.0], optimizer_ms=[1.0, 0.0]).optimizer_share() == 0.025
+    measured = Measured()
+    for evaluation, choosing in ((11.0, 1.0), (30.0, 0.0)):
+        parts = {"evaluation_ms": evaluation, "upkeep_ms": 1.0, "decode_ms": 2.0}
+        measured.note({"ms": 99.0, "answers": 1, "optimizer_ms": choosing, **parts})
+    assert measured.optimizer_share() == 0.025
     assert Measured().optimizer_share() is None
 
 
@@ -30,11 +35,17 @@ def test_the_three_agree() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     cqels.add_arguments(parser)
-    size = "--scale 0.003 --rate 40 --evaluations 2 --warm-ups 1"
-    peers = "cqels,preprocessing,systemx,duckdb"
-    report = cqels.run(parser.parse_args([*size.split(), "--peers", peers]))
+    size = "--quick --scale 0.003 --rate 40 --seconds 2"
+    report = cqels.run(parser.parse_args(size.split()))
+    assert [row["query"] for row in report.rows] == ["q1", "q2", "q3", "q4"]
     for row in report.rows:
+        assert set(cqels.COLUMNS) <= set(row)
         assert row["systemx_p50_ms"] > 0 and row["preprocessing_p50_ms"] > 0, report.summary
         assert 0 <= row["optimizer_share"] < 1
     assert len(report.summary["figure_5"]) == 4
     assert report.summary["figure_5_reported"]["q3"]["both_to_systemx"] == 0.06
+    assert set(cqels.SHOWN) <= set(report.summary)
+
+
+def test_the_bench_is_discovered() -> None:
+    assert discover()["cqels"] is cqels

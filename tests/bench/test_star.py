@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench import star
+from bench.alone import alone
 from bench.data.annotated import SERIALISATIONS, annotated_element, read_elements, serialised
 from bench.data.reification import RDF
 from bench.report import BenchError
@@ -23,9 +24,11 @@ KEYS = [
     "bytes_reification",
     "gzip_star",
     "gzip_reification",
-    "star_ms",
-    "reification_ms",
-    "optimised_ms",
+    *(
+        f"{approach}_{kind}"
+        for approach in star.APPROACHES
+        for kind in ("ms", "arrival_ms", "first_ms")
+    ),
 ]
 
 
@@ -78,12 +81,9 @@ def test_a_reified_element_describes_what_the_other_quotes(serialisation: str) -
 
 
 def test_sizes_are_means_over_elements() -> None:
-    effort = star.Effort(rate=2, warm_ups=0, evaluations=1)
-    assert effort.elements == 22
-    documents = star.Documents.of("plain", 2, effort, seed=1)
-    assert len(documents.star) == len(documents.reified) == 22
-    given = star.Documents([b"12345", b"1234567"], [b"x" * 400, b"x" * 401])
-    sizes = given.sizes()
+    given = star.Elements("plain", 2, star.Effort(rate=2, seconds=11), seed=1)
+    assert len(given.documents(reified=False)) == len(given.documents(reified=True)) == 22
+    sizes = star.sizes_of([b"12345", b"1234567"], [b"x" * 400, b"x" * 401])
     assert (sizes["bytes_star"], sizes["bytes_reification"]) == (6, 400)
     assert sizes["gzip_star"] == 6 + len(gzip.compress(b"")) < sizes["gzip_reification"] + 10
 
@@ -97,13 +97,14 @@ def test_compact_elements_have_one_base_and_one_prefix() -> None:
 @pytest.mark.parametrize("serialisation", SERIALISATIONS)
 @pytest.mark.parametrize("annotated", [1, 2, 5, 20, 50])
 def test_star_is_smaller(serialisation: str, annotated: int) -> None:
-    sizes = star.Documents.of(serialisation, annotated, star.Effort(1, 0, 1), seed=3).sizes()
+    given = star.Elements(serialisation, annotated, star.Effort(1, 11), seed=3)
+    sizes = star.sizes_of(given.documents(reified=False), given.documents(reified=True))
     assert sizes["bytes_star"] < 0.8 * sizes["bytes_reification"]
     assert sizes["gzip_star"] < sizes["gzip_reification"]
 
 
 def test_rows_of_a_tiny_run(spark: SparkSession) -> None:
-    rows = star.measure(spark, [1, 3], star.Effort(rate=2, warm_ups=1, evaluations=2), seed=1)
+    rows = star.measure(spark, [1, 3], star.Effort(rate=2, seconds=12), seed=1)
     assert [list(row) for row in rows] == [KEYS] * 4
     assert [(row["serialisation"], row["annotated"]) for row in rows] == [
         ("plain", 1),
@@ -114,34 +115,31 @@ def test_rows_of_a_tiny_run(spark: SparkSession) -> None:
     assert all(row[key] > 0 for row in rows for key in KEYS[1:])
 
 
-class Answering:
-    """In the place of a runner: answers what it is told to."""
-
-    def __init__(self, name: str, *fingerprints: str) -> None:
-        self.name = name
-        self._fingerprints = iter(fingerprints)
-        self.asked: list[tuple[int, int, bool]] = []
-
-    def evaluate(self, second: int, elements: list[Any], measured: bool) -> str:
-        self.asked.append((second, len(elements), measured))
-        return next(self._fingerprints)
+def test_a_process_of_its_own_answers_the_same(spark: SparkSession) -> None:
+    given = star.Elements("plain", 2, star.Effort(rate=2, seconds=12), seed=1)
+    anew = alone(star.follow_anew, "star", given)
+    assert anew.fingerprints == star.follow(spark, "star", given).fingerprints
+    assert len(anew.ms) == len(anew.arrival_ms) == 3
+    assert min(anew.ms) > 0
 
 
-def answer(*runners: Answering) -> None:
-    effort = star.Effort(rate=2, warm_ups=1, evaluations=1)
-    documents = star.Documents.of("plain", 1, effort, seed=1)
-    star.answer_in_turn(list(runners), documents, "plain", effort)  # type: ignore[arg-type]
+def followed(*fingerprints: str) -> star.Followed:
+    ms = [float(2 * number + 1) for number in range(len(fingerprints))]
+    return star.Followed(ms, [9.0, *ms[1:]], list(fingerprints))
+
+
+def test_all_seconds_count() -> None:
+    columns = followed("1-a", "1-b", "2-a").columns("star")
+    assert columns == {"star_ms": 3.0, "star_arrival_ms": 5.0, "star_first_ms": 9.0}
 
 
 def test_different_answers_end_the_bench() -> None:
-    same = ["1-a"] * 12
-    runners = [Answering(name, *same) for name in star.APPROACHES]
-    answer(*runners)
-    assert runners[0].asked == [(second, 2, second == 12) for second in range(1, 13)]
-    with pytest.raises(star.AnswersDifferError, match="second 12"):
-        answer(Answering("star", *same), Answering("optimised", *same[:11], "1-b"))
+    one = followed("0-a", "1-a")
+    star.agree({"star": one, "optimised": one})
+    with pytest.raises(star.AnswersDifferError, match="window 2"):
+        star.agree({"star": one, "optimised": followed("0-a", "1-b")})
     with pytest.raises(BenchError, match="nothing"):
-        answer(*(Answering(name, *["", *["0-a"] * 11]) for name in ("star", "optimised")))
+        star.agree(dict.fromkeys(star.APPROACHES, followed("0-a", "0-a")))
 
 
 def row(star_ms: float, bytes_star: int = 10, **more: Any) -> dict[str, Any]:

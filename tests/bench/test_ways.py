@@ -55,6 +55,9 @@ def test_all_forms_say_the_same(tmp_path: Path) -> None:
         for row in readings.numbers().to_pylist()
     ]
     assert mapped == readings.lines()
+    observed = [table.column("number").to_pylist() for table in (w.numbered() for w in windows)]
+    assert len(set(observed[0] + observed[1])) == 2 * WINDOW
+    assert windows[0].numbered().drop_columns("number").equals(readings.numbers())
 
 
 def test_answers_are_those_worked_out_by_hand() -> None:
@@ -68,6 +71,10 @@ def test_answers_are_those_worked_out_by_hand() -> None:
         (f"<{EXAMPLE}sensor/{sensor}>", f"<{EXAMPLE}place/{place}>")
         for sensor, place in by_area[17]
     )
+    each = readings.answers(17, each=True)
+    assert set(each) == set(readings.answers(17))
+    assert readings.answer_counts(each=True)[17] == each.total()
+    assert readings.answer_counts(each=True).sum() == len(readings)
 
 
 @pytest.mark.parametrize("name", ways.NAMES)
@@ -124,6 +131,11 @@ def test_options_choose_ways_and_numbers() -> None:
     assert (chosen.way, chosen.queries) == (["push", REPLAY], [7])
     with pytest.raises(SystemExit):
         parser.parse_args(["--way", "by hand"])
+
+
+def test_the_quick_run_is_without_observations() -> None:
+    left_out = set(ways.NAMES) - set(ways.QUICK_NAMES)
+    assert left_out == {"push_table, observations", "push_table, observations joined"}
 
 
 def test_the_bench_is_discovered() -> None:

@@ -11,7 +11,6 @@ import pytest
 from bench.data import World, generate_world
 from bench.data.sightings import ROOMS
 from bench.data.vocabulary import COMBINATIONS, person_names
-from bench.windows import window_contents
 
 SCALE = 0.02
 
@@ -118,22 +117,3 @@ def test_people_are_mostly_with_their_group(world: World) -> None:
         rooms = [where[person] for person in world.holders[world.holder_group == group].tolist()]
         together += np.bincount(rooms).max()
     assert together > 0.7 * len(world.holders)
-
-
-def test_window_contents_are_what_a_slow_reading_finds(world: World) -> None:
-    sightings = world.sightings(rate=50, seconds=45)
-    elements = list(
-        zip(
-            sightings.time.tolist(), sightings.person.tolist(), sightings.room.tolist(), strict=True
-        )
-    )
-    for content in window_contents(sightings, [10, 29, 30, 44]):
-        t = content.time
-        last: dict[tuple[int, int], int] = {}
-        for time, person, room in elements:
-            if t - 30 < time <= t:
-                last[person, room] = time
-        pairs = zip(content.w30_person.tolist(), content.w30_room.tolist(), strict=True)
-        assert dict(zip(pairs, content.w30_time.tolist(), strict=True)) == last
-        now = list(zip(content.now_person.tolist(), content.now_room.tolist(), strict=True))
-        assert sorted(now) == sorted({(p, r) for time, p, r in elements if time == t})

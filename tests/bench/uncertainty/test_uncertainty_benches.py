@@ -78,19 +78,14 @@ def test_the_query_has_its_streams_threshold_and_range() -> None:
 # -- tiny runs --------------------------------------------------------------------------------------
 
 
-def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_tiny_run_has_a_row_for_every_setting(spark: SparkSession, tmp_path: Path) -> None:
     tunnel, static = Tunnel(4), tmp_path / "tunnel.nt"
     write_static(tunnel, static)
-    rows = []
-    settings = tvs.Settings(spark, "native", static)
-    try:
-        for workload in (tvs.WORKLOADS[2], tvs.WORKLOADS[5]):
-            effort = tvs.Effort(4, (0.0,), 1, 2)
-            race = tvs.Race(settings.of(workload), workload, effort, tunnel)
-            rows += race.run()
-            race.close()
-    finally:
-        settings.close()
+    effort = tvs.Effort(4, (0.0,), 2)
+    task = tvs.Task((tvs.WORKLOADS[2], tvs.WORKLOADS[5]), effort, tunnel, static)
+    assert task.of(Setting(placement="late")) == [tvs.WORKLOADS[2]]
+    assert list(task.begins().values()) == [0, 24]
+    rows = tvs.measure("native", task, lambda setting, given: tvs.follow(spark, setting, given))
     assert {row["query"] for row in rows} == {"q3a", "q3b", "q6a", "q6b"}
     filters = [row for row in rows if row["query"][1] == "3"]
     assert sorted(row["placement"] for row in filters) == sorted([*PLACEMENTS] * 2)
@@ -100,8 +95,21 @@ def test_a_tiny_race_has_a_row_for_every_setting(spark: SparkSession, tmp_path: 
         (lazy, cache) for lazy in (True, False) for cache in (True, False)
     }
     assert all(row["cache_hits"] == 0 for row in binds if not row["cache"])
+    assert all(set(tvs.COLUMNS) <= set(row) for row in rows)
     summary = tvs.summarise(rows)
     assert len(summary["order_gaps"]) == 2 and len(summary["lazy_gains"]) == 4
+
+
+def test_settings_and_variants_must_answer_alike_each_time() -> None:
+    def followed(*answers: str) -> list[Evaluation]:
+        return [Evaluation(5, 1.0, said, 1, 0, 0) for said in answers]
+
+    early, late = Setting(placement="early"), Setting(placement="late")
+    one = {"q1a 0.2": followed("1-a", "1-b"), "q1b 0.2": followed("1-a", "1-b")}
+    other = {**one, "q1a 0.4": followed("1-c")}
+    tvs.compare({early: one, late: other})
+    with pytest.raises(AnswersDifferError, match="q1b, native functions, placement late"):
+        tvs.compare({early: one, late: {**one, "q1b 0.2": followed("1-a", "1-c")}})
 
 
 def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
@@ -116,6 +124,8 @@ def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
     # Every event's error is added to its value, and compared; each is another one.
     assert row["early_calls"] >= 40 and row["late_calls"] >= 40
     assert row["early_ms"] >= 40 * 0.1
+    assert row["early_first_ms"] == pytest.approx(row["settling_ms"]["early"][0], abs=0.01)
+    assert len(row["settling_ms"]["cost"]) == 3 and set(placement.COLUMNS) <= set(row)
     drift = DriftRace(spark, "native", DriftEffort(2, 1, 1, {"native": 40}))
     try:
         found = drift.run()
@@ -123,6 +133,7 @@ def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
         drift.close()
     assert [batch["fan_out"] for batch in found["batches"]] == [10.0, 0.05]
     assert found["best_ms"] <= min(found["early_ms"], found["late_ms"])
+    assert found["first_total_ratio"] > 0
 
 
 def test_a_cell_that_took_too_little_time_is_measured_again_with_more_events(
@@ -211,7 +222,7 @@ def test_few_runs_of_a_hopeless_placement_are_no_noise(early: int, noise: float 
         contender: Any = SimpleNamespace(setting=Setting(placement=where))
         first, second = ([[Evaluation(1, ms, "1-a", 1, 0, 0)] for ms in run] for run in passes)
         watched: Any = SimpleNamespace(plan="(a b)")
-        return Runner(contender, "cell", content, watched, [], (first, second))
+        return Runner(contender, "cell", content, watched, first[0], (first, second))
 
     others = [runner(where, [30.0] * 20, [30.0] * 20) for where in ("late", "cost")]
     runners = [runner("early", [200.0] * early, [300.0] * early), *others]
@@ -263,9 +274,9 @@ def test_summary_of_placement() -> None:
     for functions, times in zip(FUNCTIONS, taken, strict=True):
         runs = {}
         for place, rounds in zip(PLACEMENTS, times, strict=True):
-            ms = np.array([[100, 100], *rounds], dtype=float)  # the first round is a warm-up
+            ms = np.array([[100, 100], *rounds], dtype=float)  # the first round is told by itself
             runs[place] = np.stack([ms, ms + (2 if place == "cost" else 5)], axis=2)
-        drift.append(drift_row(functions, runs, warm_rounds=1))
+        drift.append(drift_row(functions, runs, first_rounds=1))
     assert drift[0]["batches"][1]["cost_runs"] == [1.0, 2.0, 3.0]
     summary = placement.summarise(rows, drift)
     assert summary["worst_ratio"] == 1.1 and summary["worst_cell"]["selectivity"] == 1.0
@@ -276,6 +287,7 @@ def test_summary_of_placement() -> None:
     # With moving the windows 8 of 13 ms in one, 12 of 18 in the other.
     assert [d["total_ratio"] for d in drift] == [pytest.approx(8 / 13, abs=1e-4), round(12 / 18, 4)]
     assert summary["drift_ratio"] == round(12 / 18, 4)
+    assert summary["drift_first_ratio"] == round(204 / 210, 4)
     assert drift[0]["rounds"][:2] == [
         {"early": 210.0, "late": 210.0, "cost": 204.0},
         {"early": 20.0, "late": 17.0, "cost": 7.0},
