@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.runtime.streams.source_documents import elements_of_documents
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -258,10 +256,3 @@ def test_a_frame_that_does_not_stream_is_refused(spark: SparkSession, engine: En
 
     with pytest.raises(StreamSourceError, match="not streaming"):
         engine.register_stream(STREAM).read(spark.range(1))
-
-
-def test_a_graph_name_is_its_documents_own() -> None:
-    document = f'<http://e/g> {PROV} "1"^^{INTEGER} .\n<http://e/s> <http://e/p> "1" <http://e/g> .'
-    found = elements_of_documents([document, document.encode(), None])
-    assert [element.graph for element in found.elements] == ["<http://e/g>"] * 2
-    assert found.set_aside == ["no document (null)"]
