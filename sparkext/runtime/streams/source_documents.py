@@ -40,20 +40,27 @@ class SourceDocuments:
     """
 
     def __init__(self, format: str, reading: Reading) -> None:
-        self._told = format != "auto"
-        self._has_trig = format == "trig"
+        self._format = format
+        self._has_trig = False
         self._reading = reading
 
+    def prepared(self, frame: DataFrame) -> DataFrame:
+        """What batches are to be taken of, of a DataFrame with a column `value`."""
+        given = frame.select("value")
+        return in_lines(given, True, self._reading) if self._format == "trig" else given
+
     def read(self, room: EngineRoom, batch: DataFrame) -> Any:
-        """The documents of a batch with a column `value`, read by tasks; see DocumentBatch.scala."""
+        """The documents of a batch of what is `prepared`, read by tasks; see DocumentBatch.scala."""
         strict, accepts = self._reading.version is RdfVersion.RDF_1_2, self._reading.accepts
+        rows = None
         if not self._has_trig:
-            rows = room.read_documents(batch, _TIMES, not self._told, strict, accepts)
-            if rows is not None:
-                return rows
+            no_trig = self._format == "auto"
+            rows = room.read_documents(batch, _TIMES, no_trig, strict, accepts)
+        if rows is None:
             self._has_trig = True
-        lines = in_lines(batch, self._told, self._reading)
-        return room.read_documents(lines, _TIMES, False, strict, accepts)
+            lines = in_lines(batch, False, self._reading)
+            rows = room.read_documents(lines, _TIMES, False, strict, accepts)
+        return rows
 
 
 def in_lines(batch: DataFrame, all_trig: bool, reading: Reading) -> DataFrame:

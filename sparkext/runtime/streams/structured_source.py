@@ -93,17 +93,18 @@ def read_stream(
     kind = checked_format(frame, format)
     read: Callable[[EngineRoom, DataFrame], Any]
     if kind == "columns":
-        names = [name for name in (*TERM_COLUMNS, "time") if name in frame.columns]
+        frame = frame.select(*(n for n in (*TERM_COLUMNS, "time") if n in frame.columns))
         read = partial(_read_columns, stream)
     else:
-        names = ["value"]
         on_error = OnError.ACCEPT if stream.accepts else OnError.SKIP
-        read = SourceDocuments(kind, Reading(stream.rdf, on_error)).read
+        documents = SourceDocuments(kind, Reading(stream.rdf, on_error))
+        frame = documents.prepared(frame)
+        read = documents.read
 
     def apply(source: Hashable, batch_id: int, batch: DataFrame) -> None:
         stream.apply_batch(source, batch_id, lambda room: read(room, batch))
 
-    return fed_by_batches(stream, frame.select(*names), checkpoint, apply)
+    return fed_by_batches(stream, frame, checkpoint, apply)
 
 
 def _read_columns(stream: FedStream, room: EngineRoom, batch: DataFrame) -> Any:

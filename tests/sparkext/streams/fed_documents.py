@@ -32,4 +32,5 @@ def feed(
     batch = spark.createDataFrame(table).coalesce(parts)
     on_error = OnError.ACCEPT if stream.accepts else OnError.SKIP
     source = SourceDocuments(format, Reading(stream.rdf, on_error))
+    batch = source.prepared(batch)
     assert stream.apply_batch("source", next(_BATCHES), lambda room: source.read(room, batch))
