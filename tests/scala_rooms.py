@@ -18,6 +18,7 @@ ROOMS = (
     "ingest",
     "recordings",
     "columns",
+    "documents",
     "functions",
     "distributions",
     "calls",

@@ -85,6 +85,12 @@ class EngineRoom:
         """The columns of terms of a batch, read by tasks; see BatchRows.scala."""
         return self.jvm.readBatch(batch._jdf, rdf12, accepts)
 
+    def read_documents(
+        self, batch: DataFrame, times: Sequence[str], no_trig: bool, rdf12: bool, accepts: bool
+    ) -> Any:
+        """The documents of a batch, read by tasks; with `no_trig` None where one is TriG; see DocumentBatch.scala."""
+        return self.jvm.readDocuments(batch._jdf, "\n".join(times), no_trig, rdf12, accepts)
+
     def live_rows(self, named: Sequence[str]) -> Any:
         """Rows that tasks of this process hand over one by one, with these columns and a time; see LiveRows.scala."""
         return self.jvm.liveRows(",".join(named))

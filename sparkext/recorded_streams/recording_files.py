@@ -20,7 +20,7 @@ from static_data.files.reading import Reading
 class RecordingFile:
     """One file: what a user calls it, where its lines are, and how they are packed ("": they are not).
 
-    With `noted`, the lines are canonical ones of another format, with notes that RecordedFile.scala reads.
+    With `noted`, the lines are canonical ones of another format, with notes that LineStatements.scala reads.
     """
 
     name: str
@@ -55,7 +55,7 @@ def recording_file(file: str | Path, folder: Path, reading: Reading) -> Recordin
         read_trig(
             lambda: open_unpacked(path, kind.compression),
             path.absolute().as_uri(),
-            _NotedLines(str(file), out),
+            NotedLines(str(file), out),
             reading,
         )
     return RecordingFile(str(file), lines, noted=True)
@@ -68,7 +68,7 @@ def recording_files(
     return [recording_file(file, folder, reading) for file in files]
 
 
-class _NotedLines:
+class NotedLines:
     """Writes statements as lines; what a line cannot say is in notes before it."""
 
     def __init__(self, file: str, out: IO[str]) -> None:

@@ -5,11 +5,8 @@ workers.
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +22,7 @@ from static_data.files.rdf_reader import Entry, entries_of
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
 from static_data.jvm import extension
+from static_data.loading.python_workers import driver_python
 from static_data.loading.source_files import SourceFile
 from static_data.loading.statements import as_skipped, malformed
 
@@ -272,7 +270,7 @@ def _parsed_lines(
         # Large files first would need sizes on the workers; one task a file keeps cores busy well
         # enough.
         tasks = spark.range(0, len(local), 1, numPartitions=min(len(local), 1000))
-        with _driver_python(spark):
+        with driver_python(spark):
             frames.append(tasks.mapInArrow(_local_parser(local), _PARSED_SCHEMA))
     remote = [
         _ParseTask(i, f.name, base_iri or f.uri, f.format, reading)
@@ -281,7 +279,7 @@ def _parsed_lines(
     ]
     for task in remote:
         content = spark.read.format("binaryFile").load(task.name).select("content")
-        with _driver_python(spark):
+        with driver_python(spark):
             frames.append(content.mapInArrow(_content_parser(task), _PARSED_SCHEMA))
     if not frames:
         return None
@@ -289,24 +287,6 @@ def _parsed_lines(
     for other in frames[1:]:
         frame = frame.unionAll(other)
     return frame
-
-
-@contextmanager
-def _driver_python(spark: SparkSession) -> Iterator[None]:
-    """Make functions defined inside run in this very Python when the workers are on this machine.
-
-    Otherwise PySpark starts whatever `python3` is on PATH, which is another one when no environment
-    is activated.
-    """
-    context = spark.sparkContext
-    stated = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-    before = context.pythonExec
-    if (context.master or "").startswith("local") and not stated:
-        context.pythonExec = sys.executable
-    try:
-        yield
-    finally:
-        context.pythonExec = before
 
 
 def _local_parser(

@@ -6,23 +6,35 @@ import java.util.Arrays
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.ingest.ElementBlock
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.types.{IntegerType, StructType, TimestampNTZType, TimestampType}
 
 /** The rows of one batch of a streaming DataFrame, as its tasks have read them; terms are in no dictionary yet. */
-final class BatchRows private (private[cqels] val parts: Array[TermRows]) {
+abstract class BatchRows {
   /** How many rows there are. */
-  def rows: Int = parts.map(_.rows).sum
+  def rows: Int
+
+  /** Their elements; `distinct`: as [[org.apache.spark.sql.cqels.ingest.ElementLines]] has it. */
+  private[cqels] def elements(dictionary: Dictionary, distinct: Boolean): ElementBlock
+}
+
+/** Rows of columns of terms. */
+private final class TermBatch(parts: Array[TermRows]) extends BatchRows {
+  override def rows: Int = parts.map(_.rows).sum
+  override private[cqels] def elements(dictionary: Dictionary, distinct: Boolean): ElementBlock =
+    new TermElements(dictionary, distinct, numbered = false).read(parts)
 }
 
 object BatchRows {
-  private[columns] def of(rows: TermRows): BatchRows = new BatchRows(Array(rows).filter(_.rows > 0))
+  private[columns] def of(rows: TermRows): BatchRows = new TermBatch(Array(rows).filter(_.rows > 0))
 
   /** Has tasks read the columns subject, predicate, object, time and perhaps graph: text, and moments or milliseconds. */
   def read(batch: Dataset[Row], rdf12: Boolean, accepts: Boolean): BatchRows = {
     val schema = batch.schema
     val parts = Jobs.mapPartitions(batch.queryExecution.toRdd)(rows => Iterator.single(part(rows, schema, rdf12, accepts)))
-    new BatchRows(parts.collect().filter(_.rows > 0))
+    new TermBatch(parts.collect().filter(_.rows > 0))
   }
 
   private def part(rows: Iterator[InternalRow], schema: StructType, rdf12: Boolean, accepts: Boolean): TermRows = {

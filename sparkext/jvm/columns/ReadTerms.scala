@@ -91,6 +91,27 @@ private[cqels] object ReadTerms {
     read
   }
 
+  /** What the rows of a column hold, canonical texts all of them. */
+  def ofCanonical(column: CodedColumn): ReadTerms = {
+    val texts = column.values.asInstanceOf[TextColumn]
+    val read = new ReadTerms
+    read.codes = column.codes
+    read.states = new Array[Byte](texts.rows)
+    read.starts = Array.tabulate(texts.rows)(texts.from)
+    read.ends = Array.tabulate(texts.rows)(texts.until)
+    read.given = texts.bytes
+    read.made = texts.bytes
+    column.codes.foreach { code =>
+      if (code >= 0 && read.states(code) == Unread) read.states(code) = if (mayHoldBlank(texts, code)) Scoped else AsItStands
+    }
+    read
+  }
+
+  private def mayHoldBlank(texts: TextColumn, row: Int): Boolean = {
+    val (bytes, from) = (texts.bytes, texts.from(row))
+    bytes(from) == '_' || bytes(from) == '<' && bytes(from + 1) == '<' && texts.text(row).contains("_:")
+  }
+
   /** No term in any row. */
   def none(rows: Int): ReadTerms = {
     val read = new ReadTerms

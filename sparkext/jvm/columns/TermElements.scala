@@ -1,11 +1,8 @@
 package org.apache.spark.sql.cqels
 package columns
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Flaws}
-import org.apache.spark.sql.cqels.rdf.NQuadsReader
 
 /** Makes elements of rows of terms: rows with the same graph and time are one, a row without a graph is one by itself.
  *
@@ -16,36 +13,23 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
   import TermReader._
 
   private var parts: Array[TermRows] = _
-  private var ids: Array[Array[Array[Long]]] = _ // by part, role and code; held once each until `settle`
-  private var counts: Array[Array[Array[Int]]] = _
+  private var terms: EnteredTerms = _
   private var block: ElementBlock = _
-  private var scope: String = _ // of the blank nodes of the element of now; null: none yet
   private var firstRows: Array[Int] = _
 
   /** The elements of the rows of all parts, as if they were one. */
   def read(parts: Array[TermRows]): ElementBlock = {
     this.parts = parts
     block = new ElementBlock(dictionary)
-    ids = parts.map(_.terms.map(encoded))
-    counts = parts.map(_.terms.map(terms => new Array[Int](terms.size)))
+    terms = new EnteredTerms(dictionary, parts.map(_.terms))
     firstRows = parts.scanLeft(0)(_ + _.rows)
     val malformed = new Flaws // told after the rows that belong to no element
     if (parts.exists(_.hasGraphs)) grouped(malformed) else eachByItself(malformed)
     block.flaws.addAll(malformed)
-    settle()
+    terms.settle()
+    this.parts = null
+    terms = null
     block
-  }
-
-  /** Ids of all terms that are not another one in each element. */
-  private def encoded(terms: ReadTerms): Array[Long] = {
-    val found = new Array[Long](terms.size)
-    var code = 0
-    while (code < found.length) {
-      val state = terms.states(code)
-      if (state == AsItStands || state == Term) found(code) = dictionary.encodeRetained(terms.bytes(code), terms.from(code), terms.until(code))
-      code += 1
-    }
-    found
   }
 
   private def eachByItself(malformed: Flaws): Unit = {
@@ -94,7 +78,7 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
         while (i < until) {
           val p = partOf(members(i))
           val row = members(i) - firstRows(p)
-          add(p, row, if (graph == null) 0L else id(p, Graph, row))
+          add(p, row, if (graph == null) 0L else terms.hold(p, Graph, row))
           i += 1
         }
         if (distinct && until - from > 1) ElementLines.dropRepeated(block)
@@ -130,57 +114,21 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
 
   private def begin(time: Long): Unit = {
     block.beginElement(time)
-    scope = null
+    terms.beginElement()
   }
 
-  private def add(p: Int, row: Int, graph: Long): Unit = block.add(id(p, Subject, row), id(p, Predicate, row), id(p, Object, row), graph)
-
-  /** The id of a cell's term, held once more. */
-  private def id(p: Int, role: Int, row: Int): Long = {
-    val terms = parts(p).terms(role)
-    val code = terms.codes(row)
-    if (terms.states(code) == Scoped) scoped(terms.text(code))
-    else {
-      counts(p)(role)(code) += 1
-      ids(p)(role)(code)
-    }
-  }
-
-  private def scoped(text: String): Long = {
-    if (scope == null) scope = dictionary.takeElementScope()
-    if (text.startsWith("_:")) dictionary.encodeRetained("_:" + scope + text.substring(2))
-    else dictionary.encodeRetained(new NQuadsReader(scope, false, false, true).parseTerm(text))
-  }
-
-  /** Holds each term as often as cells have it. */
-  private def settle(): Unit = {
-    for (p <- parts.indices; role <- parts(p).terms.indices) {
-      val (held, cells) = (ids(p)(role), counts(p)(role))
-      val unused = new Array[Long](held.length)
-      var n = 0
-      var code = 0
-      while (code < held.length) {
-        if (held(code) != 0 && cells(code) == 0) { unused(n) = held(code); n += 1 }
-        cells(code) = math.max(0, cells(code) - 1)
-        code += 1
-      }
-      dictionary.retain(held, cells)
-      dictionary.release(unused, n)
-    }
-    parts = null
-    ids = null
-    counts = null
-  }
+  private def add(p: Int, row: Int, graph: Long): Unit =
+    block.add(terms.hold(p, Subject, row), terms.hold(p, Predicate, row), terms.hold(p, Object, row), graph)
 
   /** Numbers by which graphs are told apart: ids, and below zero the labels of blank nodes. */
   private final class GraphKeys {
     private val labels = new java.util.HashMap[String, java.lang.Long]()
 
     def key(p: Int, row: Int): Long = {
-      val terms = parts(p).terms(Graph)
-      val code = terms.codes(row)
-      if (terms.states(code) != Scoped) ids(p)(Graph)(code)
-      else labels.computeIfAbsent(terms.text(code), _ => -1L - labels.size)
+      val graphs = parts(p).terms(Graph)
+      val code = graphs.codes(row)
+      if (graphs.states(code) != Scoped) terms.id(p, Graph, code)
+      else labels.computeIfAbsent(graphs.text(code), _ => -1L - labels.size)
     }
   }
 }

@@ -112,6 +112,12 @@ private[cqels] final class Flaws {
   /** What has no time yet: `row` says which of the rows was set aside, -1 that it cannot be told. */
   def addRow(row: Int, reason: String): Unit = add(NoTime, row, reason)
 
+  /** As `addRow`, of so many, of which the first ones have reasons. */
+  def addRows(count: Int, first: Iterable[String]): Unit = {
+    first.foreach(addRow(-1, _))
+    all += count - first.size
+  }
+
   def addAll(others: Flaws): Unit = {
     others.kept.foreach(f => if (kept.length < Most) kept += f)
     all += others.all

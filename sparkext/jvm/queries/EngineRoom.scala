@@ -14,6 +14,7 @@ import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.ClusterBuilder
 import org.apache.spark.sql.cqels.columns.{BatchRows, LiveRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.documents.DocumentBatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, OrderedSlice, PathSearch, PreparedPlan, QueryPlans, SlicedExecution, StockPlan, TextsHere}
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
@@ -74,6 +75,10 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** Has tasks read the columns of terms of a batch of a streaming DataFrame, for [[StreamLog.takeBatch]]. */
   def readBatch(batch: Dataset[Row], rdf12: Boolean, accepts: Boolean): BatchRows = BatchRows.read(batch, rdf12, accepts)
+
+  /** Has tasks read the documents of a batch of a streaming DataFrame, for [[StreamLog.takeBatch]]; null: one is TriG; see [[DocumentBatch]]. */
+  def readDocuments(batch: Dataset[Row], timeProperties: String, refusesTrig: Boolean, rdf12: Boolean, accepts: Boolean): DocumentBatch =
+    DocumentBatch.read(batch, timeProperties, refusesTrig, rdf12, accepts)
 
   /** Rows that tasks hand over one by one: the columns of these names, divided by commas, and a time. */
   def liveRows(named: String): LiveRows = LiveRows.of(named)

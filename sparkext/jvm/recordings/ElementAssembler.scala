@@ -6,7 +6,7 @@ import java.util.{ArrayDeque, HashMap => JHashMap}
 import scala.collection.mutable
 
 /** Where elements go that are put together, and what could not be used. */
-private[recordings] trait Assembled {
+private[cqels] trait Assembled {
   /** An element whose `time` and `number` are set. */
   def take(element: RecordedElement): Unit
   /** `line` 0 and `graph` null where they are not known. */
@@ -20,7 +20,7 @@ private[recordings] trait Assembled {
  *  is already used. An element is closed when `lookAhead` others have begun after it, or what has begun takes more than
  *  `mostBytes`; its name is forgotten then. In a file of fewer elements, nothing is closed before its end.
  */
-private[recordings] final class ElementAssembler(
+private[cqels] final class ElementAssembler(
     timeProperties: Array[Array[Byte]], lookAhead: Int, mostBytes: Long, earlier: Seq[ElementAssembler], target: Assembled) {
   import ElementAssembler._
 

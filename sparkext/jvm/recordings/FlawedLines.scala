@@ -8,7 +8,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 /** A line that is malformed: at its end the name of its graph may still be legible, at its beginning its subject. */
-private[recordings] final class FlawedLine(val number: Int, text: String, val reason: String) {
+private[cqels] final class FlawedLine(val number: Int, text: String, val reason: String) {
   val tail: GraphName = FlawedLine.name(FlawedLine.Tail, text)
   val head: GraphName = FlawedLine.name(FlawedLine.Head, text)
   /** The graph of the quad before it, and the same where the quad after it is of that graph, too. */

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
 /** Where the terms of one statement stand: subject, predicate, object and, where there is one, graph, all canonical texts. */
-private[recordings] final class StatementText {
+private[cqels] final class StatementText {
   var bytes: Array[Byte] = _
   val from = new Array[Int](4)
   val until = new Array[Int](4)
@@ -20,7 +20,7 @@ private[recordings] final class StatementText {
 }
 
 /** A graph's name, a canonical text, and what uses it. */
-private[recordings] final class GraphName(private var text: Array[Byte], private var from: Int, private var until: Int) {
+private[cqels] final class GraphName(private var text: Array[Byte], private var from: Int, private var until: Int) {
   private var hash = 0
   rehash()
   var uses: List[RecordedElement] = Nil // the last one first
@@ -62,7 +62,7 @@ private[recordings] object GraphName {
 }
 
 /** What is said about one use of a graph's name: its triples, its times, and other triples of the default graph about it. */
-private[recordings] final class RecordedElement(val name: GraphName, val line: Int) {
+private[cqels] final class RecordedElement(val name: GraphName, val line: Int) {
   private var text = new Array[Byte](192)
   private var used = 0
   private var ends = new Array[Int](6) // of each statement, where subject (twice it, plus 1 in the graph), predicate and object end

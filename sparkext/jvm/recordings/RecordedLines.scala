@@ -5,12 +5,10 @@ package recordings
  *
  *  A byte order mark of UTF-8 at the beginning is left out.
  */
-private[recordings] final class RecordedLines(source: RecordedBytes) {
-  private var filled = 0
+private[cqels] final class RecordedLines private (source: RecordedBytes, var bytes: Array[Byte], private var filled: Int) {
   private var next = 0 // where the line after the one of now begins
   private var passLineFeed = false
-  private var ended = false
-  var bytes = new Array[Byte](1 << 17)
+  private var ended = source == null
   /** Where the line of now begins and ends in `bytes`. */
   var from = 0
   var until = 0
@@ -18,6 +16,11 @@ private[recordings] final class RecordedLines(source: RecordedBytes) {
   var number = 0
   /** Whether all bytes of the line of now are ASCII. */
   var isAscii = true
+
+  private[recordings] def this(source: RecordedBytes) = this(source, new Array[Byte](1 << 17), 0)
+
+  /** The lines of a text that is in memory, where it lies. */
+  def this(document: Array[Byte]) = this(null, document, document.length)
 
   fill()
   if (filled >= 3 && bytes(0) == 0xef.toByte && bytes(1) == 0xbb.toByte && bytes(2) == 0xbf.toByte) next = 3
@@ -57,7 +60,7 @@ private[recordings] final class RecordedLines(source: RecordedBytes) {
   }
 
   /** Reads more behind what has not been gone through, which moves to the front. */
-  private def fill(): Unit = {
+  private def fill(): Unit = if (!ended) {
     if (next > 0) {
       System.arraycopy(bytes, next, bytes, 0, filled - next)
       filled -= next

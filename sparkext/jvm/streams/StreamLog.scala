@@ -67,15 +67,13 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Takes in the elements of columns of terms that were handed over, see [[TermElements]]. */
   def takeColumns(length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: String): String = {
     val rows = TermRows.of(ArrowColumns.read(handover, length), rdf12, accepts)
-    handover.answer(takeRows(Array(rows), numbered = true, allOrNothing, rules))
+    val block = new TermElements(dictionary, countsOccurrences, numbered = true).read(Array(rows))
+    handover.answer(take(block, TimeRules.parse(rules), allOrNothing).json)
   }
 
   /** Takes in the elements of a batch of rows that tasks have read. */
   def takeBatch(batch: BatchRows, allOrNothing: Boolean, rules: String): String =
-    handover.answer(takeRows(batch.parts, numbered = false, allOrNothing, rules))
-
-  private def takeRows(parts: Array[TermRows], numbered: Boolean, allOrNothing: Boolean, rules: String): String =
-    take(new TermElements(dictionary, countsOccurrences, numbered).read(parts), TimeRules.parse(rules), allOrNothing).json
+    handover.answer(take(batch.elements(dictionary, countsOccurrences), TimeRules.parse(rules), allOrNothing).json)
 
   /** Reads elements from text, see [[ElementLines]], and takes in all that are sound. */
   def append(text: String): String = {

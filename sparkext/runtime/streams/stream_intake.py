@@ -25,9 +25,9 @@ from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from sparkext.bridge.engine_room import EngineRoom
     from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
 
@@ -144,36 +144,21 @@ class StreamIntake:
             )
 
     def apply_batch(
-        self,
-        source: Hashable,
-        batch_id: int,
-        elements: Sequence[StreamElement],
-        set_aside: Sequence[str] = (),
+        self, source: Hashable, batch_id: int, read: Callable[[EngineRoom], Any]
     ) -> bool:
         """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which.
 
-        `set_aside` are the reasons of elements of the batch that are malformed already. An evaluation that fails does
-        not undo the batch: its elements are in.
+        `read` has tasks read it; see BatchRows.scala. An evaluation that fails does not undo the batch: its elements
+        are in.
         """
+        rows = read(self._parts.room)  # not under the engine's lock: that may take long
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
-                if set_aside and self.on_error is not OnError.SKIP:
-                    raise StreamElementError(f"stream <{self.iri}>: {set_aside[0]}")
-                self._append(elements)
-                self._note_flaws(len(set_aside), set_aside)
-                self._applied[source] = batch_id
-        return fresh
-
-    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
-        """As `apply_batch`, of a batch with columns of terms, which tasks of Spark read."""
-        strict = self.rdf is RdfVersion.RDF_1_2
-        # Not under the engine's lock: the rows may take long to compute.
-        rows = self._parts.room.read_batch(batch, strict, self.accepts)
-        with self._fed():
-            fresh = not self.is_applied(source, batch_id)
-            if fresh:
-                self._taken(lambda rules: [self._take_batch(rows, rules)])
+                try:
+                    self._taken(lambda rules: [self._take_batch(rows, rules)])
+                except StreamElementError as error:
+                    raise StreamElementError(f"stream <{self.iri}>: {error}") from None
                 self._applied[source] = batch_id
         return fresh
 

@@ -1,7 +1,7 @@
 """Structured Streaming as a source: a streaming DataFrame of RDF feeds a stream, batch by batch.
 
-The tasks of a micro-batch read its terms, and the driver takes their elements in at once; documents are brought to the
-driver and read there. The evaluations that become due run before the batch counts as done. What is malformed is set
+The tasks of a micro-batch read its terms, of columns and of documents, and the driver takes their elements in at once.
+The evaluations that become due run before the batch counts as done. What is malformed is set
 aside and counted on the stream. An evaluation that fails is logged, and counted on its query: others read the same
 stream. Any other error ends the StreamingQuery, which then holds it.
 """
@@ -9,9 +9,10 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
+from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -25,13 +26,15 @@ from pyspark.sql.types import (
 )
 
 from sparkext.errors import CqelsError, EvaluationError
-from sparkext.runtime.streams.source_documents import elements_of_documents
+from sparkext.runtime.streams.source_documents import SourceDocuments
+from static_data.files.on_error import OnError
+from static_data.files.rdf_version import RdfVersion
+from static_data.files.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sparkext.recorded_streams import StreamElement
-    from static_data.files.rdf_version import RdfVersion
+    from sparkext.bridge.engine_room import EngineRoom
 
 logger = logging.getLogger(__name__)
 
@@ -61,13 +64,8 @@ class FedStream(Batched, Protocol):
     accepts: bool
 
     def apply_batch(
-        self,
-        source: Hashable,
-        batch_id: int,
-        elements: Sequence[StreamElement],
-        set_aside: Sequence[str] = (),
+        self, source: Hashable, batch_id: int, read: Callable[[EngineRoom], Any]
     ) -> bool: ...
-    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool: ...
 
 
 def read_stream(
@@ -93,18 +91,24 @@ def read_stream(
     Raises StreamSourceError.
     """
     kind = checked_format(frame, format)
+    read: Callable[[EngineRoom, DataFrame], Any]
+    if kind == "columns":
+        frame = frame.select(*(n for n in (*TERM_COLUMNS, "time") if n in frame.columns))
+        read = partial(_read_columns, stream)
+    else:
+        on_error = OnError.ACCEPT if stream.accepts else OnError.SKIP
+        documents = SourceDocuments(kind, Reading(stream.rdf, on_error))
+        frame = documents.prepared(frame)
+        read = documents.read
 
     def apply(source: Hashable, batch_id: int, batch: DataFrame) -> None:
-        if kind == "columns":
-            names = [name for name in (*TERM_COLUMNS, "time") if name in batch.columns]
-            stream.apply_rows(source, batch_id, batch.select(*names))
-        else:
-            documents = batch.select("value").toArrow().column("value").to_pylist()
-            told = None if kind == "auto" else kind
-            found = elements_of_documents(documents, told, stream.rdf, stream.accepts)
-            stream.apply_batch(source, batch_id, found.elements, found.set_aside)
+        stream.apply_batch(source, batch_id, lambda room: read(room, batch))
 
     return fed_by_batches(stream, frame, checkpoint, apply)
+
+
+def _read_columns(stream: FedStream, room: EngineRoom, batch: DataFrame) -> Any:
+    return room.read_batch(batch, stream.rdf is RdfVersion.RDF_1_2, stream.accepts)
 
 
 def fed_by_batches(

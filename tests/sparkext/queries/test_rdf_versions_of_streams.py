@@ -12,8 +12,9 @@ import pytest
 
 from sparkext.engine import Engine
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
-from sparkext.runtime.streams.source_documents import elements_of_documents
+from sparkext.recorded_streams.reader import read_document
 from static_data.errors import MalformedRdfError, StaticDataError
+from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import Iri, QuotedTriple
 from tests.sparkext.command_line.command_inputs import Command
@@ -82,7 +83,7 @@ def test_a_stream_is_read_as_static_data_are(
         static = [sorted(engine.select(text).answer().rows()) for text in texts]
         assert answers_over_elements(engine, recorded) == static
     assert [len(rows) for rows in static] == [1, 1, 1, 0 if version is STAR else 2]
-    streamed = elements_of_documents([TRIG], version=version).elements
+    streamed, _ = read_document(TRIG.encode(), RdfFormat.TRIG, "document", version=version)
     assert [len(element.triples) for element in (*recorded, *streamed)] == (
         [3, 3] if version is STAR else [5, 5]
     )

@@ -129,7 +129,7 @@ def test_nobody_else_feeds_what_a_query_makes(engine: Engine, spark: SparkSessio
     batches = spark.readStream.format("rate").load()
     ways: dict[str, Callable[[], object]] = {
         "push_elements": lambda: stream.push_elements([element]),
-        "apply_batch": lambda: stream.apply_batch("source", 0, [element]),
+        "apply_batch": lambda: stream.apply_batch("source", 0, lambda room: None),
         "advance_to": lambda: stream.advance_to(10_000),
         "read": lambda: stream.read(batches),
         "register_stream": lambda: engine.register_stream("http://e/hot", source=batches),

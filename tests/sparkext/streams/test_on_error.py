@@ -15,11 +15,11 @@ from sparkext.command_line.arguments import PACKINGS, WAYS_ON_ERROR
 from sparkext.errors import InputFileError, StreamElementError
 from sparkext.recorded_streams import StreamElement, read_recorded_stream
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, parse_line
-from sparkext.runtime.streams.source_documents import elements_of_documents
 from static_data.files.on_error import OnError
 from static_data.files.packings import PACKED_ENDINGS
 from static_data.terms import parse_term
 from tests.sparkext.command_line.command_inputs import ROOMS, Command, World, small_world
+from tests.sparkext.streams.fed_documents import feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,8 +48,6 @@ def test_a_stream_that_fails_takes_nothing_of_what_comes_with_it(engine: Engine)
             stream.push_elements([element(2, "<x:o>"), element(3, "<x:o>", odd)])
     with pytest.raises(StreamElementError, match="line break"):
         stream.push_elements([element(2, "<x:o>"), StreamElement(4, None, ("a\nb",))])
-    with pytest.raises(StreamElementError, match="an element broke"):
-        stream.apply_batch("source", 0, [element(2, "<x:o>")], ["an element broke"])
     assert (stream.accepted_count, stream.malformed_count) == (1, 0)
     assert not stream.is_applied("source", 0)
 
@@ -112,17 +110,37 @@ def test_a_recording_is_read_packed_and_without_an_ending(tmp_path: Path) -> Non
         assert len(read_recorded_stream(tmp_path / name).elements) == 1
 
 
-def test_rows_and_documents_of_sources_are_accepted(engine: Engine) -> None:
+def test_rows_and_documents_of_sources_are_accepted(spark: SparkSession, engine: Engine) -> None:
     columns = {"subject": ["x:s"], "predicate": ["x:p"], "object": [ODD[0]], "time": [5]}
+    lines = (
+        '<x:g> <http://www.w3.org/ns/prov#generatedAtTime> "6"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        f"<x:s> <x:p> {ODD[0]} <x:g> ."
+    )
+    dated, _, quad = lines.partition("\n")
+    trig = f"{dated}\n<x:g> {{ {quad.replace('<x:g> .', '.')} }}"
     for way, accepted in (("skip", 0), ("accept", 1)):
         stream = engine.register_stream(f"x:{way}", on_error=way)
         assert stream.push_table(pa.table(columns)).accepted == accepted
-    document = (
-        '<x:g> <http://www.w3.org/ns/prov#generatedAtTime> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-        f"<x:s> <x:p> {ODD[0]} <x:g> ."
-    )
-    assert elements_of_documents([document]).elements == []
-    assert len(elements_of_documents([document], accepts=True).elements) == 1
+        feed(spark, stream, [lines.encode()], "nquads")
+        feed(spark, stream, [trig.encode()], "trig")
+        assert stream.accepted_count == 3 * accepted
+        assert stream.malformed_count == 3 - 3 * accepted
+
+
+@pytest.mark.parametrize("way", ["fail", "accept"])
+def test_a_malformed_document_takes_its_batch_with_it(
+    spark: SparkSession, engine: Engine, way: str
+) -> None:
+    stream = engine.register_stream("x:whole", on_error=way)
+    time = '<x:g> <http://www.w3.org/ns/prov#generatedAtTime> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    good = f"{time}\n<x:s> <x:p> <x:o> <x:g> .".encode()
+    with pytest.raises(
+        StreamElementError, match="stream <x:whole>: document:1: <x:g>: a time, but"
+    ):
+        feed(spark, stream, [good, time.encode()])
+    assert (stream.accepted_count, stream.malformed_count) == (0, 0)
+    feed(spark, stream, [good])
+    assert stream.accepted_count == 1
 
 
 PARTS = [*'a:/#[]%|{}^` "\\_.é', "\\u0020", "\\uD83D\\uDE00", "\\\\"]

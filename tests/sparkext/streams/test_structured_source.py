@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.runtime.streams.source_documents import elements_of_documents
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -171,6 +169,36 @@ def test_documents_of_both_formats(spark: SparkSession, engine: Engine, tmp_path
     assert not query.isActive
 
 
+@pytest.mark.parametrize("format", ["nquads", "trig"])
+def test_documents_of_a_format_that_is_told(
+    spark: SparkSession, engine: Engine, tmp_path: Path, format: str
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    folder, checkpoint = tmp_path / "documents", tmp_path / "checkpoint"
+    source = rows_source(spark, folder, "value STRING, other INT")
+    dated = f'<http://e/g> {PROV} "%d"^^{INTEGER} .\n'
+    quad = "<http://e/%s> <" + AT + "> <http://e/r> <http://e/g> ."
+    if format == "trig":
+        quad = "<http://e/g> { <http://e/%s> <" + AT + "> <http://e/r> }"
+    drop(folder, "1.json", [{"value": dated % 1000 + quad % "a"}, {"value": None}])
+    query = stream.read(source, str(checkpoint), format)
+    query.processAllAvailable()
+    query.stop()
+    drop(folder, "2.json", [{"value": dated % 2000 + quad % "b"}, {"value": dated % 2000}])
+    query = stream.read(source, str(checkpoint), format)
+    query.processAllAvailable()
+    query.stop()
+    engine.finish()
+    assert [(time, len(rows)) for time, rows in answers] == [(1000, 1), (2000, 2)]
+    assert list(stream.set_aside) == [
+        "no document (null)",
+        "document:1: <http://e/g>: a time, but no triple in a graph of that name"
+        if format == "nquads"
+        else "document: <http://e/g>: a time, but no triple in a graph of that name",
+    ]
+
+
 def test_an_error_in_the_source_ends_the_streaming_query(
     spark: SparkSession, engine: Engine, tmp_path: Path
 ) -> None:
@@ -258,10 +286,3 @@ def test_a_frame_that_does_not_stream_is_refused(spark: SparkSession, engine: En
 
     with pytest.raises(StreamSourceError, match="not streaming"):
         engine.register_stream(STREAM).read(spark.range(1))
-
-
-def test_a_graph_name_is_its_documents_own() -> None:
-    document = f'<http://e/g> {PROV} "1"^^{INTEGER} .\n<http://e/s> <http://e/p> "1" <http://e/g> .'
-    found = elements_of_documents([document, document.encode(), None])
-    assert [element.graph for element in found.elements] == ["<http://e/g>"] * 2
-    assert found.set_aside == ["no document (null)"]

@@ -22,7 +22,13 @@ from tests.sparkext.command_line.command_inputs import (
     small_world,
 )
 from tests.sparkext.listening import E, S, T, listen, query, settings, triple
-from tests.sparkext.recorded_streams.whole_replay import replay_files, write_elements
+from tests.sparkext.recorded_streams.whole_replay import (
+    element,
+    quad,
+    replay_files,
+    write_elements,
+)
+from tests.sparkext.streams.fed_documents import feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,12 +134,14 @@ def test_without_a_limit_every_time_is_taken(spark: SparkSession) -> None:
         assert stream.push(triple("x", "at", "room"), time=NOW).late == 1
 
 
-def test_a_batch_of_a_source_goes_on_without_what_is_ahead(engine: Engine) -> None:
+def test_a_batch_of_a_source_goes_on_without_what_is_ahead(
+    spark: SparkSession, engine: Engine
+) -> None:
     """What a streaming DataFrame brings, columns or documents, comes this way."""
     stream = engine.register_stream(S)
-    heard = listen(engine, query("WINDOW :w { ?x :at ?y }"))
-    for batch, times in enumerate([[MICROSECONDS, NOW], [NOW + 1, MICROSECONDS], [NOW + 2]]):
-        assert stream.apply_batch("source", batch, [dated(time) for time in times], ["no time"])
+    heard = listen(engine, query("WINDOW :w { ?x :p ?y }"))
+    for times in ([MICROSECONDS, NOW], [NOW + 1, MICROSECONDS], [NOW + 2]):
+        feed(spark, stream, [element("g", time).encode() for time in times] + [quad("g").encode()])
     engine.finish()
     assert [answers.time for answers in heard] == [NOW, NOW + 1, NOW + 2]
     assert (stream.accepted_count, stream.malformed_count, stream.late_count) == (3, 5, 0)
