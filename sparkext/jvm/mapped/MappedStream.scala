@@ -3,8 +3,10 @@ package mapped
 
 import org.apache.spark.sql.cqels.columns.{ArrowColumns, LongColumn, RowColumn, RowColumns, TextColumn}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, Handover, TimeRules}
+import org.apache.spark.sql.cqels.loading.QuadBlock
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.streams.StreamLog
+import org.apache.spark.sql.cqels.terms.TermId
 
 /** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
  *
@@ -14,7 +16,8 @@ import org.apache.spark.sql.cqels.streams.StreamLog
  */
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
   private val dictionary = log.dictionary
-  private val mapping = new MappedProgram(program, dictionary)
+  private val held = Array.newBuilder[Long]
+  private val mapping = new MappedProgram(program, hold)
   private val records = mapping.records(distinct) // null: none
   if (records != null) log.takeRecords(records.layout)
 
@@ -32,11 +35,21 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     handover.answer(log.take(block, times, allOrNothing).json)
   }
 
-  def close(): Unit = mapping.close()
+  def close(): Unit = {
+    val ids = held.result()
+    dictionary.release(ids, ids.length)
+    held.clear()
+  }
+
+  private def hold(text: String): Long = {
+    val id = dictionary.encodeRetained(text)
+    if (!TermId.isInline(id)) held += id
+    id
+  }
 
   private def read(given: RowColumns, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
     val rows = given.rows
-    val read = given.columns.dropRight(2).map(column => MappedColumn.of(column, mixed = column.name.startsWith("m")))
+    val read = mapping.columnsOf(new RowColumns(rows, given.columns.dropRight(2)))
     val Array(numbers: LongColumn, moments: RowColumn) = given.columns.takeRight(2)
     val elements = numbers.values
     val times = new RowTimes(moments)
@@ -152,6 +165,16 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
 
   /** Adds them to the element begun last; who has made them holds their terms, so far. */
   def addTo(block: ElementBlock): Unit = block.quads.appendAll(made.data, 0, made.rowCount)
+
+  /** Adds them to others; `graph` is that of quads that name none. */
+  def addTo(block: QuadBlock, graph: Long): Unit = {
+    val data = made.data
+    var at = 0
+    while (at < made.rowCount * 4) {
+      block.add(data(at), data(at + 1), data(at + 2), if (data(at + 3) == 0L) graph else data(at + 3))
+      at += 4
+    }
+  }
 }
 
 /** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
