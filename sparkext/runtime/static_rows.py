@@ -116,8 +116,8 @@ class GivenRows:
         return made
 
     def _name(self, problem: Any) -> str:
-        mapped = self.inputs[problem.file()].mapped
-        return mapped.source.name
+        place: int = problem.file()
+        return self.inputs[place].mapped.source.name
 
     def _hand_over(self, load: Any, handover: Handover, scope: str) -> None:
         counts = [one.count for one in self.inputs if not isinstance(one.rows, DataFrame)]
