@@ -8,7 +8,6 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.columns.{ArrowColumns, RowColumns}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, Flaws, Handover}
 import org.apache.spark.sql.cqels.recordings.{EncodedByItself, RecordingProblem, ReplayElement, ReplaySequence, TimeSorter}
-import org.apache.spark.sql.cqels.streams.ReplayedStreams
 
 /** The rows of one file, which a thread of Python reads: as many as a look-ahead holds, and a few blocks that wait.
  *
@@ -48,7 +47,7 @@ final class RowSequence private[mapped] (
   // ---- who merges --------------------------------------------------------------------------------
 
   def head: ReplayElement = {
-    while (!ended && sorter.size <= lookAhead && heldBytes <= ReplayedStreams.MostBytes) take(waiting.take())
+    while (!ended && sorter.size <= lookAhead && heldBytes <= mostBytes) take(waiting.take())
     sorter.peek
   }
 

@@ -22,6 +22,8 @@ private[cqels] abstract class EncodedByItself extends ReplayElement {
 /** Elements of one stream, in order of time as far as a look-ahead reaches, or as they come; for one thread. */
 private[cqels] abstract class ReplaySequence {
   def stream: Int
+  /** Of the texts that it may hold. */
+  var mostBytes = Long.MaxValue
   /** In order of arrival, the newest time that has come. */
   var newest = Long.MinValue
   /** The element that comes next; null: none. Valid until `poll`. */

@@ -61,7 +61,8 @@ object ReplayedStreams {
       RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts)
     }
     val properties = timeProperties.asScala.map(iri => s"<$iri>".getBytes(UTF_8)).toArray
-    val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size))
+    val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size + sequences.size))
+    sequences.forEach(_.mostBytes = mostBytes)
     val options = ReplayOptions(properties, inTimeOrder, lookAhead, mostBytes, maxAhead, allowedLateness)
     val targets = logs.asScala.toArray
     val distinct = targets.exists(_.countsOccurrencesOfTriples)
@@ -72,6 +73,6 @@ object ReplayedStreams {
   }
 
   /** Of the texts that are held to be put together, and again of those that are held to be put in order. */
-  private[cqels] final val MostBytes = 64L << 20
+  private final val MostBytes = 64L << 20
   private final val LeastBytes = 1L << 20
 }
