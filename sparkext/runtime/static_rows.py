@@ -21,9 +21,17 @@ from static_data.files.on_error import OnError, Skipped
 from static_data.jvm import extension
 from static_data.mappings.program import program_of
 from static_data.mappings.read_mapping import read_mapping
-from static_data.mappings.row_mapping import MappedRows, RowMapping
+from static_data.mappings.row_mapping import MappedRows, Reference, RowMapping
 from static_data.mappings.rows import ArrowRows, JsonRows, along
-from static_data.mappings.source_rows import RowsFinder, path_of, row_blocks, rows_of_source
+from static_data.mappings.source_rows import (
+    LineBlock,
+    RowsFinder,
+    is_json_lines,
+    line_blocks,
+    path_of,
+    row_blocks,
+    rows_of_source,
+)
 from static_data.progress import rows_bar
 
 if TYPE_CHECKING:
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 1 << 16
 
-Blocks = Iterable[ArrowRows | JsonRows]
+Blocks = Iterable[ArrowRows | JsonRows | LineBlock]
 
 
 def load_rows(
@@ -133,12 +141,12 @@ class GivenRows:
                         load.takeFrame(columns._jdf)
                         continue
                 first = 0
-                for rows in _blocks(one):
-                    columns_here = columns_of(rows, program.columns, None, first)
-                    first += len(rows)
-                    if not load.take(handover.jvm, handover.write(row_block(columns_here))):
-                        return  # a row has ended it
-                    taken(len(rows))
+                for block in _blocks(one):
+                    count = _take(load, handover, block, program.columns, first)
+                    first += count
+                    taken(count)
+                    if load.isEnded():
+                        return
 
     def _parents(self, one: RowInput) -> dict[Any, ArrowRows | JsonRows]:
         """The rows that a mapping joins with, its own among them."""
@@ -151,6 +159,24 @@ class GivenRows:
         return found
 
 
+def _take(
+    load: Any,
+    handover: Handover,
+    block: ArrowRows | JsonRows | LineBlock,
+    references: Sequence[Reference],
+    first: int,
+) -> int:
+    """Have the JVM take in a block, whose rows are counted from `first`; gives how many rows there are."""
+    if isinstance(block, LineBlock):
+        count: int = load.takeJson(handover.jvm, handover.write(block.content), first)
+        if count >= 0:
+            return count
+        block = block.rows()
+    columns = columns_of(block, references, None, first)
+    load.take(handover.jvm, handover.write(row_block(columns)))
+    return len(block)
+
+
 def _blocks(one: RowInput) -> Blocks:
     if isinstance(one.rows, DataFrame):
         return _of_table("files", one.rows, one.mapped)
@@ -159,7 +185,7 @@ def _blocks(one: RowInput) -> Blocks:
 
 def _whole(blocks: Blocks, one: RowInput) -> ArrowRows | JsonRows:
     """All rows of an input in one."""
-    parts = list(blocks)
+    parts = [part.rows() if isinstance(part, LineBlock) else part for part in blocks]
     first = parts[0]
     if isinstance(first, ArrowRows):
         import pyarrow as pa
@@ -213,6 +239,8 @@ def _of_source(
 
 def _of_file(path: Path, mapped: MappedRows) -> RowInput:
     size = path.stat().st_size if path.is_file() else 0
+    if is_json_lines(path):
+        return RowInput(mapped, lambda: line_blocks(path, mapped.source), None, size)
     return RowInput(mapped, lambda: row_blocks(path, mapped.source), None, size)
 
 

@@ -64,8 +64,10 @@ class _Compilation:
             for quad in self.mapped.quads
         ]
         program: dict[str, Any] = {"columns": [], "terms": self.written, "quads": quads}
-        program["nulls"] = list(self.mapped.source.nulls)
+        source = self.mapped.source
+        program |= {"nulls": list(source.nulls), "iterator": list(source.iterator)}
         program["columns"] = [reference.name for reference in self.columns]
+        program["paths"] = [list(reference.steps) for reference in self.columns]
         return RowProgram(json.dumps(program), tuple(self.columns))
 
     def _number(self, term: TermMap) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -65,6 +66,37 @@ def rows_of_file(path: Path, source: Source) -> Rows:
         return JsonRows(list(_documents(path, source.iterator)), source)
     tables = list(csv_tables(path, source))
     return ArrowRows(pa.concat_tables(tables), source, place)
+
+
+@dataclass(frozen=True)
+class LineBlock:
+    """Whole lines of a file of JSON Lines, the first of them number `first`."""
+
+    content: bytes
+    name: str
+    source: Source
+    first: int = 1
+
+    def rows(self) -> JsonRows:
+        """The rows of its documents; raises MappingError for a line that is no JSON."""
+        lines = self.content.split(b"\n")
+        return JsonRows(json_rows(lines, self.name, self.source.iterator, self.first), self.source)
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file, which must be there, is JSON Lines by its ending."""
+    return path.is_file() and path.suffix.lower() in _LINES
+
+
+def line_blocks(path: Path, source: Source) -> Iterator[LineBlock]:
+    """The lines of a file of JSON Lines, block by block; one at least."""
+    first = 1
+    with path.open("rb") as file:
+        yield LineBlock(b"", str(path), source)
+        while content := file.read(_BLOCK):
+            content += file.readline()
+            yield LineBlock(content, str(path), source, first)
+            first += content.count(b"\n")
 
 
 def row_blocks(path: Path, source: Source) -> Iterator[ArrowRows | JsonRows]:

@@ -6,7 +6,7 @@ import java.util.Arrays
 import org.apache.spark.sql.cqels.memory.ByteSink
 
 /** A column of texts in the making. */
-private[columns] final class TextBuilder {
+private[cqels] final class TextBuilder {
   private val bytes = new ByteSink(1024)
   private var offsets = new Array[Int](65)
   private var missing = new Array[Byte](8)

@@ -41,11 +41,24 @@ final class MappedLoad(spark: SparkSession, dictionary: Dictionary, blankScope: 
   def input(program: String): Unit = programs += new MappedInput(programs.length, program, load)
 
   /** Takes in rows of the input begun last that were handed over as an Arrow stream: the columns that the program reads, then the
-   *  number of the row that each belongs to, from 0 in its input. False where a row has ended the load.
+   *  number of the row that each belongs to, from 0 in its input.
    */
-  def take(handover: Handover, length: Int): Boolean = takeRows(ArrowColumns.read(handover, length))
+  def take(handover: Handover, length: Int): Unit = takeRows(ArrowColumns.read(handover, length))
 
-  private[mapped] def takeRows(rows: RowColumns): Boolean = {
+  /** Takes in JSON Lines that were handed over, whose rows are counted from `first`; gives how many rows there were, -1 where they have to
+   *  be handed over as columns: Python then says what is wrong.
+   */
+  def takeJson(handover: Handover, length: Int, first: Long): Int = {
+    val rows = programs.last.json.read(handover.read(length), length, first)
+    if (rows == null) return -1
+    takeRows(rows)
+    if (rows.rows == 0) 0 else (rows.columns.last.asInstanceOf[LongColumn].values.last - first + 1).toInt
+  }
+
+  /** Whether a row has ended the load. */
+  def isEnded: Boolean = blocks.exists(_.problem != null)
+
+  private def takeRows(rows: RowColumns): Unit =
     if (rows.rows > 0) {
       val into = programs.last
       val read = new RowColumns(rows.rows, rows.columns.dropRight(1))
@@ -53,8 +66,6 @@ final class MappedLoad(spark: SparkSession, dictionary: Dictionary, blankScope: 
       running.add(Workers.submit(() => into.encoded(read, elements)))
       settle(MappedLoad.MostRunning)
     }
-    !blocks.exists(_.problem != null)
-  }
 
   /** Takes in the rows of a DataFrame, whose columns are those that the program of the input begun last reads. */
   def takeFrame(frame: DataFrame): Unit = {
@@ -94,6 +105,7 @@ final class MappedLoad(spark: SparkSession, dictionary: Dictionary, blankScope: 
 
 /** A program, and who runs it: each thread has an encoder of its own. */
 private[mapped] final class MappedInput(number: Int, val program: String, load: RowLoad) {
+  lazy val json: JsonLineRows = MappedProgram.jsonOf(program)
   private val idle = new ConcurrentLinkedQueue[RowEncoder]
 
   def encoded(rows: RowColumns, elements: Array[Long]): EncodedBlock = {

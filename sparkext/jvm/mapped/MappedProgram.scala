@@ -133,5 +133,13 @@ private[mapped] final class MappedProgram(json: String, fixed: String => Long) {
   private def items(node: JsonNode): Array[JsonNode] = if (node == null) Array() else node.elements.asScala.toArray
 }
 
+private[mapped] object MappedProgram {
+  /** How the program that is written so finds its columns in JSON. */
+  def jsonOf(program: String): JsonLineRows = {
+    val root = new ObjectMapper().readTree(program)
+    new JsonLineRows(root.get("iterator"), root.get("paths").elements.asScala.toArray)
+  }
+}
+
 /** How rows become records: their layout, the term in each column, and the quads that are made beside them. */
 private[mapped] final class RecordTerms(val layout: RecordLayout, val columns: Array[Int], val others: Array[Array[Int]])

@@ -21,7 +21,8 @@ from static_data.errors import MappedRowError, MappingError, MissingFileError
 from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.rows import ArrowRows
-from tests.sparkext.mapped.test_mapped_terms import _EVERYTHING, _TEXTS, _TYPES
+from static_data.mappings.source_rows import rows_of_file
+from tests.sparkext.mapped.test_mapped_terms import _DOCUMENTS, _EVERYTHING, _JSON, _TEXTS, _TYPES
 from tests.static_data.mappings.mapping_cases import TURTLE_PREFIXES, MappingCase
 from tests.static_data.mappings.more_mapping_cases import CASES
 from tests.static_data.mappings.quad_sets import without_labels
@@ -95,6 +96,63 @@ def test_any_columns(
             told = skipped.read_text("utf-8").splitlines()
             assert [json.loads(line)["reason"] for line in told] == flaws
             assert without_labels(quads_of(engine.store)) == without_labels(expected)
+
+
+_ODD_LINES = st.sampled_from(
+    [
+        "",
+        " \r",
+        '{"at": {"x": NaN}}',
+        '{"id": "\\ud83d\\ude00"}',
+        '{"id": 1, "id": 2}',
+        "null",
+        "[1]",
+        "7",
+    ]
+)
+_LINES = st.lists(_DOCUMENTS.map(json.dumps) | _ODD_LINES, min_size=1, max_size=10)
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(lines=_LINES)
+def test_any_json_lines(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("json")
+    file, rows = folder / "json.ttl", folder / "r.jsonl"
+    file.write_text(_JSON, "utf-8")
+    rows.write_text("\n".join(lines), "utf-8", newline="")
+    mapped = read_mapping(file).of_source()
+    plain = rows_of_file(rows, mapped.source)
+    made = list(Materialiser(mapped, {}).quads_by_row(plain))
+    flaws = [f"row {one.row}: {one.message}" for one in made if isinstance(one, MappedRowError)]
+    expected = [q.nquads() for one in made if not isinstance(one, MappedRowError) for q in one]
+    with closing(Engine(spark)) as engine:
+        skipped = folder / "skipped.jsonl"
+        skipped.write_text("", "utf-8")
+        engine.load_static(rows, mapping=file, on_error="skip", skipped_file=skipped)
+        told = skipped.read_text("utf-8").splitlines()
+        assert [json.loads(line)["reason"] for line in told] == flaws
+        assert without_labels(quads_of(engine.store)) == without_labels(expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"iri": "u:a", "n": {}}', "a JSON object has no lexical form: n"),
+        (b'{"iri": "\\ud800", "n": 1}', "holds a lone surrogate: iri"),
+        (b'{"iri": "\xff"}', "line 3.*not UTF-8"),
+        (b"{} {}", "line 3.*column 4: no JSON: Extra data"),
+    ],
+)
+def test_lines_of_json_that_are_wrong(
+    engine: Engine, tmp_path: Path, line: bytes, message: str
+) -> None:
+    file, rows = tmp_path / "m.yml", tmp_path / "r.jsonl"
+    file.write_text(_LINKS.replace("r.csv~csv", "r.jsonl~jsonpath"), "utf-8")
+    rows.write_bytes(b'{"iri": "u:a", "n": "u:b"}\n\n' + line + b"\n")
+    with pytest.raises(MappingError, match=message):
+        engine.load_static(rows, mapping=file)
 
 
 _SPARK: dict[pa.DataType, str] = {
