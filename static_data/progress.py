@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -38,6 +38,19 @@ def progress_bar(spark: SparkSession, title: str, show: bool | None) -> Iterator
             finished.set()
             watcher.join()
             context.removeJobTag(tag)
+
+
+@contextmanager
+def rows_bar(title: str, total: int | None, show: bool | None) -> Iterator[Callable[[int], None]]:
+    """Show how many of `total` rows have been taken (None: not known); gives what is called with how many more.
+
+    `show` as `progress_bar` has it.
+    """
+    if not (sys.stderr.isatty() if show is None else show):
+        yield lambda rows: None
+        return
+    with tqdm(desc=title, total=total, unit=" rows", unit_scale=True, file=sys.stderr) as bar:
+        yield lambda rows: bar.update(rows) and None
 
 
 def _watch(spark: SparkSession, tag: str, bar: tqdm, finished: threading.Event) -> None:

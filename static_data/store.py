@@ -19,7 +19,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import extension
-from static_data.loading.given_statements import GivenStatements
+from static_data.loading.given_statements import GivenData
 from static_data.loading.load import (
     LoadedBlocks,
     LoadReport,
@@ -125,13 +125,13 @@ class StaticStore:
 
     def load_statements(
         self,
-        statements: GivenStatements,
+        statements: GivenData,
         graph: str | None = None,
         progress: bool | None = None,
         on_error: str | OnError = OnError.FAIL,
         skipped_file: str | Path | None = None,
     ) -> LoadReport:
-        """Load statements that are in no file, as one document; see `load`. Raises MalformedRdfError."""
+        """Load statements that are in no RDF file, as one document; see `load`. Raises what encoding them does."""
         policy = OnError.named(on_error)
 
         def encode(graph_text: str | None) -> LoadedBlocks:

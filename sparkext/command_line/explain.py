@@ -20,7 +20,7 @@ def execute(arguments: Namespace) -> None:
     with prepared(arguments, streams_needed=arguments.history is not None) as inputs:
         before = inputs.query.explain()
         after, found = None, {}
-        if inputs.recordings or inputs.rows is not None:
+        if inputs.recordings:
             found = inputs.replay(skipped_file=arguments.skipped)
             after = inputs.query.explain()
         if arguments.history:

@@ -21,21 +21,21 @@ from sparkext.command_line.query_file import (
     in_file,
     read_query,
 )
-from sparkext.command_line.replay import replay, skipped_entry
-from sparkext.command_line.row_streams import RowReplay, mapping_options, row_replay
+from sparkext.command_line.replay import replay
+from sparkext.command_line.row_streams import checked_rows, mapping_options
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES
 from sparkext.recorded_streams.recording_files import (
-    RecordingFile,
     recording_files,
     recording_folder,
 )
-from sparkext.runtime.streams.replay import ReplayedStream, ReplayOptions
+from sparkext.runtime.streams.replay import ReplayedStream, ReplayFile, ReplayOptions
+from sparkext.runtime.streams.replayed_rows import RowsFile
 from static_data.errors import MissingFileError
 from static_data.files.format_sniffing import told_format_here
-from static_data.files.on_error import OnError, write_skipped
+from static_data.files.on_error import OnError
 from static_data.files.rdf_formats import RdfFormat, named_format
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading, ReadingOptions
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 # A small recording of TriG is read in this time; what is wrong with it is said without Spark.
 _PATIENCE_SECONDS = 0.5
-_Ready = dict[str, list[RecordingFile]]
+_Ready = dict[str, Sequence[ReplayFile]]
 _WITH_GRAPHS = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)
 
 
@@ -149,21 +149,14 @@ class Prepared:
 
     engine: Engine
     query: RegisteredQuery
-    recordings: Mapping[str, Sequence[RecordingFile]]
+    recordings: Mapping[str, Sequence[ReplayFile]]
     options: ReplayOptions
-    rows: RowReplay | None = None
 
     def replay(
         self, after_each: Callable[[], object] = lambda: None, skipped_file: str | None = None
     ) -> dict[str, ReplayedStream]:
         """Replay all to the end of the streams; gives what was found in the files of recordings. See `replay`."""
-        if self.rows is None:
-            return replay(self.engine, self.recordings, self.options, after_each, skipped_file)
-        self.rows.run(self.engine, after_each)
-        return {
-            iri: ReplayedStream(len(one.set_aside), list(one.set_aside), one.ignored_triples)
-            for iri, one in self.rows.found.items()
-        }
+        return replay(self.engine, self.recordings, self.options, after_each, skipped_file)
 
 
 @contextmanager
@@ -199,9 +192,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
     used = {iri: files[iri] for iri in files if iri in named_in_query}
     mappings = mapping_options(arguments, used)
-    rows = row_replay(arguments, used, RdfVersion(typed.rdf))
-    if rows is not None:
-        used = {}  # they have been read
+    rows = checked_rows(mappings, used)
     options = ReplayOptions(
         (*TIME_PROPERTIES, *arguments.time_property),
         arguments.arrival_order,
@@ -209,7 +200,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         on_error_of_streams(arguments),
     )
     with recording_folder() as folder, ThreadPoolExecutor(1) as readers:
-        reading = readers.submit(_made_ready, used, folder, options)
+        reading = readers.submit(_made_ready, used, rows, folder, options)
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
@@ -222,17 +213,21 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
             recordings = reading.result()
-            if rows is not None and arguments.skipped is not None:
-                aside = [one for recording in rows.recorded.values() for one in recording.set_aside]
-                if aside:
-                    write_skipped(map(skipped_entry, aside), arguments.skipped)
-            yield Prepared(engine, registered, recordings, options, rows)
+            yield Prepared(engine, registered, recordings, options)
 
 
-def _made_ready(files: Mapping[str, Sequence[str]], folder: Path, options: ReplayOptions) -> _Ready:
-    """Recordings as files to be read while they are replayed."""
+def _made_ready(
+    files: Mapping[str, Sequence[str]],
+    rows: Mapping[str, Sequence[RowsFile]],
+    folder: Path,
+    options: ReplayOptions,
+) -> _Ready:
+    """Recordings as files to be read while they are replayed, beside those of rows."""
     reading = Reading(options.version, options.on_error)
-    return {iri: recording_files(named, folder, reading) for iri, named in files.items()}
+    return {
+        iri: rows[iri] if iri in rows else recording_files(named, folder, reading)
+        for iri, named in files.items()
+    }
 
 
 def _raise_early(reading: Future[_Ready]) -> None:

@@ -1,4 +1,4 @@
-"""Recorded streams replayed into an engine, and what became of their elements."""
+"""Recorded streams and rows replayed into an engine, and what became of their elements."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from sparkext.recorded_streams import SetAside
-from sparkext.runtime.streams.replay import Replay, ReplayedStream, ReplayOptions
+from sparkext.runtime.streams.replay import Replay, ReplayedStream, ReplayFile, ReplayOptions
 from sparkext.setting_types import show_duration
 from static_data.files.on_error import Skipped, write_skipped
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
-    from sparkext.recorded_streams.recording_files import RecordingFile
 
 _SHOWN_REASONS = 5
 
 
 def replay(
     engine: Engine,
-    recordings: Mapping[str, Sequence[RecordingFile]],
+    recordings: Mapping[str, Sequence[ReplayFile]],
     options: ReplayOptions,
     after_each: Callable[[], object] = lambda: None,
     skipped_file: str | None = None,
     show: bool | None = None,
 ) -> dict[str, ReplayedStream]:
-    """Replay recordings to the end of their streams, see `Replay.steps`; gives what was found in their files.
+    """Replay recordings and rows to the end of their streams, see `Replay.steps`; gives what was found in their files.
 
     `after_each` is called after each step; what is set aside is added to `skipped_file` as it is found. `show` says
     whether progress is shown (None: when standard error is a terminal).

@@ -1,43 +1,28 @@
-"""Streams of rows for the commands: files of CSV, JSON or Parquet with a mapping, as columns in order of time."""
+"""Streams of rows for the commands: files of CSV, JSON or Parquet with a mapping."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-import numpy as np
-import pyarrow as pa
+from typing import cast
 
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import (
-    TIME_PROPERTIES,
-    RecordedStream,
     StreamElement,
-    read_recorded_stream,
 )
-from sparkext.runtime.streams.mapped_columns import TIME, columns_of
+from sparkext.runtime.streams.replayed_rows import RowsFile, check_rows
 from sparkext.runtime.streams.stream_mapping import (
     ElementMapping,
     MappingOptions,
     element_mapping,
 )
-from sparkext.s2r.event_time import GREATEST_TIME, parse_date_time
+from sparkext.s2r.event_time import parse_date_time
 from static_data.errors import MappedRowError
-from static_data.files.on_error import OnError
-from static_data.files.rdf_version import RdfVersion
 from static_data.mappings.materialise import Materialiser, Quad
 from static_data.mappings.rows import ArrowRows, JsonRows
 from static_data.mappings.source_rows import rows_of_file, rows_of_source
-
-if TYPE_CHECKING:
-    from sparkext.engine import Engine
-    from sparkext.runtime.streams.mapped_stream import MappedStream
-
-_CHUNK_ROWS = 8192
-_NO_TIME = np.iinfo(np.int64).min
 
 
 def mapping_options(arguments: Namespace, streams: Iterable[str]) -> dict[str, MappingOptions]:
@@ -52,33 +37,12 @@ def mapping_options(arguments: Namespace, streams: Iterable[str]) -> dict[str, M
 
 
 @dataclass(frozen=True)
-class RowFile:
-    """The rows of one file of a stream: columns in order of time (or as they come), and the time of each."""
-
-    iri: str
-    columns: pa.Table
-    times: np.ndarray
-
-
-@dataclass(frozen=True)
 class RowStream:
     """A stream of rows: what its mapping says, and the rows of its files."""
 
     iri: str
     mapping: ElementMapping
     files: Sequence[ArrowRows | JsonRows]
-
-    def columns(self, in_time_order: bool = True) -> list[RowFile]:
-        """What is pushed of each file."""
-        found = []
-        for rows in self.files:
-            columns = columns_of(rows, self.mapping.program.columns, self.mapping.time)
-            times = _times(columns.column(TIME))
-            if in_time_order and np.any(times[1:] < times[:-1]):
-                order = np.argsort(times, kind="stable")
-                columns, times = columns.take(pa.array(order)), times[order]
-            found.append(RowFile(self.iri, columns, times))
-        return found
 
     def elements(self, options: MappingOptions) -> tuple[list[StreamElement], list[str]]:
         """The elements as an oracle reads them, in order of time, and what is wrong with each other row.
@@ -117,137 +81,17 @@ def _nothing(name: str) -> None:
     return None
 
 
-@dataclass(frozen=True)
-class RowReplay:
-    """Streams of rows to be replayed, and recorded streams beside them."""
-
-    rows: Sequence[RowStream]
-    recorded: Mapping[str, RecordedStream]
-    arrival_order: bool = False
-
-    @property
-    def found(self) -> dict[str, RecordedStream]:
-        """What was found in files; of rows the streams themselves count what is of no use."""
-        return {**self.recorded, **{stream.iri: RecordedStream() for stream in self.rows}}
-
-    def run(self, engine: Engine, after_each: Callable[[], object] = lambda: None) -> None:
-        """Push the rows of all streams, and the elements of recorded ones, in order of time, and end them.
-
-        They are pushed in chunks, each of all streams up to a time, and what lies before a chunk is evaluated first.
-        In arrival order they are pushed one by one instead, each stream in the order of its files. `after_each` is
-        called after each chunk.
-        """
-        parts: list[_Part] = []
-        for stream in self.rows:
-            parts += [_RowPart(engine, file) for file in stream.columns(not self.arrival_order)]
-        for iri, recording in self.recorded.items():
-            parts.append(_ElementPart(engine, iri, recording.elements))
-        known = (part.times[part.times != _NO_TIME] for part in parts)
-        engine.parts.horizon.begin_replay(t for times in known for t in times.tolist())
-        if self.arrival_order:
-            for part, row in _in_arrival_order(parts):
-                part.push(row, row + 1)
-                after_each()
-        else:
-            _in_chunks(engine, parts, after_each)
-        engine.finish()
-        after_each()
-
-
-def row_replay(
-    arguments: Namespace, files: Mapping[str, Sequence[str]], version: RdfVersion
-) -> RowReplay | None:
-    """What is to be replayed of the files of streams where some are rows; None where none are.
-
-    Raises what `read_row_stream` and `read_recorded_stream` do.
-    """
-    mappings = mapping_options(arguments, files)
-    if not mappings:
-        return None
-    rows = [read_row_stream(iri, files[iri], options) for iri, options in mappings.items()]
-    recorded = {
-        iri: read_recorded_stream(
-            named,
-            (*TIME_PROPERTIES, *arguments.time_property),
-            in_time_order=not arguments.arrival_order,
-            scope=f"r{place}",
-            version=version,
-            on_error=OnError(arguments.on_error or OnError.SKIP),
-        )
-        for place, (iri, named) in enumerate(files.items())
-        if iri not in mappings
-    }
-    return RowReplay(rows, recorded, arguments.arrival_order)
-
-
-def _in_arrival_order(parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
-    """Rows of parts; each arrives at the greatest time that its part has shown until then."""
-    arriving = [np.maximum.accumulate(part.times) for part in parts]
-    placed = sorted(
-        (int(time), n, row) for n, times in enumerate(arriving) for row, time in enumerate(times)
-    )
-    return ((parts[n], row) for _, n, row in placed)
-
-
-def _in_chunks(engine: Engine, parts: Sequence[_Part], after_each: Callable[[], object]) -> None:
-    places = [0] * len(parts)
-    while any(place < len(part.times) for place, part in zip(places, parts, strict=True)):
-        left = [
-            (part, place)
-            for part, place in zip(parts, places, strict=True)
-            if place < len(part.times)
-        ]
-        begin = min(int(part.times[place]) for part, place in left)
-        last = min(
-            int(part.times[min(place + _CHUNK_ROWS, len(part.times)) - 1]) for part, place in left
-        )
-        if begin > -GREATEST_TIME and engine.parts.horizon.passes(begin):
-            engine.advance_to(begin - 1)
-        for number, part in enumerate(parts):
-            until = int(np.searchsorted(part.times, last, side="right"))
-            if until > places[number]:
-                part.push(places[number], until)
-                places[number] = until
-        after_each()
-
-
-class _Part:
-    """A sequence of elements with their times."""
-
-    times: np.ndarray
-
-    def push(self, begin: int, end: int) -> None:
-        raise NotImplementedError
-
-
-class _RowPart(_Part):
-    def __init__(self, engine: Engine, file: RowFile) -> None:
-        self.times = file.times
-        self._columns = file.columns
-        self._stream = cast("MappedStream", engine.stream(file.iri))
-
-    def push(self, begin: int, end: int) -> None:
-        self._stream.push_columns(self._columns.slice(begin, end - begin))
-
-
-class _ElementPart(_Part):
-    def __init__(self, engine: Engine, iri: str, elements: Sequence[StreamElement]) -> None:
-        self.times = np.array([element.time_ms for element in elements], np.int64)
-        self._elements = elements
-        self._stream = engine.stream(iri)
-
-    def push(self, begin: int, end: int) -> None:
-        self._stream.push_elements(self._elements[begin:end])
-
-
-def _times(column: pa.ChunkedArray) -> np.ndarray:
-    """Milliseconds by which rows are put in order; what is no time comes first, and is set aside when it is pushed."""
-    if pa.types.is_string(column.type):
-        coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
-        known = [_millis(text) for text in coded.dictionary.to_pylist()]
-        numbers = pa.array([_NO_TIME if time is None else time for time in known], pa.int64())
-        column = pa.chunked_array([numbers.take(coded.indices)])
-    return cast("np.ndarray", column.fill_null(_NO_TIME).to_numpy())
+def checked_rows(
+    mappings: Mapping[str, MappingOptions], files: Mapping[str, Sequence[str]]
+) -> dict[str, list[RowsFile]]:
+    """The files of streams that have a mapping, to be replayed; raises what is found wrong with their beginnings."""
+    found = {}
+    for iri, options in mappings.items():
+        mapping = element_mapping(options, _nothing)
+        found[iri] = [RowsFile(file, Path(file)) for file in files[iri]]
+        for file in found[iri]:
+            check_rows(file, mapping)
+    return found
 
 
 def _millis(text: str) -> int | None:

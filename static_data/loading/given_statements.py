@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pyspark.sql import SparkSession
 
@@ -23,6 +23,20 @@ class Unwritable:
 
     shown: str
     reason: str
+
+
+class GivenData(Protocol):
+    """Data that are in no RDF file: `bytes` and `skipped` are known once they are encoded, see `GivenStatements`."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def skipped(self) -> list[Skipped]: ...
+    def encode(
+        self, spark: SparkSession, dictionary: Any, scope: str, graph: str | None, on_error: OnError
+    ) -> Any:
+        """Encode them; their terms are in `dictionary` afterwards. Returns the extension's StaticLoad."""
+        ...
 
 
 @dataclass

@@ -37,19 +37,23 @@ class RowProgram:
     columns: tuple[Reference, ...]
 
 
-def program_of(mapped: MappedRows, parents: Mapping[Source, Rows]) -> RowProgram:
-    """The program for the rows of a stream, with the rows that it joins with in it.
+def program_of(
+    mapped: MappedRows, parents: Mapping[Source, Rows], scope: str | None = None
+) -> RowProgram:
+    """The program for rows, with the rows that it joins with in it.
 
-    A join with the own source finds the row itself. Raises MappedRowError for a row of a parent that is wrong, and
-    MappingError for what cannot be joined.
+    A join with a source that is none of `parents` finds the row itself. `scope` is the prefix of all blank nodes of
+    what is loaded together; in a stream (None) each element has its own. Raises MappedRowError for a row of a parent
+    that is wrong, and MappingError for what cannot be joined.
     """
-    return _Compilation(mapped, parents).program()
+    return _Compilation(mapped, parents, scope).program()
 
 
 @dataclass
 class _Compilation:
     mapped: MappedRows
     parents: Mapping[Source, Rows]
+    scope: str | None
     columns: dict[Reference, int] = field(default_factory=dict)
     terms: dict[TermMap, int] = field(default_factory=dict)
     written: list[dict[str, Any]] = field(default_factory=list)
@@ -59,8 +63,11 @@ class _Compilation:
             [-1 if term is None else self._number(term) for term in _cells(quad)]
             for quad in self.mapped.quads
         ]
-        program = {"columns": [], "terms": self.written, "quads": quads}
+        program: dict[str, Any] = {"columns": [], "terms": self.written, "quads": quads}
+        source = self.mapped.source
+        program |= {"nulls": list(source.nulls), "iterator": list(source.iterator)}
         program["columns"] = [reference.name for reference in self.columns]
+        program["paths"] = [list(reference.steps) for reference in self.columns]
         return RowProgram(json.dumps(program), tuple(self.columns))
 
     def _number(self, term: TermMap) -> int:
@@ -134,13 +141,25 @@ class _Compilation:
         rows = []
         for key, found in Materialiser(self.mapped, self.parents).joined(term).items():
             for one in found:
-                if isinstance(one, QuotedTriple) and _has_blank_node(one):
+                quoted = isinstance(one, QuotedTriple) and _has_blank_node(one)
+                if quoted and self.scope is None:
                     raise term.place.error(
                         "a quoted triple with a blank node of another source cannot be joined in a stream"
                     )
-            rows.append([list(key), [one.n3() for one in found]])
+            rows.append([list(key), [self._scoped(one).n3() for one in found]])
         columns = [self._column(own) for own, _ in term.conditions]
-        return {"op": "join", "columns": columns, "rows": rows}
+        scoped = self.scope is not None
+        return {"op": "join", "columns": columns, "rows": rows, "scoped": scoped}
+
+    def _scoped(self, term: Term) -> Term:
+        if self.scope is None:
+            return term
+        if isinstance(term, BlankNode):
+            return BlankNode(self.scope + term.label)
+        if isinstance(term, QuotedTriple):
+            parts = (self._scoped(t) for t in (term.subject, term.predicate, term.object))
+            return QuotedTriple(*parts)  # type: ignore[arg-type]
+        return term
 
 
 def _cells(quad: Any) -> Sequence[TermMap | None]:

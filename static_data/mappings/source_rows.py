@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +19,8 @@ from static_data.mappings.rows import ArrowRows, JsonRows, Rows, along
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _BLOCK = 1 << 22
+_BLOCK_ROWS = 1 << 16
+_BLOCK_LINES = 1 << 13
 
 RowsFinder = Callable[[str], "pa.Table | str | Path | None"]
 """The rows that the caller has for a source of some name: a table, or a file; None where there are none."""
@@ -64,6 +68,63 @@ def rows_of_file(path: Path, source: Source) -> Rows:
     return ArrowRows(pa.concat_tables(tables), source, place)
 
 
+@dataclass(frozen=True)
+class LineBlock:
+    """Whole lines of a file of JSON Lines, the first of them number `first`."""
+
+    content: bytes
+    name: str
+    source: Source
+    first: int = 1
+
+    def rows(self) -> JsonRows:
+        """The rows of its documents; raises MappingError for a line that is no JSON."""
+        lines = self.content.split(b"\n")
+        return JsonRows(json_rows(lines, self.name, self.source.iterator, self.first), self.source)
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file, which must be there, is JSON Lines by its ending."""
+    return path.is_file() and path.suffix.lower() in _LINES
+
+
+def line_blocks(path: Path, source: Source) -> Iterator[LineBlock]:
+    """The lines of a file of JSON Lines, block by block; one at least."""
+    first = 1
+    with path.open("rb") as file:
+        yield LineBlock(b"", str(path), source)
+        while content := file.read(_BLOCK):
+            content += file.readline()
+            yield LineBlock(content, str(path), source, first)
+            first += content.count(b"\n")
+
+
+def row_blocks(path: Path, source: Source) -> Iterator[ArrowRows | JsonRows]:
+    """The rows of a file, see `rows_of_file`, block by block; one at least. A document of JSON is one block."""
+    if not path.is_file():
+        raise MissingFileError(str(path), "is a folder" if path.is_dir() else "no such file")
+    ending = path.suffix.lower()
+    place = Place(str(path))
+    if ending in (".parquet", ".pq"):
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            yield ArrowRows(schema.empty_table(), source, place)
+            for batch in file.iter_batches(_BLOCK_ROWS):
+                yield ArrowRows(pa.Table.from_batches([batch]), source, place)
+    elif ending in _LINES:
+        with path.open("rb") as lines:
+            first = 1
+            yield JsonRows([], source)
+            while block := list(islice(lines, _BLOCK_LINES)):
+                yield JsonRows(json_rows(block, str(path), source.iterator, first), source)
+                first += len(block)
+    elif source.form is RowForm.JSON or ending == ".json":
+        yield JsonRows(list(_documents(path, source.iterator)), source)
+    else:
+        for table in csv_tables(path, source):
+            yield ArrowRows(table, source, place)
+
+
 def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
     """The rows of a CSV file in blocks, all columns text; a field that is empty and not quoted is null.
 
@@ -81,12 +142,9 @@ def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
             null_values=[""],
         )
         with pacsv.open_csv(path, read, parse, convert) as reader:
-            empty = True
+            yield reader.schema.empty_table()
             for batch in reader:
-                empty = False
                 yield pa.Table.from_batches([batch])
-            if empty:
-                yield reader.schema.empty_table()
     except pa.ArrowInvalid as error:
         raise Place(str(path)).error(f"no CSV with a line of names: {error}") from None
 

@@ -35,16 +35,11 @@ final class LineBlocks(spark: SparkSession, dictionary: Dictionary, blankScope: 
 
   /** Puts the new terms into the dictionary. */
   def end(): StaticLoad = {
-    val summaries = blocks.iterator.zipWithIndex.map { case (block, i) => StaticLoader.summary(0, i, block) }.toArray
     val colliding = new JTreeSet[String]
-    val noted = summaries.map(_.terms.toLong).sum
-    val added = StaticLoader.addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
-    if (colliding.isEmpty) new StaticLoad(spark, null, blocks.toArray, summaries, null, added)
-    else {
-      // As in StaticLoader: in the order of their texts.
-      colliding.forEach(text => held += dictionary.encodeRetained(text))
-      null
-    }
+    val load = StaticLoader.roundHere(spark, dictionary, blocks.toArray, colliding)
+    // As in StaticLoader: in the order of their texts.
+    colliding.forEach(text => held += dictionary.encodeRetained(text))
+    load
   }
 
   def release(): Unit = dictionary.release(held.toArray, held.length)

@@ -34,6 +34,36 @@ final class QuadBlock extends Externalizable {
     filled += 1
   }
 
+  /** The same quads, those of one graph and predicate one after the other, where there are few of these. */
+  private[cqels] def grouped: QuadBlock = {
+    val groups = new Array[Int](filled)
+    val first = new Array[Int](QuadBlock.MostGroups) // a quad of each group
+    val ends = new Array[Int](QuadBlock.MostGroups + 1)
+    var known = 0
+    var i = 0
+    while (i < filled) {
+      var group = 0
+      while (group < known && !(p(first(group)) == p(i) && g(first(group)) == g(i))) group += 1
+      if (group == known) {
+        if (known == QuadBlock.MostGroups) return this
+        first(known) = i
+        known += 1
+      }
+      groups(i) = group
+      ends(group + 1) += 1
+      i += 1
+    }
+    var group = 0
+    while (group < known) { ends(group + 1) += ends(group); group += 1 }
+    val order = new Array[Int](filled)
+    i = 0
+    while (i < filled) { order(ends(groups(i))) = i; ends(groups(i)) += 1; i += 1 }
+    val sorted = new QuadBlock
+    i = 0
+    while (i < filled) { val at = order(i); sorted.add(s(at), p(at), o(at), g(at)); i += 1 }
+    sorted
+  }
+
   override def writeExternal(out: ObjectOutput): Unit = {
     out.writeInt(filled)
     for (column <- Seq(s, p, o, g)) LongRuns.write(java.util.Arrays.copyOf(column, filled), out)
@@ -50,6 +80,10 @@ final class QuadBlock extends Externalizable {
   // `add` doubles, so it must never find nothing to double.
   private def column(in: ObjectInput): Array[Long] =
     java.util.Arrays.copyOf(LongRuns.read(filled, in), math.max(filled, 16))
+}
+
+private object QuadBlock {
+  final val MostGroups = 64
 }
 
 /** Growable columns of pairs, sorted by both of them with a radix sort. */

@@ -63,32 +63,9 @@ object StaticLoader {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
     withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
-    val held = new mutable.ArrayBuffer[Long]
-    try {
-      while (true) {
-        val encoded = encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError)
-        encoded.persist(StorageLevel.DISK_ONLY)
-        var kept = false
-        try {
-          val summaries = summarise(encoded)
-          val problems = summaries.flatMap(s => Option(s.problem))
-          if (problems.nonEmpty) {
-            val first = problems.minBy(p => (p.file, p.position, p.line))
-            return new StaticLoad(spark, null, null, summaries, inFile(summaries)(first), null)
-          }
-          val colliding = new JTreeSet[String]
-          val noted = summaries.map(_.terms.toLong).sum
-          val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
-          if (colliding.isEmpty) {
-            kept = true
-            return new StaticLoad(spark, encoded, null, summaries, null, added)
-          }
-          // In the order of their texts, so that the same files get the same ids wherever they are loaded first.
-          colliding.forEach(text => held += dictionary.encodeRetained(text))
-        } finally if (!kept) encoded.unpersist(blocking = false)
-      }
-      throw new IllegalStateException("unreachable")
-    } finally dictionary.release(held.toArray, held.length)
+    repeated(dictionary) { colliding =>
+      round(spark, dictionary, encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError), colliding)
+    }
   }
 
   /** Encodes a few small files in this thread, without a Spark job: `texts` are the lines of each, `\n` between them.
@@ -98,24 +75,61 @@ object StaticLoader {
   def loadHere(spark: SparkSession, dictionary: Dictionary, texts: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], graph: String, onError: String): StaticLoad = {
     val files = texts.asScala.indices.map(i => LoadFile(null, scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
+    repeated(dictionary) { colliding =>
+      val lines = texts.asScala.iterator.zipWithIndex.flatMap { case (text, file) =>
+        CanonicalLines.EndOfLine.split(text, -1).iterator.map(line => Right(TextLine(file, -1L, line)))
+      }
+      val blocks = new BlockEncoder(files, graph, dictionary.hasher(), onError).blocks(lines).toArray
+      roundHere(spark, dictionary, blocks, colliding)
+    }
+  }
+
+  private def repeated(dictionary: Dictionary)(attempt: JTreeSet[String] => StaticLoad): StaticLoad = {
     val held = new mutable.ArrayBuffer[Long]
     try {
-      while (true) {
-        val lines = texts.asScala.iterator.zipWithIndex.flatMap { case (text, file) =>
-          CanonicalLines.EndOfLine.split(text, -1).iterator.map(line => Right(TextLine(file, -1L, line)))
-        }
-        val blocks = new BlockEncoder(files, graph, dictionary.hasher(), onError).blocks(lines).toArray
-        val summaries = blocks.zipWithIndex.map { case (block, i) => summary(0, i, block) }
-        val problems = summaries.flatMap(s => Option(s.problem))
-        if (problems.nonEmpty) return new StaticLoad(spark, null, blocks, summaries, problems.head, null)
+      var load: StaticLoad = null
+      while (load == null) {
         val colliding = new JTreeSet[String]
-        val noted = summaries.map(_.terms.toLong).sum
-        val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
-        if (colliding.isEmpty) return new StaticLoad(spark, null, blocks, summaries, null, added)
+        load = attempt(colliding)
+        // In the order of their texts, so that the same files get the same ids wherever they are loaded first.
         colliding.forEach(text => held += dictionary.encodeRetained(text))
       }
-      throw new IllegalStateException("unreachable")
+      load
     } finally dictionary.release(held.toArray, held.length)
+  }
+
+  /** Puts the new terms of blocks that tasks encode into the dictionary, or says what is wrong with them; null where some have one id:
+   *  these are put into `colliding`.
+   */
+  private[cqels] def round(spark: SparkSession, dictionary: Dictionary, encoded: RDD[EncodedBlock], colliding: JTreeSet[String]): StaticLoad = {
+    encoded.persist(StorageLevel.DISK_ONLY)
+    var kept = false
+    try {
+      val summaries = summarise(encoded)
+      val problem = firstProblem(summaries)
+      if (problem != null) new StaticLoad(spark, null, null, summaries, problem, null)
+      else {
+        val noted = summaries.map(_.terms.toLong).sum
+        val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
+        kept = colliding.isEmpty
+        if (kept) new StaticLoad(spark, encoded, null, summaries, null, added) else null
+      }
+    } finally if (!kept) encoded.unpersist(blocking = false)
+  }
+
+  /** The same of blocks of this process. */
+  private[cqels] def roundHere(spark: SparkSession, dictionary: Dictionary, blocks: Array[EncodedBlock], colliding: JTreeSet[String]): StaticLoad = {
+    val summaries = blocks.zipWithIndex.map { case (block, i) => summary(0, i, block) }
+    val problem = firstProblem(summaries)
+    if (problem != null) return new StaticLoad(spark, null, blocks, summaries, problem, null)
+    val noted = summaries.map(_.terms.toLong).sum
+    val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
+    if (colliding.isEmpty) new StaticLoad(spark, null, blocks, summaries, null, added) else null
+  }
+
+  private def firstProblem(summaries: Array[BlockSummary]): LoadProblem = {
+    val problems = summaries.flatMap(s => Option(s.problem))
+    if (problems.isEmpty) null else inFile(summaries)(problems.minBy(p => (p.file, p.position, p.line)))
   }
 
   // ---- tasks --------------------------------------------------------------------------------------
@@ -234,7 +248,7 @@ object StaticLoader {
       blocks.zipWithIndex.map { case (block, index) => summary(partition, index, block) }
     }.collect()
 
-  private[loading] def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
+  private def summary(partition: Int, index: Int, block: EncodedBlock): BlockSummary = {
     val counts = new mutable.HashMap[(Long, Long), Long]
     var i = 0
     while (i < block.quads.size) {
@@ -263,7 +277,7 @@ object StaticLoader {
   }
 
   /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
-  private[loading] def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
+  private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
       colliding: JTreeSet[String]): CompactDictionary = {
     val layers = dictionary.staticLayers
     val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())

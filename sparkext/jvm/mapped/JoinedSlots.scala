@@ -4,7 +4,7 @@ package mapped
 import org.apache.spark.sql.cqels.memory.ByteSink
 
 /** Quoted triples of terms of the row. */
-private[mapped] final class QuotedSlot(parts: Array[TermSlot], terms: BatchTerms) extends TermSlot {
+private[mapped] final class QuotedSlot(parts: Array[TermSlot], terms: RowTerms) extends TermSlot {
   private var lastRow = -1
   private var lastId = 0L
 
@@ -29,7 +29,7 @@ private[mapped] final class QuotedSlot(parts: Array[TermSlot], terms: BatchTerms
 }
 
 /** The terms of rows of another source whose values equal the row's. */
-private[mapped] final class JoinedSlot(table: JoinTable, columns: Array[MappedColumn], terms: BatchTerms) extends TermSlot {
+private[mapped] final class JoinedSlot(table: JoinTable, columns: Array[MappedColumn], terms: RowTerms) extends TermSlot {
   override def makesSeveral: Boolean = true
   def id(row: Int): Long = throw new UnsupportedOperationException("a join makes several terms")
 

@@ -94,6 +94,29 @@ private[mapped] final class CodedValues(column: CodedColumn, values: MappedColum
   def appendSuffix(row: Int, out: ByteSink): Unit = values.appendSuffix(column.code(row), out)
 }
 
+/** A column in which values with some lexical forms stand for null. */
+private[mapped] final class WithNulls(column: MappedColumn, nulls: Set[String]) extends MappedColumn {
+  private val known = new Array[Byte](column.codes) // 1: a value, 2: null
+
+  def isNull(row: Int): Boolean =
+    column.isNull(row) || {
+      if (codes == 0) isOne(row)
+      else {
+        val code = column.code(row)
+        if (known(code) == 0) known(code) = if (isOne(row)) 2 else 1
+        known(code) == 2
+      }
+    }
+
+  private def isOne(row: Int): Boolean = nulls(MappedTexts.of(column, row))
+  override def codes: Int = column.codes
+  override def code(row: Int): Int = column.code(row)
+  def appendLexical(row: Int, out: ByteSink): Unit = column.appendLexical(row, out)
+  override def appendPlain(row: Int, out: ByteSink): Unit = column.appendPlain(row, out)
+  override def naturalId(row: Int): Long = column.naturalId(row)
+  def appendSuffix(row: Int, out: ByteSink): Unit = column.appendSuffix(row, out)
+}
+
 private[mapped] final class Integers(column: LongColumn) extends MappedColumn {
   def isNull(row: Int): Boolean = column.isNull(row)
   def appendLexical(row: Int, out: ByteSink): Unit = out.appendLong(column.values(row))

@@ -6,24 +6,22 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.columns.RowColumns
 import org.apache.spark.sql.cqels.ingest.{RecordCell, RecordLayout}
-import org.apache.spark.sql.cqels.terms.TermId
 
 /** A mapping as `RowMapping.program` of Python writes it: the columns that it reads, its term maps, and the quads of them.
  *
- *  Its constants, and the terms of the rows it joins with, are held in the dictionary until it is closed.
+ *  `fixed` gives its constants, and the terms of the rows it joins with, their ids.
  */
-private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) {
+private[mapped] final class MappedProgram(json: String, fixed: String => Long) {
   private val root = new ObjectMapper().readTree(json)
   private val termNodes = items(root.get("terms"))
-  private var held = Array[Long]()
 
   val columns: Array[String] = items(root.get("columns")).map(_.asText)
   /** Subject, predicate, object and graph of each quad, as numbers of terms; -1: the default graph. */
   val quads: Array[Array[Int]] = items(root.get("quads")).map(items(_).map(_.asInt))
 
-  private val constants: Array[Long] = termNodes.map(node => if (op(node) == "constant") hold(node.get("text").asText) else 0L)
+  private val constants: Array[Long] = termNodes.map(node => if (op(node) == "constant") fixed(node.get("text").asText) else 0L)
   private val tables: Array[JoinTable] = termNodes.map(node => if (op(node) == "join") table(node) else null)
 
   /** What records of its rows stand for, the term in each of their columns, and the quads that are made one by one, as a row may have
@@ -59,36 +57,27 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
 
   private def op(node: JsonNode): String = node.get("op").asText
 
-  private def hold(text: String): Long = {
-    val id = dictionary.encodeRetained(text)
-    if (!TermId.isInline(id)) held :+= id
-    id
-  }
-
   private def table(node: JsonNode): JoinTable = {
-    val held = Array.newBuilder[Long]
+    val scoped = node.get("scoped").asBoolean // whether blank nodes are called what they are called in all elements
     val rows = items(node.get("rows")).map { row =>
       val key = items(row.get(0)).map(_.asText).toSeq
       key -> items(row.get(1)).map(_.asText).map { text =>
-        if (text.startsWith("_:")) new JoinedTerm(0L, text.substring(2))
-        else {
-          val id = dictionary.encodeRetained(text)
-          if (!TermId.isInline(id)) held += id
-          new JoinedTerm(id, null)
-        }
+        if (text.startsWith("_:") && !scoped) new JoinedTerm(0L, text.substring(2)) else new JoinedTerm(fixed(text), null)
       }
     }
-    this.held ++= held.result()
     new JoinTable(rows.toMap)
   }
 
-  def close(): Unit = {
-    dictionary.release(held, held.length)
-    held = Array()
+  private val nulls = items(root.get("nulls")).map(_.asText).toSet
+
+  /** The columns that it reads as mappings read them: those called "m..." are of several datatypes. */
+  def columnsOf(rows: RowColumns): Array[MappedColumn] = rows.columns.map { column =>
+    val read = MappedColumn.of(column, mixed = column.name.startsWith("m"))
+    if (nulls.isEmpty) read else new WithNulls(read, nulls)
   }
 
   /** What the term maps make of the rows of these columns. */
-  def slots(of: Array[MappedColumn], terms: BatchTerms): Array[TermSlot] = {
+  def slots(of: Array[MappedColumn], terms: RowTerms): Array[TermSlot] = {
     val made = new Array[TermSlot](termNodes.length)
     def slot(number: Int): TermSlot = {
       if (made(number) == null) made(number) = make(number)
@@ -113,14 +102,14 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
     termNodes.indices.map(slot).toArray
   }
 
-  private def iri(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): IriSlot = {
+  private def iri(node: JsonNode, of: Array[MappedColumn], terms: RowTerms): IriSlot = {
     val base = node.get("base")
     new IriSlot(
       parts(node, of), columnsOf(node, of), node.get("template").asBoolean, node.get("ascii").asBoolean,
       if (base == null || base.isNull) null else base.asText.getBytes(UTF_8), node.get("absolute").asBoolean, terms)
   }
 
-  private def literal(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): TermSlot = {
+  private def literal(node: JsonNode, of: Array[MappedColumn], terms: RowTerms): TermSlot = {
     val ends = Array("datatype", "language").map(node.get)
     val columns = (columnsOf(node, of) ++ ends.filter(_ != null).flatMap(columnsOf(_, of))).distinct
     val datatype = if (ends(0) == null) null else end(ends(0), of, terms)
@@ -128,7 +117,7 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
     new LiteralSlot(parts(node, of), columns, node.get("template").asBoolean, datatype, language, terms)
   }
 
-  private def end(node: JsonNode, of: Array[MappedColumn], terms: BatchTerms): LiteralEnd =
+  private def end(node: JsonNode, of: Array[MappedColumn], terms: RowTerms): LiteralEnd =
     if (node.has("fixed")) new FixedEnd(node.get("fixed").asText.getBytes(UTF_8))
     else if (op(node) == "iri") new IriEnd(iri(node, of, terms))
     else new TextEnd(parts(node, of))
@@ -142,6 +131,14 @@ private[mapped] final class MappedProgram(json: String, dictionary: Dictionary) 
     items(node.get("parts")).filter(_.isInt).map(part => of(part.asInt)).distinct
 
   private def items(node: JsonNode): Array[JsonNode] = if (node == null) Array() else node.elements.asScala.toArray
+}
+
+private[mapped] object MappedProgram {
+  /** How the program that is written so finds its columns in JSON. */
+  def jsonOf(program: String): JsonLineRows = {
+    val root = new ObjectMapper().readTree(program)
+    new JsonLineRows(root.get("iterator"), root.get("paths").elements.asScala.toArray)
+  }
 }
 
 /** How rows become records: their layout, the term in each column, and the quads that are made beside them. */

@@ -1,10 +1,10 @@
 package org.apache.spark.sql.cqels
 package mapped
 
-import org.apache.spark.sql.cqels.columns.{ArrowColumns, LongColumn, RowColumn, RowColumns, TextColumn}
+import org.apache.spark.sql.cqels.columns.{ArrowColumns, RowColumns}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, Handover, TimeRules}
-import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.streams.StreamLog
+import org.apache.spark.sql.cqels.terms.TermId
 
 /** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
  *
@@ -14,7 +14,8 @@ import org.apache.spark.sql.cqels.streams.StreamLog
  */
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
   private val dictionary = log.dictionary
-  private val mapping = new MappedProgram(program, dictionary)
+  private val held = Array.newBuilder[Long]
+  private val mapping = new MappedProgram(program, hold)
   private val records = mapping.records(distinct) // null: none
   if (records != null) log.takeRecords(records.layout)
 
@@ -23,167 +24,41 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     val rows = ArrowColumns.read(handover, length)
     val times = TimeRules.parse(rules)
     val block = new ElementBlock(dictionary, if (records == null) null else records.layout)
-    val terms = new BatchTerms(dictionary, rows.rows)
-    try {
-      if (rows.rows > 0) read(rows, if (allOrNothing) TimeRules.none else times, block, terms)
-      dictionary.retain(block.quads.data, block.quads.rowCount * 4)
-      if (records != null) dictionary.retain(block.records.data, block.records.rowCount * records.layout.width)
-    } finally terms.release()
+    if (rows.rows > 0) {
+      val batch = batchOf(rows)
+      try {
+        read(batch, if (allOrNothing) TimeRules.none else times, block)
+        batch.hold(block, 0)
+      } finally batch.release()
+    }
     handover.answer(log.take(block, times, allOrNothing).json)
   }
 
-  def close(): Unit = mapping.close()
+  /** The rows of a file that is replayed into stream number `stream`, to be handed over; see [[RowSequence]]. */
+  def sequence(stream: Int, name: String, inTimeOrder: Boolean, lookAhead: Int): RowSequence =
+    new RowSequence(stream, name, batchOf, inTimeOrder, lookAhead)
 
-  private def read(given: RowColumns, rules: TimeRules, block: ElementBlock, terms: BatchTerms): Unit = {
-    val rows = given.rows
-    val read = given.columns.dropRight(2).map(column => MappedColumn.of(column, mixed = column.name.startsWith("m")))
-    val Array(numbers: LongColumn, moments: RowColumn) = given.columns.takeRight(2)
-    val elements = numbers.values
-    val times = new RowTimes(moments)
-    val slots = mapping.slots(read, terms)
-    val quads = new RowQuads(mapping.quads, slots, distinct)
-    val rest = if (records == null) null else new RowQuads(records.others, slots, distinct)
-    val made = if (records == null) null else new LongTable(records.layout.width)
-    var row = 0
-    while (row < rows) {
-      val element = elements(row)
-      val first = row
-      while (row < rows && elements(row) == element) row += 1
+  private def batchOf(rows: RowColumns): RowBatch = new RowBatch(mapping, records, distinct, dictionary, rows)
+
+  private def read(batch: RowBatch, rules: TimeRules, block: ElementBlock): Unit =
+    batch.eachElement { (first, until) =>
       try {
-        val time = times(first)
-        if (rules.isLate(time)) block.late += 1
-        else {
-          terms.beginElement()
-          if (records != null && makesRecords(slots, first, row, made)) {
-            rest.makeAll(first, row)
-            block.beginElement(time)
-            rest.addTo(block)
-            block.records.appendAll(made.data, 0, made.rowCount)
-          } else {
-            quads.makeAll(first, row)
-            block.beginElement(time)
-            quads.addTo(block)
-          }
-        }
+        val time = batch.times(first)
+        if (rules.isLate(time)) block.late += 1 else batch.add(first, until, time, block)
       } catch {
-        case flaw: RowFlaw => block.flaws.addRow(element.toInt, flaw.getMessage)
+        case flaw: RowFlaw => block.flaws.addRow(batch.element(first), flaw.getMessage)
       }
     }
+
+  def close(): Unit = {
+    val ids = held.result()
+    dictionary.release(ids, ids.length)
+    held.clear()
   }
 
-  /** Makes the records of an element; false where what counts once would be there twice. */
-  private def makesRecords(slots: Array[TermSlot], from: Int, until: Int, to: LongTable): Boolean = {
-    to.clear()
-    if (distinct && until > from + 1) return false
-    var row = from
-    while (row < until) { record(slots, row, to); row += 1 }
-    !(distinct && to.rowCount > 0 && records.layout.repeats(to.data, 0))
-  }
-
-  private def record(slots: Array[TermSlot], row: Int, to: LongTable): Unit = {
-    val at = to.appendRow()
-    var c = 0
-    while (c < records.columns.length) { to.set(at + c, slots(records.columns(c)).id(row)); c += 1 }
-    if (!records.layout.makesAny(to.data, at)) to.truncate(to.rowCount - 1)
-  }
-}
-
-/** The quads of one element at a time, of a row of it after the other. */
-private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[TermSlot], distinct: Boolean) {
-  private val made = new LongTable(4, 16)
-  private val several = quads.map(_.exists(slot => slot >= 0 && slots(slot).makesSeveral))
-  private val cells = Array.fill(4)(new Ids)
-  private val quad = new Array[Long](4)
-
-  /** Makes the quads of another element, of its rows from `from` on; throws [[RowFlaw]]. */
-  def makeAll(from: Int, until: Int): Unit = {
-    made.clear()
-    var row = from
-    while (row < until) { make(row); row += 1 }
-  }
-
-  private def make(row: Int): Unit = {
-    var q = 0
-    while (q < quads.length) {
-      if (several(q)) makeSeveral(quads(q), row) else makeOne(quads(q), row)
-      q += 1
-    }
-  }
-
-  private def makeOne(terms: Array[Int], row: Int): Unit = {
-    var complete = true
-    var c = 0
-    while (c < 4) {
-      quad(c) = if (terms(c) < 0) 0L else slots(terms(c)).id(row)
-      complete &&= quad(c) != 0 || terms(c) < 0
-      c += 1
-    }
-    if (complete) add()
-  }
-
-  private def makeSeveral(terms: Array[Int], row: Int): Unit = {
-    var c = 0
-    while (c < 4) {
-      cells(c).size = 0
-      if (terms(c) < 0) cells(c).add(0L) else slots(terms(c)).addAll(row, cells(c))
-      c += 1
-    }
-    for (s <- 0 until cells(0).size; p <- 0 until cells(1).size; o <- 0 until cells(2).size; g <- 0 until cells(3).size) {
-      quad(0) = cells(0).values(s)
-      quad(1) = cells(1).values(p)
-      quad(2) = cells(2).values(o)
-      quad(3) = cells(3).values(g)
-      add()
-    }
-  }
-
-  private def add(): Unit = if (!distinct || !isKnown) made.appendAll(quad, 0, 1)
-
-  /** Whether the row has made the quad already; there are few. */
-  private def isKnown: Boolean = {
-    val data = made.data
-    var at = 0
-    while (at < made.rowCount * 4) {
-      if (data(at) == quad(0) && data(at + 1) == quad(1) && data(at + 2) == quad(2) && data(at + 3) == quad(3)) return true
-      at += 4
-    }
-    false
-  }
-
-  /** Adds them to the element begun last; who has made them holds their terms, so far. */
-  def addTo(block: ElementBlock): Unit = block.quads.appendAll(made.data, 0, made.rowCount)
-}
-
-/** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
-private[mapped] final class RowTimes(column: RowColumn) {
-  import RowTimes._
-
-  def apply(row: Int): Long = {
-    if (column.isNull(row)) throw new RowFlaw("no time")
-    val time = column match {
-      case whole: LongColumn => whole.values(row)
-      case texts: TextColumn => ofText(java.util.Arrays.copyOfRange(texts.bytes, texts.from(row), texts.until(row)))
-      case other => throw new IllegalArgumentException(s"no times of ${other.name}")
-    }
-    if (time > Greatest || time < -Greatest) throw new RowFlaw("time out of range")
-    time
-  }
-}
-
-private[mapped] object RowTimes {
-  /** As `sparkext.s2r.event_time` has it. */
-  final val Greatest = (1L << 53) - 1
-
-  private[mapped] def ofText(text: Array[Byte]): Long = {
-    import org.apache.spark.sql.cqels.functions.DateTimes
-    import org.apache.spark.sql.cqels.terms.{InlineDateTime, InlineNumbers}
-    val payload = InlineDateTime.parse(text, 0, text.length)
-    if (payload != InlineDateTime.Absent) return InlineDateTime.millis(payload)
-    val number = InlineNumbers.parseInteger(text, 0, text.length)
-    if (number != InlineNumbers.Absent) return number
-    val said = RowTexts.text(text, 0, text.length)
-    val moment = DateTimes.parse(DateTimes.DateTime, said)
-    if (moment == null) throw new RowFlaw(s"'$said' is neither an xsd:dateTime nor a number of milliseconds")
-    moment.instant.movePointRight(3).setScale(0, java.math.RoundingMode.FLOOR).longValue
+  private def hold(text: String): Long = {
+    val id = dictionary.encodeRetained(text)
+    if (!TermId.isInline(id)) held += id
+    id
   }
 }

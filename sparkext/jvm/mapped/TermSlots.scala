@@ -29,15 +29,28 @@ private[mapped] final class Ids {
   }
 }
 
-/** The terms that a batch encodes: each is held in the dictionary until the batch ends. */
-private[mapped] final class BatchTerms(val dictionary: Dictionary, val rows: Int) {
-  private var held = new Array[Long](1024)
-  private var used = 0
-  private var scope: String = _ // null: the element has none yet
+/** Gives the terms of so many rows their ids. */
+private[mapped] abstract class RowTerms(val rows: Int) {
   val sink = new ByteSink(512)
   val scratch = new ByteSink(256)
 
   /** The id of the term whose canonical text is in `sink`. */
+  def encoded(): Long
+
+  def encoded(text: String): Long
+
+  def quoted(subject: Long, predicate: Long, obj: Long): Long
+
+  /** The prefix of the labels of an element's blank nodes. */
+  def elementScope: String
+}
+
+/** The terms that a batch encodes: each is held in the dictionary until the batch ends. */
+private[mapped] final class BatchTerms(dictionary: Dictionary, rows: Int) extends RowTerms(rows) {
+  private var held = new Array[Long](1024)
+  private var used = 0
+  private var scope: String = _ // null: the element has none yet
+
   def encoded(): Long = keep(dictionary.encodeRetained(sink.array, 0, sink.length))
 
   def encoded(text: String): Long = keep(dictionary.encodeRetained(text))
@@ -60,7 +73,6 @@ private[mapped] final class BatchTerms(val dictionary: Dictionary, val rows: Int
   /** Says that the rows from now on are of another element. */
   def beginElement(): Unit = scope = null
 
-  /** The prefix of the labels of an element's blank nodes. */
   def elementScope: String = {
     if (scope == null) scope = dictionary.takeElementScope()
     scope
@@ -74,7 +86,7 @@ private[mapped] final class ConstantSlot(constant: Long) extends TermSlot {
 }
 
 /** The natural literals of a column (R2RML, section 10.2). */
-private[mapped] final class NaturalSlot(column: MappedColumn, terms: BatchTerms) extends TermSlot {
+private[mapped] final class NaturalSlot(column: MappedColumn, terms: RowTerms) extends TermSlot {
   private val known = new Array[Long](column.codes)
 
   def id(row: Int): Long =
@@ -107,7 +119,7 @@ private[mapped] final class FixedPart(val bytes: Array[Byte]) extends TextPart
 private[mapped] final class ColumnPart(val column: MappedColumn) extends TextPart
 
 /** The texts of rows by codes of their columns, or each by itself where a column has none. */
-private[mapped] abstract class TextSlot(columns: Array[MappedColumn], terms: BatchTerms) extends TermSlot {
+private[mapped] abstract class TextSlot(columns: Array[MappedColumn], terms: RowTerms) extends TermSlot {
   private val byCode = columns.length > 0 && columns.forall(_.codes > 0) && TextSlot.product(columns) > 0
   private val known = if (byCode) new CodeCache(TextSlot.product(columns), terms.rows) else null
   private var lastRow = -1
@@ -146,7 +158,7 @@ private[mapped] object TextSlot {
 /** An IRI: `parts` one after the other, values percent-encoded in a template; `base` is what relative ones are put behind. */
 private[mapped] final class IriSlot(
     parts: Array[TextPart], columns: Array[MappedColumn], template: Boolean, ascii: Boolean, base: Array[Byte], absolute: Boolean,
-    terms: BatchTerms)
+    terms: RowTerms)
     extends TextSlot(columns, terms) {
   private val text = new ByteSink(128)
 
@@ -190,7 +202,7 @@ private[mapped] final class IriSlot(
 /** A literal with a datatype, a language, both perhaps made of the row, or neither. */
 private[mapped] final class LiteralSlot(
     parts: Array[TextPart], columns: Array[MappedColumn], template: Boolean, datatype: LiteralEnd, language: LiteralEnd,
-    terms: BatchTerms)
+    terms: RowTerms)
     extends TextSlot(columns, terms) {
   /** The column whose value the literal is. */
   private val only = if (template) null else parts(0) match { case p: ColumnPart => p.column; case _ => null }
@@ -259,7 +271,7 @@ private[mapped] final class TextEnd(parts: Array[TextPart]) extends LiteralEnd {
 }
 
 /** A blank node of the row's element: the same for the same value. */
-private[mapped] final class BlankSlot(parts: Array[TextPart], columns: Array[MappedColumn], terms: BatchTerms) extends TermSlot {
+private[mapped] final class BlankSlot(parts: Array[TextPart], columns: Array[MappedColumn], terms: RowTerms) extends TermSlot {
   def id(row: Int): Long = {
     if (columns.exists(_.isNull(row))) return 0L
     val text = new ByteSink(64)

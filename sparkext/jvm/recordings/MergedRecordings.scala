@@ -8,17 +8,19 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.ingest.ElementBlock
+import org.apache.spark.sql.cqels.ingest.{ElementBlock, RecordLayout}
 
-/** The elements of recorded streams merged by time, encoded by a thread of their own some blocks ahead of who asks for them.
+/** The elements of recorded streams, and of other sequences, merged by time, encoded by a thread of their own some blocks ahead of who asks for them.
  *
  *  In order of time, those of one time come in the order of the streams and their files. In order of arrival each stream
  *  keeps its own; an element counts as arriving at the greatest time that its stream has shown until then.
  */
 private[cqels] final class MergedRecordings(
-    dictionary: Dictionary, sources: Seq[RecordedSource], streams: Int, options: ReplayOptions, distinct: Boolean, floors: Array[Long]) {
+    dictionary: Dictionary, sources: Seq[RecordedSource], others: Seq[ReplaySequence], layouts: Array[RecordLayout], options: ReplayOptions,
+    distinct: Boolean, floors: Array[Long]) {
   import MergedRecordings._
 
+  private val streams = layouts.length
   private val flaws = mutable.ArrayBuffer[RecordedFlaw]()
   private val encoder = new ElementEncoder(dictionary, distinct)
   private val judge = new TimeJudge(options, floors)
@@ -26,12 +28,13 @@ private[cqels] final class MergedRecordings(
     def note(source: RecordedSource, line: Int, graph: String, reason: String): Unit =
       flaws += RecordedFlaw(source.stream, source.name, line, graph, reason)
     val ofStreams = sources.groupBy(_.stream)
-    for {
+    val recorded = for {
       stream <- 0 until streams
       known = mutable.ArrayBuffer[ElementAssembler]()
       files = ofStreams.getOrElse(stream, Nil)
       part <- if (options.inTimeOrder) files.map(Seq(_)) else Seq(files)
     } yield new RecordedSequence(stream, part, options, known, note)
+    (recorded ++ others).sortBy(_.stream)
   }
   private val ready = new ArrayBlockingQueue[ReplayBlock](Ahead)
   private val order = new PriorityQueue[Turn](math.max(1, sequences.size))
@@ -99,7 +102,7 @@ private[cqels] final class MergedRecordings(
   }
 
   /** Has a sequence wait for its turn with the element that comes next. */
-  private def queue(sequence: RecordedSequence, place: Int): Unit = {
+  private def queue(sequence: ReplaySequence, place: Int): Unit = {
     val element = sequence.head
     if (element != null) {
       sequence.newest = math.max(sequence.newest, element.time)
@@ -109,6 +112,16 @@ private[cqels] final class MergedRecordings(
 
   private def collect(): ReplayBlock = {
     val block = new ReplayBlock(streams)
+    try collect(block)
+    catch {
+      case e: Throwable => // an interruption, too
+        block.release()
+        throw e
+    }
+    block
+  }
+
+  private def collect(block: ReplayBlock): Unit = {
     val most = wanted
     var elements = 0
     var bytes = 0L
@@ -118,20 +131,22 @@ private[cqels] final class MergedRecordings(
       take(block, turn.sequence.stream, element)
       elements += 1
       bytes += element.bytes
+      element.done()
       queue(turn.sequence, turn.place)
     }
     block.setAside ++= flaws
     flaws.clear()
     block.newest = newest
     for (sequence <- sequences) {
+      val found = sequence.takeFlaws()
+      if (found != null) elementsOf(block, sequence.stream).flaws.addAll(found)
       block.ignored(sequence.stream) += sequence.ignored
       block.position += sequence.position
     }
     block.isLast = order.isEmpty
-    block
   }
 
-  private def take(block: ReplayBlock, stream: Int, element: RecordedElement): Unit =
+  private def take(block: ReplayBlock, stream: Int, element: ReplayElement): Unit =
     if (judge.isLate(stream, element.time)) elementsOf(block, stream).late += 1
     else if (!judge.isBelieved(element.time)) {
       elementsOf(block, stream)
@@ -139,11 +154,14 @@ private[cqels] final class MergedRecordings(
     } else {
       judge.take(stream, element.time)
       newest = math.max(newest, element.time)
-      encoder.add(element, elementsOf(block, stream))
+      element match {
+        case recorded: RecordedElement => encoder.add(recorded, elementsOf(block, stream))
+        case other: EncodedByItself => other.addTo(elementsOf(block, stream))
+      }
     }
 
   private def elementsOf(block: ReplayBlock, stream: Int): ElementBlock = {
-    if (block.elements(stream) == null) block.elements(stream) = new ElementBlock(dictionary)
+    if (block.elements(stream) == null) block.elements(stream) = new ElementBlock(dictionary, layouts(stream))
     block.elements(stream)
   }
 }
@@ -156,7 +174,7 @@ private object MergedRecordings {
   /** Of texts in a block. */
   final val MostBytes = 4L << 20
 
-  final class Turn(val sequence: RecordedSequence, val place: Int, time: Long) extends Comparable[Turn] {
+  final class Turn(val sequence: ReplaySequence, val place: Int, time: Long) extends Comparable[Turn] {
     private val at = time
     override def compareTo(other: Turn): Int = {
       val byTime = java.lang.Long.compare(at, other.at)

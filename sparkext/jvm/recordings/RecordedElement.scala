@@ -62,7 +62,7 @@ private[recordings] object GraphName {
 }
 
 /** What is said about one use of a graph's name: its triples, its times, and other triples of the default graph about it. */
-private[cqels] final class RecordedElement(val name: GraphName, val line: Int) {
+private[cqels] final class RecordedElement(val name: GraphName, val line: Int) extends ReplayElement {
   private var text = new Array[Byte](192)
   private var used = 0
   private var ends = new Array[Int](6) // of each statement, where subject (twice it, plus 1 in the graph), predicate and object end
@@ -78,9 +78,6 @@ private[cqels] final class RecordedElement(val name: GraphName, val line: Int) {
   /** Whether it is part of another use by now. */
   var folded = false
   var mayHaveBlanks = false
-  // Of a sound one: when it is, and its place among all of its file.
-  var time = 0L
-  var number = 0L
 
   def hasTriples: Boolean = triples > 0
   def hasTime: Boolean = timeAt >= 0

@@ -13,7 +13,8 @@ private[cqels] final case class ReplayOptions(
  */
 private[recordings] final class RecordedSequence(
     val stream: Int, sources: Seq[RecordedSource], options: ReplayOptions, earlier: mutable.ArrayBuffer[ElementAssembler],
-    setAside: (RecordedSource, Int, String, String) => Unit) {
+    setAside: (RecordedSource, Int, String, String) => Unit)
+    extends ReplaySequence {
   private val sorter = new TimeSorter(options.inTimeOrder)
   private val waiting = mutable.Queue.from(sources)
   private var file: RecordedFile = _
@@ -31,23 +32,18 @@ private[recordings] final class RecordedSequence(
   private var assembler: ElementAssembler = _
   private var passed = 0L
   private var ignoredBefore = 0L
-  /** In order of arrival, the newest time that has come. */
-  var newest = Long.MinValue
 
-  /** How many bytes of its files have been taken, about. */
   def position: Long = passed + (if (file == null) 0L else file.position)
 
-  def ignored: Long = ignoredBefore + (if (assembler == null) 0L else assembler.ignored)
+  override def ignored: Long = ignoredBefore + (if (assembler == null) 0L else assembler.ignored)
 
-  /** The element that comes next; null: none. Valid until `poll`. */
-  def head: RecordedElement = {
+  def head: ReplayElement = {
     fill()
     sorter.peek
   }
 
-  def poll(): RecordedElement = sorter.poll()
+  def poll(): ReplayElement = sorter.poll()
 
-  /** The times of the elements that are held now. */
   def eachTime(action: Long => Unit): Unit = sorter.foreach(e => action(e.time))
 
   def close(): Unit = if (file != null) file.close()

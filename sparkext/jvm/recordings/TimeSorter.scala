@@ -4,29 +4,29 @@ package recordings
 import java.util.{ArrayDeque, PriorityQueue}
 
 /** Elements of which the oldest comes out first, as they came where their times are equal; or, `inTimeOrder` or not, as they came. */
-private[recordings] final class TimeSorter(inTimeOrder: Boolean) {
+private[cqels] final class TimeSorter(inTimeOrder: Boolean) {
   // Nearly all come in order: they need no heap.
-  private val run = new ArrayDeque[RecordedElement]()
-  private val others = new PriorityQueue[RecordedElement](16, TimeSorter.Order)
+  private val run = new ArrayDeque[ReplayElement]()
+  private val others = new PriorityQueue[ReplayElement](16, TimeSorter.Order)
   /** Of their texts, and what else they take, about. */
   var bytes = 0L
 
   def size: Int = run.size + others.size
 
-  def add(element: RecordedElement): Unit = {
+  def add(element: ReplayElement): Unit = {
     bytes += element.bytes + TimeSorter.Overhead
     if (!inTimeOrder || run.isEmpty || element.time >= run.peekLast.time) run.add(element) else others.add(element)
   }
 
-  def peek: RecordedElement = if (isRunNext) run.peek else others.peek
+  def peek: ReplayElement = if (isRunNext) run.peek else others.peek
 
-  def poll(): RecordedElement = {
+  def poll(): ReplayElement = {
     val element = if (isRunNext) run.poll() else others.poll()
     if (element != null) bytes -= element.bytes + TimeSorter.Overhead
     element
   }
 
-  def foreach(action: RecordedElement => Unit): Unit = {
+  def foreach(action: ReplayElement => Unit): Unit = {
     run.forEach(e => action(e))
     others.forEach(e => action(e))
   }
@@ -36,7 +36,7 @@ private[recordings] final class TimeSorter(inTimeOrder: Boolean) {
 
 private object TimeSorter {
   final val Overhead = 200L
-  val Order: java.util.Comparator[RecordedElement] = (a, b) => {
+  val Order: java.util.Comparator[ReplayElement] = (a, b) => {
     val byTime = java.lang.Long.compare(a.time, b.time)
     if (byTime != 0) byTime else java.lang.Long.compare(a.number, b.number)
   }

@@ -10,7 +10,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{Handover, TimeRules}
 import org.apache.spark.sql.cqels.memory.Json
-import org.apache.spark.sql.cqels.recordings.{MergedRecordings, RecordedSource, RecordingProblem, ReplayBlock, ReplayOptions}
+import org.apache.spark.sql.cqels.recordings.{MergedRecordings, RecordedSource, RecordingProblem, ReplayBlock, ReplayOptions, ReplaySequence}
 
 /** Recorded streams that are taken into their logs, block by block. */
 final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs: Array[StreamLog]) {
@@ -51,22 +51,25 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
 }
 
 object ReplayedStreams {
-  /** `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name and where it is; `floors`:
+  /** `sequences`: other elements of the streams, which somebody hands over as they are wanted. `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name and where it is; `floors`:
    *  up to which time elements are late, by stream. See [[ReplayOptions]] and [[RecordedSource]] for the others.
    */
   def open(
-      dictionary: Dictionary, logs: JList[StreamLog], sources: JList[String], timeProperties: JList[String], inTimeOrder: Boolean,
+      dictionary: Dictionary, logs: JList[StreamLog], sequences: JList[ReplaySequence], sources: JList[String], timeProperties: JList[String], inTimeOrder: Boolean,
       rdf12: Boolean, accepts: Boolean, lookAhead: Int, maxAhead: Long, allowedLateness: Long, floors: JList[String]): ReplayedStreams = {
     val files = sources.asScala.toSeq.grouped(5).toSeq.map { file =>
       RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts)
     }
     val properties = timeProperties.asScala.map(iri => s"<$iri>".getBytes(UTF_8)).toArray
-    val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size))
+    val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size + sequences.size))
+    sequences.forEach(_.mostBytes = mostBytes)
     val options = ReplayOptions(properties, inTimeOrder, lookAhead, mostBytes, maxAhead, allowedLateness)
     val targets = logs.asScala.toArray
     val distinct = targets.exists(_.countsOccurrencesOfTriples)
     new ReplayedStreams(
-      new MergedRecordings(dictionary, files, targets.length, options, distinct, floors.asScala.map(_.toLong).toArray), targets)
+      new MergedRecordings(
+        dictionary, files, sequences.asScala.toSeq, targets.map(_.recordLayout), options, distinct, floors.asScala.map(_.toLong).toArray),
+      targets)
   }
 
   /** Of the texts that are held to be put together, and again of those that are held to be put in order. */

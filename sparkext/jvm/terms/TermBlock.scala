@@ -5,7 +5,7 @@ import java.io.{Externalizable, ObjectInput, ObjectOutput}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
-import org.apache.spark.sql.cqels.memory.{KeyHash, LongRuns}
+import org.apache.spark.sql.cqels.memory.{ByteSink, KeyHash, LongRuns}
 
 /** Dictionary entries on their way from the tasks that met them to the driver: ids and canonical texts. */
 final class TermBlock extends Externalizable {
@@ -19,18 +19,20 @@ final class TermBlock extends Externalizable {
   def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
   def utf8(i: Int): Array[Byte] = util.Arrays.copyOfRange(texts, start(i), ends(i))
 
-  def holds(i: Int, utf8: Array[Byte]): Boolean =
-    util.Arrays.equals(texts, start(i), ends(i), utf8, 0, utf8.length)
+  def holds(i: Int, utf8: Array[Byte], from: Int, until: Int): Boolean =
+    util.Arrays.equals(texts, start(i), ends(i), utf8, from, until)
 
-  def add(id: Long, utf8: Array[Byte]): Unit = {
-    val length = utf8.length
+  def add(id: Long, utf8: Array[Byte]): Unit = add(id, utf8, 0, utf8.length)
+
+  def add(id: Long, utf8: Array[Byte], from: Int, until: Int): Unit = {
+    val length = until - from
     val start = textBytes
     if (count == ids.length) {
       ids = util.Arrays.copyOf(ids, count * 2)
       ends = util.Arrays.copyOf(ends, count * 2)
     }
     if (start + length > texts.length) texts = util.Arrays.copyOf(texts, math.max(texts.length * 2, start + length))
-    System.arraycopy(utf8, 0, texts, start, length)
+    System.arraycopy(utf8, from, texts, start, length)
     ids(count) = id
     ends(count) = start + length
     count += 1
@@ -79,14 +81,32 @@ final class TermEncoder(hasher: TermHasher) {
     if (canonicalText == lastTexts(place)) lastIds(place)
     else {
       val utf8 = canonicalText.getBytes(UTF_8)
-      val id = hasher.id(utf8)
-      if (!TermId.isInline(id)) note(id, utf8)
+      val id = encode(utf8, 0, utf8.length)
       lastTexts(place) = canonicalText
       lastIds(place) = id
       id
     }
 
-  private def note(id: Long, utf8: Array[Byte]): Unit = {
+  /** The id of the term whose canonical text these bytes are. */
+  def encode(utf8: Array[Byte], from: Int, until: Int): Long = {
+    val id = hasher.id(utf8, from, until)
+    if (!TermId.isInline(id)) note(id, utf8, from, until)
+    id
+  }
+
+  /** Appends the canonical text of an id; false where it was not noted since the last block. */
+  private[cqels] def appendText(id: Long, out: ByteSink): Boolean =
+    if (TermId.isInline(id)) { TermCodec.appendInline(id, out); true }
+    else {
+      val mask = slots.length - 1
+      var slot = TermEncoder.slotOf(id, mask)
+      while (slots(slot) != 0 && block.ids(slots(slot) - 1) != id) slot = (slot + 1) & mask
+      val entry = slots(slot) - 1
+      if (entry >= 0) out.append(block.texts, block.start(entry), block.ends(entry) - block.start(entry))
+      entry >= 0
+    }
+
+  private def note(id: Long, utf8: Array[Byte], from: Int, until: Int): Unit = {
     if (2 * block.count >= slots.length) {
       slots = new Array[Int](slots.length * 2)
       var i = 0
@@ -96,11 +116,11 @@ final class TermEncoder(hasher: TermHasher) {
     var slot = TermEncoder.slotOf(id, mask)
     while (slots(slot) != 0) {
       val entry = slots(slot) - 1
-      if (block.ids(entry) == id && block.holds(entry, utf8)) return
+      if (block.ids(entry) == id && block.holds(entry, utf8, from, until)) return
       slot = (slot + 1) & mask
     }
     slots(slot) = block.count + 1
-    block.add(id, utf8)
+    block.add(id, utf8, from, until)
   }
 }
 

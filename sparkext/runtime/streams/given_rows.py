@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from sparkext.argument_checks import check
 from sparkext.bridge.arrow_blocks import TABLES, as_table
@@ -29,6 +30,19 @@ def table_of(name: str, given: object) -> pa.Table:
     return table
 
 
+def frame_of(tables: Mapping[str, object], spark: SparkSession, name: str) -> DataFrame | None:
+    """The rows of a source by its name where Spark has them: a DataFrame that is given, else a table of Spark."""
+    given = tables.get(name)
+    if given is not None:
+        return given if isinstance(given, DataFrame) and not given.isStreaming else None
+    return spark.table(name) if _is_table(spark, name) else None
+
+
+def _is_table(spark: SparkSession, name: str) -> bool:
+    is_file = not _NAME.fullmatch(name) or name.lower().endswith(_FILES)
+    return not is_file and bool(spark.catalog.tableExists(name))
+
+
 def finder_of(tables: Mapping[str, object], spark: SparkSession) -> RowsFinder:
     """Finds rows by the name of their source: those given, then the tables of Spark."""
 
@@ -38,9 +52,6 @@ def finder_of(tables: Mapping[str, object], spark: SparkSession) -> RowsFinder:
             return given
         if given is not None:
             return table_of(f"tables[{name!r}]", given)
-        is_file = not _NAME.fullmatch(name) or name.lower().endswith(_FILES)
-        if is_file or not spark.catalog.tableExists(name):
-            return None
-        return spark.table(name).toArrow()
+        return spark.table(name).toArrow() if _is_table(spark, name) else None
 
     return found

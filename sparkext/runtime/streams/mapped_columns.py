@@ -34,21 +34,24 @@ _READ = (
 
 
 def columns_of(
-    rows: ArrowRows | JsonRows, references: Sequence[Reference], time: Reference, first: int = 0
+    rows: ArrowRows | JsonRows,
+    references: Sequence[Reference],
+    time: Reference | None,
+    first: int = 0,
 ) -> pa.Table:
-    """The columns of some references, then the number of each row's element, from `first`, and its time.
+    """The columns of some references, then the number of each row's element, from `first`, and its time, if asked for.
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
     character 0 and the datatype. Raises MappingError.
     """
-    wanted = [*references, time]
+    wanted = [*references] if time is None else [*references, time]
     columns: list[Any] = [_column(rows, reference) for reference in wanted]
     places = None
     if any(isinstance(column, list) for column in columns):
         places, columns = _exploded(columns, len(rows))
     named = {}
-    for number, column in enumerate(columns[:-1]):
+    for number, column in enumerate(columns[: len(references)]):
         try:
             found, mixed = _typed(column) if isinstance(column, list) else _arrow(column)
         except NoLexicalFormError as error:
@@ -56,7 +59,8 @@ def columns_of(
         named[f"{'m' if mixed else 'c'}{number}"] = found
     numbers = np.arange(len(rows)) if places is None else np.array(places, np.int64)
     named[ELEMENT] = pa.array(numbers + first, pa.int64())
-    named[TIME] = _times(columns[-1])
+    if time is not None:
+        named[TIME] = _times(columns[-1])
     return pa.table(named)
 
 

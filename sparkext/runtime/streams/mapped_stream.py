@@ -91,6 +91,10 @@ class MappedStream(Stream):
         with self._fed():
             return self._take_rows([columns])
 
+    def sequence(self, number: int, name: str, in_time_order: bool, look_ahead: int) -> Any:
+        """A file of rows that is replayed as stream `number`, block by block; see RowSequence.scala."""
+        return self._mapped.sequence(number, name, in_time_order, look_ahead)
+
     def read(
         self,
         frame: DataFrame,

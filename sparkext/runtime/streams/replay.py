@@ -1,23 +1,25 @@
-"""Recorded files replayed into streams: read by the JVM, block by block, whatever their size."""
+"""Recorded files and files of rows replayed into streams, block by block, whatever their size."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, SetAside
+from sparkext.recorded_streams.recording_files import RecordingFile
+from sparkext.runtime.streams.replayed_rows import RowFeed, RowsFile, row_feeds
 from sparkext.s2r.event_time import GREATEST_TIME
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
-    from sparkext.recorded_streams.recording_files import RecordingFile
     from sparkext.runtime.parts.engine_parts import EngineParts
+    from sparkext.runtime.streams.mapped_stream import MappedStream
     from sparkext.runtime.streams.push_report import Evaluations
     from sparkext.runtime.streams.stream import Stream
 
@@ -25,6 +27,9 @@ _KEPT_REASONS = 100
 # Elements of a block: as many as are taken in, and evaluated, in about this time.
 _FIRST, _FEWEST, _MOST = 64, 16, 8192
 _SHORT_SECONDS, _LONG_SECONDS = 0.1, 0.4
+
+
+ReplayFile: TypeAlias = RecordingFile | RowsFile
 
 
 class ReplayingEngine(Protocol):
@@ -61,17 +66,19 @@ class ReplayedStream:
 
 
 class Replay:
-    """A replay of recordings, by stream IRI, into an engine whose streams these are.
+    """A replay of recordings and of files of rows, by stream IRI, into an engine whose streams these are.
 
-    `found` tells what was found in the files so far, `position` how many of their bytes have been read.
+    `found` tells what was found in the files so far, `position` how many of their bytes have been read (of rows about),
+    `feeds` who reads the files of rows.
     """
 
     def __init__(
         self,
         engine: ReplayingEngine,
-        recordings: Mapping[str, Sequence[RecordingFile]],
+        recordings: Mapping[str, Sequence[ReplayFile]],
         options: ReplayOptions | None = None,
     ) -> None:
+        self.feeds: Sequence[RowFeed] = ()
         self.found = {iri: ReplayedStream() for iri in recordings}
         self.position = 0
         self._engine = engine
@@ -82,7 +89,9 @@ class Replay:
     def size(self) -> int:
         """The bytes of all files."""
         return sum(
-            file.lines.stat().st_size for files in self._recordings.values() for file in files
+            file.size if isinstance(file, RowsFile) else file.lines.stat().st_size
+            for files in self._recordings.values()
+            for file in files
         )
 
     def steps(self) -> Generator[list[SetAside]]:
@@ -97,7 +106,7 @@ class Replay:
         engine.parts.horizon.begin_replay(())
         handover = engine.parts.room.handover
         wanted, last = _FIRST, False
-        with closing(self._opened()) as replayed:
+        with self._fed() as sequences, closing(self._opened(sequences)) as replayed:
             while not last:
                 begun = monotonic()
                 with engine.parts.in_use():
@@ -118,7 +127,22 @@ class Replay:
         engine.finish()
         yield []
 
-    def _opened(self) -> Any:
+    @contextmanager
+    def _fed(self) -> Iterator[list[Any]]:
+        """The files of rows, as sequences of the JVM that are being fed."""
+        streams = self._engine.streams
+        rows = {
+            number: (cast("MappedStream", streams[iri]), named)
+            for number, (iri, files) in enumerate(self._recordings.items())
+            if (named := [file for file in files if isinstance(file, RowsFile)])
+        }
+        look_ahead = self._engine.parts.settings.replay_look_ahead
+        in_time_order = not self._options.arrival_order
+        spark = self._engine.parts.spark
+        with row_feeds(spark, rows, in_time_order, look_ahead) as (sequences, self.feeds):
+            yield sequences
+
+    def _opened(self, sequences: Sequence[Any]) -> Any:
         engine, options = self._engine, self._options
         settings, room = engine.parts.settings, engine.parts.room
         streams = [engine.streams[iri] for iri in self._recordings]
@@ -126,6 +150,7 @@ class Replay:
             part
             for place, files in enumerate(self._recordings.values())
             for file in files
+            if isinstance(file, RecordingFile)
             for part in (
                 str(place),
                 file.packing,
@@ -136,6 +161,7 @@ class Replay:
         ]
         return room.replayed(
             [stream.log for stream in streams],
+            list(sequences),
             sources,
             list(dict.fromkeys(options.time_properties)),
             not options.arrival_order,
@@ -158,6 +184,9 @@ class Replay:
     def _note(self, outcome: Mapping[str, Any], intakes: Sequence[str]) -> list[SetAside]:
         engine = self._engine
         if "problem" in outcome:
+            for feed in self.feeds:
+                if feed.problem is not None:
+                    raise feed.problem
             file, reason = outcome["problem"]
             raise InputFileError(file, None, None, reason)
         iris = list(self._recordings)
