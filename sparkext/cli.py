@@ -23,6 +23,7 @@ _COMMANDS = {
     "explain": "sparkext.command_line.explain",
     "sparql": "sparkext.command_line.sparql",
     "check": "sparkext.command_line.check",
+    "jar": "sparkext.command_line.jar_path",
 }
 
 

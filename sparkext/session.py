@@ -27,6 +27,10 @@ logger = logging.getLogger(__name__)
 
 EXTENSION = "org.apache.spark.sql.cqels.CqelsExtensions"
 
+# Lets EXPLAIN tell which static sides of a streaming job are kept, and why others are not.
+EXPLAIN_PROVIDER = "org.apache.spark.sql.cqels.kept.KeptSidesExplained"
+_EXPLAIN_PROVIDERS = "spark.sql.extendedExplainProviders"
+
 # Both are read once, at launch: the default code cache of 100 thrashes at 150 prepared plans, and
 # with the default page size every hash relation of Spark takes 64 MB, however small.
 LAUNCH_SETTINGS = {"spark.sql.codegen.cache.maxEntries": "1000", "spark.buffer.pageSize": "1m"}
@@ -38,8 +42,9 @@ _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_ARCHIVE = f"{PREFIX}classArchive"
 
 _CONNECT = (
-    "Spark Connect is not supported: the extension works inside the Spark driver, which a Connect"
-    " client cannot reach. Use a classic session"
+    "A client of Spark Connect does not reach the Spark driver, in which the extension works, so this needs"
+    " a classic session. The streaming jobs of clients keep their static sides as they are, where the"
+    f" server was started with --jars $(cqels jar) --conf spark.sql.extensions={EXTENSION}"
 )
 
 
@@ -47,12 +52,12 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add the extension to `builder` and give it back; call it before ``getOrCreate()``.
 
     Sets what must be known when the JVM starts (the jar, the extension, code cache, page sizes, the
-    archive of classes) and no other setting. Lists of the user (jars, class path, extensions) are
-    appended to, and a value the user chose for code cache, page size or default options of Java
-    stays; the options for the archive stand before the latter.
+    archive of classes), who adds to EXPLAIN, and no other setting. Lists of the user (jars, class
+    path, extensions, providers of EXPLAIN) are appended to, and a value the user chose for code cache,
+    page size or default options of Java stays; the options for the archive stand before the latter.
 
     Raises ArgumentError when `builder` is no builder, SessionError when a session is already running
-    without the extension, with Spark Connect, or without Java 17; JarError when there is no jar;
+    without the extension, for Spark Connect, or without Java 17; JarError when there is no jar;
     ConfigurationError when `spark.cqels.classArchive` is neither true nor false.
     """
     if not isinstance(builder, SparkSession.Builder):
@@ -60,8 +65,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     options: dict[str, Any] = builder._options
     _refuse_connect(options)
     java = None
+    running = SparkSession._instantiatedSession if _jvm_is_running() else None
     if _jvm_is_running():
-        _check_running(SparkSession._instantiatedSession)
+        _check_running(running)
     else:
         try:
             java = toolchain.require_java()
@@ -75,6 +81,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder.config("spark.driver.extraClassPath", _append(class_path, path, os.pathsep))
     extensions = known.get("spark.sql.extensions")
     builder.config("spark.sql.extensions", _append(extensions, EXTENSION, ","))
+    explaining = known.get(_EXPLAIN_PROVIDERS)
+    if explaining is None and running is not None:
+        # The one of these that a session may have changed while it runs.
+        explaining = running.conf.get(_EXPLAIN_PROVIDERS, None)
+    builder.config(_EXPLAIN_PROVIDERS, _append(explaining, EXPLAIN_PROVIDER, ","))
     for key, value in launch_settings().items():
         if key not in known:
             builder.config(key, value)
@@ -142,8 +153,7 @@ def _check_running(spark: SparkSession | None) -> None:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         advice = (
             "The program was started by spark-submit, so the jar must be given to it:"
-            f" --jars {jar.PACKAGED_JAR} --driver-class-path {jar.PACKAGED_JAR}"
-            f" --conf spark.sql.extensions={EXTENSION}"
+            f" --jars $(cqels jar) --conf spark.sql.extensions={EXTENSION}"
         )
     SparkContext._ensure_initialized()
     jvm = SparkContext._jvm
@@ -205,12 +215,12 @@ def _refuse_connect(options: Mapping[str, Any]) -> None:
     if str(mode).lower() == "connect":
         named.append("spark.api.mode=connect")
     if named:
-        raise SessionError(f"{_CONNECT}: remove {', '.join(named)}.")
+        raise SessionError(f"{_CONNECT}. For a classic session remove {', '.join(named)}.")
 
 
 def _not_a_builder(given: object) -> str:
     if type(given).__module__.startswith("pyspark.sql.connect"):
-        return f"{_CONNECT}: sparkext.configure() takes pyspark.sql.SparkSession.builder."
+        return f"{_CONNECT}. sparkext.configure() takes pyspark.sql.SparkSession.builder."
     hint = ""
     if isinstance(given, SparkSession):
         hint = " Call it before getOrCreate(): a running session cannot take up the extension."

@@ -42,6 +42,13 @@ _CHECK_EXAMPLE = """\
 example:
   cqels check q1.rspql --static people.ttl --stream http://deri.org/locstreams=sightings.trig \\
                        --answers answers.jsonl --semantics cqels"""
+_JAR = """\
+Print the path of the JVM extension's jar that fits the Spark installed here, for jobs that nothing
+else of this package is used in. Where none fits, one is compiled first, in about ten seconds."""
+_JAR_EXAMPLE = """\
+example:
+  spark-submit --jars $(cqels jar) \\
+               --conf spark.sql.extensions=org.apache.spark.sql.cqels.CqelsExtensions job.py"""
 # Written out: `static_data` would import Spark, which help does not need.
 WAYS_ON_ERROR = ("fail", "skip", "accept")
 PACKINGS = ("gz", "bz2", "xz", "zst", "zip")
@@ -180,6 +187,9 @@ def build_parser() -> ArgumentParser:
     )
     sparql.add_argument("--out", metavar="FILE", help="write here instead of to stdout")
     _spark_arguments(sparql)
+
+    jar = _command(commands, "jar", "print the path of the extension's jar", _JAR, _JAR_EXAMPLE)
+    jar.add_argument("--debug", action="store_true", help="what is done, and tracebacks")
     return parser
 
 
@@ -187,7 +197,7 @@ def parse_arguments(argv: Sequence[str]) -> Namespace:
     """Read the arguments; ends with SystemExit(2) and a message when they are wrong."""
     parser = build_parser()
     arguments = parser.parse_args(argv)
-    if arguments.command is None:
+    if arguments.command in (None, "jar"):
         return arguments
     files: list[str] = arguments.data if arguments.command == "sparql" else arguments.static
     if arguments.command != "check" and arguments.work_dir is None:

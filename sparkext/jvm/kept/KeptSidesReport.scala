@@ -23,7 +23,11 @@ case class StaticSideNotKept(queryId: String, batchId: Long, side: String, reaso
 class KeptSidesExplained extends ExtendedExplainGenerator with AdaptiveSparkPlanHelper {
   override def title: String = "Static Sides"
 
-  override def generateExtendedInfo(plan: SparkPlan): String = lines(plan).distinct.mkString("\n")
+  // Spark writes the title over any plan.
+  override def generateExtendedInfo(plan: SparkPlan): String = {
+    val found = lines(plan).distinct
+    if (found.isEmpty) "none of a stream" else found.mkString("\n")
+  }
 
   private def lines(plan: SparkPlan): Seq[String] = flatMap(plan) {
     case kept: KeptStaticSideExec => Seq(s"${kept.side.label}: kept, ${kept.side.describe}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext import __version__
+from sparkext import __version__, jar, toolchain
 from sparkext.cli import main
 from sparkext.recorded_streams import StreamElement
 from tests.sparkext.command_line.command_inputs import (
@@ -307,6 +307,25 @@ def test_a_reader_that_leaves_is_no_crash(
         monkeypatch.undo()
     assert status == 1
     assert capfd.readouterr().err == ""
+
+
+def test_jar_prints_the_path_of_a_jar_that_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    done = Command(capsys)("jar")
+    assert (done.status, done.out) == (0, f"{jar.locate()}\n")
+    assert toolchain.read_stamp(Path(done.out.strip())) == jar.expected_stamp()
+
+
+def test_jar_without_a_jar_is_one_message(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jar, "PACKAGED_JAR", tmp_path / "none.jar")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = Command(capsys)("jar")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("cqels: The JVM extension has to be compiled for Spark")
+    assert done.err.count("\n") == 1
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,13 +14,20 @@ from pyspark.sql import SparkSession
 import sparkext
 from sparkext import jar, toolchain
 from sparkext.errors import SessionError
-from sparkext.session import EXTENSION, HUGE_PAGES, launch_settings, require_extension
+from sparkext.session import (
+    EXPLAIN_PROVIDER,
+    EXTENSION,
+    HUGE_PAGES,
+    launch_settings,
+    require_extension,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 ADDED = {
     "spark.jars",
     "spark.driver.extraClassPath",
     "spark.sql.extensions",
+    "spark.sql.extendedExplainProviders",
     "spark.sql.codegen.cache.maxEntries",
     "spark.buffer.pageSize",
     *launch_settings(),
@@ -80,6 +87,7 @@ def test_only_what_must_be_set_at_launch_is_set(no_defaults: Path) -> None:
     assert set(found) == {*own, *ADDED}
     assert found["spark.jars"] == found["spark.driver.extraClassPath"] == str(jar.locate())
     assert found["spark.sql.extensions"] == EXTENSION
+    assert found["spark.sql.extendedExplainProviders"] == EXPLAIN_PROVIDER
     assert found["spark.sql.codegen.cache.maxEntries"] == "1000"
     assert found["spark.buffer.pageSize"] == "1m"
 
@@ -89,6 +97,7 @@ def test_lists_of_the_user_are_kept_and_their_values_too(no_defaults: Path) -> N
         SparkSession.builder.config("spark.jars", "/a.jar, /b.jar")
         .config("spark.driver.extraClassPath", "/c.jar")
         .config("spark.sql.extensions", "org.example.Other")
+        .config("spark.sql.extendedExplainProviders", "org.example.Explained")
         .config("spark.buffer.pageSize", "2m")
         .config("spark.sql.codegen.cache.maxEntries", 5000)
     )
@@ -96,6 +105,8 @@ def test_lists_of_the_user_are_kept_and_their_values_too(no_defaults: Path) -> N
     assert once["spark.jars"] == f"/a.jar,/b.jar,{jar.locate()}"
     assert once["spark.driver.extraClassPath"] == f"/c.jar{os.pathsep}{jar.locate()}"
     assert once["spark.sql.extensions"] == f"org.example.Other,{EXTENSION}"
+    explained = f"org.example.Explained,{EXPLAIN_PROVIDER}"
+    assert once["spark.sql.extendedExplainProviders"] == explained
     assert once["spark.buffer.pageSize"] == "2m"
     assert once["spark.sql.codegen.cache.maxEntries"] == "5000"
     assert options(sparkext.configure(builder)) == once
@@ -176,14 +187,14 @@ def test_spark_connect_by_environment_is_refused(
     variable: str, value: str, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, value)
-    with pytest.raises(SessionError, match=f"Spark Connect is not supported.*{named}"):
+    with pytest.raises(SessionError, match=f"Spark Connect does not reach.*{named}"):
         sparkext.configure(SparkSession.builder)
 
 
 def test_spark_connect_by_builder_is_refused() -> None:
-    with pytest.raises(SessionError, match=r"Spark Connect is not supported.*spark\.remote"):
+    with pytest.raises(SessionError, match=r"Spark Connect does not reach.*spark\.remote"):
         sparkext.configure(SparkSession.builder.remote("sc://localhost"))
-    with pytest.raises(SessionError, match="Spark Connect is not supported"):
+    with pytest.raises(SessionError, match="Spark Connect does not reach"):
         sparkext.configure(SparkSession.builder.config("spark.api.mode", "connect"))
 
 
@@ -280,8 +291,7 @@ def test_a_program_started_by_spark_submit(with_jar: bool, tmp_path: Path) -> No
     )
     command = [str(toolchain.pyspark_folder() / "bin" / "spark-submit")]
     if with_jar:
-        path = str(jar.locate())
-        command += ["--jars", path, "--driver-class-path", path]
+        command += ["--jars", str(jar.locate())]
         command += ["--conf", f"spark.sql.extensions={EXTENSION}"]
     done = subprocess.run(
         [*command, str(program)],
