@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -24,12 +26,13 @@ def answers(spark: SparkSession, folder: str, name: str) -> dict[str, Any]:
     query = writer.start(f"{folder}/{name}")
     query.awaitTermination()
     found = spark.read.parquet(f"{folder}/{name}").select("sensor", "value", "room")
-    plan = query._jsq.explainInternal(False) if hasattr(query, "_jsq") else ""
-    return {"rows": sorted(tuple(row) for row in found.collect()), "plan": plan}
+    with redirect_stdout(StringIO()) as plan:
+        query.explain()
+    return {"rows": sorted(tuple(row) for row in found.collect()), "plan": plan.getvalue()}
 
 
 if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
     where = sys.argv[1]
     both = [answers(session, where, "first"), answers(session.newSession(), where, "second")]
-    print("FOUND " + json.dumps(both))
+    sys.stdout.write(f"FOUND {json.dumps(both)}\n")

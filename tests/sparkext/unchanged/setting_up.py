@@ -7,6 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sparkext import jar, toolchain
@@ -72,3 +75,23 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@contextmanager
+def serving(command: list[str], folder: Path, ready: str) -> Iterator[None]:
+    """A server that runs until the end, from when its log has the line that it is ready."""
+    log = folder / "server.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+    try:
+        deadline = time.monotonic() + 240
+        while ready not in log.read_text():
+            assert server.poll() is None, log.read_text()[-4000:]
+            assert time.monotonic() < deadline, log.read_text()[-4000:]
+            time.sleep(0.2)
+        yield
+    finally:
+        server.terminate()
+        server.wait(60)

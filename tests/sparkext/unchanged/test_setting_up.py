@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,10 +12,10 @@ from tests.sparkext.unchanged.setting_up import (
     EXPLAINED,
     EXTENDED,
     SMALL,
-    environment,
     free_port,
     program,
     run,
+    serving,
     write_inputs,
 )
 
@@ -27,13 +23,16 @@ JOB = Path(__file__).with_name("plain_job.py")
 BOTH_SESSIONS = 2
 
 SCALA = """
+import org.apache.spark.sql.streaming.Trigger
 val sensors = spark.read.parquet("FOLDER/sensors")
-val readings = spark.readStream.schema("sensor BIGINT, value DOUBLE").option("maxFilesPerTrigger", 1).json("FOLDER/readings")
-val writer = readings.join(sensors, "sensor").writeStream.option("checkpointLocation", "FOLDER/checkpoint")
-val query = writer.format("parquet").trigger(org.apache.spark.sql.streaming.Trigger.AvailableNow()).start("FOLDER/answers")
+val source = spark.readStream.schema("sensor BIGINT, value DOUBLE").option("maxFilesPerTrigger", 1)
+val joined = source.json("FOLDER/readings").join(sensors, "sensor")
+val writer = joined.writeStream.option("checkpointLocation", "FOLDER/checkpoint")
+val query = writer.format("parquet").trigger(Trigger.AvailableNow()).start("FOLDER/answers")
 query.awaitTermination()
 query.explain()
-spark.read.parquet("FOLDER/answers").select("sensor", "value", "room").collect().foreach(r => println("ROW " + r.mkString(" ")))
+val answers = spark.read.parquet("FOLDER/answers").select("sensor", "value", "room").collect()
+answers.foreach(r => println("ROW " + r.mkString(" ")))
 :quit
 """
 
@@ -93,14 +92,19 @@ def test_the_scala_shell_keeps_static_sides(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_spark_sql_has_the_extension_and_answers_as_ever(tmp_path: Path) -> None:
     said = run([program("spark-sql"), *SMALL, *EXTENDED, *EXPLAINED, "-e", SQL], tmp_path)
-    as_stock_but_extended(said)
+    as_stock_but_extended(said, True)
 
 
 @pytest.mark.slow
-def test_the_thrift_server_has_the_extension_and_answers_as_ever(tmp_path: Path) -> None:
+@pytest.mark.parametrize("explained", [False, True])
+def test_the_thrift_server_has_the_extension_and_answers_as_ever(
+    explained: bool, tmp_path: Path
+) -> None:
     port = free_port()
+    # It opens sessions on threads that look for providers of EXPLAIN on the class path only.
+    explaining = [*EXPLAINED, "--driver-class-path", EXTENDED[1]] if explained else []
     server = [
-        *(program("spark-submit"), *SMALL, *EXTENDED, *EXPLAINED),
+        *(program("spark-submit"), *SMALL, *EXTENDED, *explaining),
         *("--conf", f"spark.hadoop.hive.server2.thrift.port={port}"),
         *("--conf", "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1"),
         *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"),
@@ -108,34 +112,14 @@ def test_the_thrift_server_has_the_extension_and_answers_as_ever(tmp_path: Path)
     (tmp_path / "query.sql").write_text(SQL)
     client = [program("beeline"), "-u", f"jdbc:hive2://127.0.0.1:{port}", "-f", "query.sql"]
     with serving(server, tmp_path, "HiveThriftServer2 started"):
-        as_stock_but_extended(run(client, tmp_path))
+        as_stock_but_extended(run(client, tmp_path), explained)
 
 
-def as_stock_but_extended(said: str) -> None:
+def as_stock_but_extended(said: str, explained: bool) -> None:
     """The output of SQL is right."""
     assert "KeptStaticSide" not in said
-    assert "Extended Information (Static Sides)" in said
-    assert "none of a stream" in said
+    assert ("Extended Information (Static Sides)" in said) == explained
+    assert ("none of a stream" in said) == explained
     assert "count 5" in said
     assert "less 0.5" in said
     assert "spark.cqels.keptSides.enabled" in said
-
-
-@contextmanager
-def serving(command: list[str], folder: Path, ready: str) -> Iterator[None]:
-    """A server that runs until the end, from when its log has the line that it is ready."""
-    log = folder / "server.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=out
-        )
-    try:
-        deadline = time.monotonic() + 240
-        while ready not in log.read_text():
-            assert server.poll() is None, log.read_text()[-4000:]
-            assert time.monotonic() < deadline, log.read_text()[-4000:]
-            time.sleep(0.2)
-        yield
-    finally:
-        server.terminate()
-        server.wait(60)
