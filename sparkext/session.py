@@ -76,7 +76,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     path = str(jar.locate())
     known = {**_spark_defaults(), **{key: str(value) for key, value in options.items()}}
     builder.config("spark.jars", _append(known.get("spark.jars"), path, ","))
-    # Spark loads extension classes with the class loader of the driver itself.
+    # The archive has classes of the class path only, and some threads of servers look nowhere else.
     class_path = known.get("spark.driver.extraClassPath")
     builder.config("spark.driver.extraClassPath", _append(class_path, path, os.pathsep))
     extensions = known.get("spark.sql.extensions")

@@ -37,12 +37,15 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
   }
 
   /** Whether a join puts rows of this micro-batch together with what is not of it. */
-  private def isOfBoth(join: Join): Boolean = RunningBatch.isRead(join.left) != RunningBatch.isRead(join.right)
+  private def isOfBoth(join: Join): Boolean = {
+    val isRead = RunningBatch.readIn(join)
+    isRead(join.left) != isRead(join.right)
+  }
 
   private def keep(join: Join, batch: RunningBatch): Either[String, SparkPlan] = sides(join).flatMap { s =>
     val static = StaticVersions.withoutPruning(s.static)
     for {
-      _ <- Either.cond(!static.exists(_.subqueries.exists(RunningBatch.isRead)), (), "a subquery of it reads a stream")
+      _ <- Either.cond(!static.exists(_.subqueries.exists(RunningBatch.readIn(join))), (), "a subquery of it reads a stream")
       _ <- Either.cond(!otherWay(join.hint, s.build), (), "a hint asks for another way to join")
       _ <- Either.cond((s.leftKeys ++ s.rightKeys).forall(k => UnsafeRowUtils.isBinaryStable(k.dataType)), (), "its keys cannot be compared as bytes")
       form = formOf(s, static, join)
@@ -74,17 +77,20 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
     def staticKeys: Seq[Expression] = if (build == BuildRight) rightKeys else leftKeys
   }
 
-  private def sides(join: Join): Either[String, Sides] = join match {
-    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if RunningBatch.isRead(join.left) =>
-      Right(Sides(LeftAnti, leftKeys, rightKeys, None, BuildRight, join.left, join.right, nullAware = true))
-    case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, left, right, _) => joinType match {
-      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if RunningBatch.isRead(left) =>
-        Right(Sides(joinType, leftKeys, rightKeys, condition, BuildRight, left, right))
-      case _: InnerLike | RightOuter if RunningBatch.isRead(right) =>
-        Right(Sides(joinType, leftKeys, rightKeys, condition, BuildLeft, right, left))
-      case other => Left(s"rows of it are answers by themselves (${other.sql.toLowerCase(Locale.ROOT)} join)")
+  private def sides(join: Join): Either[String, Sides] = {
+    val isRead = RunningBatch.readIn(join)
+    join match {
+      case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if isRead(join.left) =>
+        Right(Sides(LeftAnti, leftKeys, rightKeys, None, BuildRight, join.left, join.right, nullAware = true))
+      case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, left, right, _) => joinType match {
+        case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if isRead(left) =>
+          Right(Sides(joinType, leftKeys, rightKeys, condition, BuildRight, left, right))
+        case _: InnerLike | RightOuter if isRead(right) =>
+          Right(Sides(joinType, leftKeys, rightKeys, condition, BuildLeft, right, left))
+        case other => Left(s"rows of it are answers by themselves (${other.sql.toLowerCase(Locale.ROOT)} join)")
+      }
+      case _ => Left("no equality of columns joins it")
     }
-    case _ => Left("no equality of columns joins it")
   }
 
   private def otherWay(hint: JoinHint, build: BuildSide): Boolean = {
@@ -95,7 +101,7 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
   /** Once a query and reason: the join carries it to `EXPLAIN`. */
   private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
     join.setTagValue(KeepStaticSides.Why, reason)
-    val static = join.children.filterNot(RunningBatch.isRead).map(KeepStaticSides.label).mkString(", ")
+    val static = join.children.filterNot(RunningBatch.readIn(join)).map(KeepStaticSides.label).mkString(", ")
     if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
       StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
       logInfo(s"query ${batch.query}: static side $static is not kept: $reason")

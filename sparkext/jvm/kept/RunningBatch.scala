@@ -20,10 +20,20 @@ private[cqels] object RunningBatch {
   def of(session: SparkSession): Option[RunningBatch] =
     StreamingJobs.current(session.sparkContext).map { case (query, run, number) => RunningBatch(session, query, run, number) }
 
-  /** Whether a plan reads the rows of the micro-batch: as a stream, or as the rows that `foreachBatch` was given. */
-  def isRead(plan: LogicalPlan): Boolean = plan.isStreaming || plan.exists {
+  /** Whether a part of this plan reads the rows of the micro-batch: as a stream, or as the rows that `foreachBatch` was given.
+   *
+   *  The latter cannot be told from any other RDD, so an RDD is one of them unless a part of the plan is a stream.
+   */
+  def readIn(plan: LogicalPlan): LogicalPlan => Boolean = if (isStream(plan)) isStream else mayBeRead
+
+  private def isStream(plan: LogicalPlan): Boolean = plan.isStreaming || plan.exists {
+    case stage: LogicalQueryStage => isStream(stage.logicalPlan)
+    case _ => false
+  }
+
+  private def mayBeRead(plan: LogicalPlan): Boolean = isStream(plan) || plan.exists {
     case rows: LogicalRDD => !rows.rdd.isCheckpointed
-    case stage: LogicalQueryStage => isRead(stage.logicalPlan)
+    case stage: LogicalQueryStage => mayBeRead(stage.logicalPlan)
     case _ => false
   }
 

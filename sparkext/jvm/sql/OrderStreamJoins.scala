@@ -35,7 +35,7 @@ case class OrderStreamJoins(session: SparkSession) extends Rule[LogicalPlan] wit
 
   /** The cluster in a better order; None where there is none, or where nothing may be moved. */
   private def ordered(cluster: JoinCluster, ratios: Map[ExprId, Double]): Option[LogicalPlan] = {
-    val (moving, static) = cluster.leaves.indices.partition(i => RunningBatch.isRead(cluster.leaves(i)))
+    val (moving, static) = cluster.leaves.indices.partition(i => cluster.leaves(i).isStreaming)
     val counted = static.flatMap(i => cluster.leaves(i).output.flatMap(a => ratios.get(a.exprId)).headOption.map(i -> _)).toMap
     if (moving.size != 1 || counted.size < static.size || !OrderStreamJoins.isStateless(cluster.leaves(moving.head))) None
     else {

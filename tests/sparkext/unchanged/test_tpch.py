@@ -53,6 +53,8 @@ def test_a_streaming_job_answers_as_stock_spark_does(
     rows, plan = streamed(session, number, tables, tmp_path / "kept")
     session.conf.set("spark.cqels.enabled", "false")
     stock, stock_plan = streamed(session, number, tables, tmp_path / "stock")
+    if query.mode == "append":  # Nothing sorts what is appended.
+        rows, stock = sorted(rows), sorted(stock)
     assert rows == stock
     assert sorted(rows) == sorted(rows_of(session.sql(query.over_tables())))
     assert "KeptStaticSide" not in stock_plan
