@@ -10,6 +10,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pyspark
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,7 +51,8 @@ def test_the_wheel_holds_one_jar_and_the_packages(wheel: Path) -> None:
     assert re.fullmatch(r"spark_cqels-\d+\.\d+\.\d+-py3-none-any\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert [name for name in names if name.endswith(".jar")] == ["sparkext/jars/spark-cqels.jar"]
+    jars = [name for name in names if name.endswith(".jar")]
+    assert jars == [f"sparkext/jars/spark-cqels_2.13-{pyspark.__version__}.jar"]
     folder = ROOT / "sparkext" / "jvm"
     sources = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*.scala")}
     assert {name for name in names if name.endswith(".scala")} == sources
@@ -73,7 +75,7 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None
     program = (
         "import sparkext; from pyspark.sql import SparkSession\n"
         "from sparkext import jar; from sparkext.session import require_extension\n"
-        "assert jar.locate() == jar.PACKAGED_JAR, jar.locate()\n"
+        "assert jar.locate().parent == jar.PACKAGED_JARS, jar.locate()\n"
         "spark = sparkext.configure(SparkSession.builder.master('local[1]')).getOrCreate()\n"
         "require_extension(spark); print('works', spark.range(3).count())\n"
     )
