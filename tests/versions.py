@@ -20,12 +20,62 @@ from pathlib import Path
 VERSIONS = ("4.1", "4.2")
 """Those before the one of this environment."""
 
-_SQL, _STREAMS = "tests/sparkext/sql/", "tests/sparkext/streams/"
-
-QUICK = ()
+QUICK = (
+    "tests/sparkext/sql/test_join_rule.py::test_ordinary_queries_over_views_answer_right",
+    "tests/sparkext/sql/test_live_subqueries.py::test_joins_of_a_subquery_follow_the_data",
+    "tests/sparkext/sql/test_live_view.py",
+    "tests/sparkext/sql/test_prepared_sql.py::test_static_parts_are_read_once_for_all_queries",
+    "tests/sparkext/sql/test_prepared_sql.py::test_explanation",
+    "tests/sparkext/sql/test_prepared_sql.py::test_the_clock_is_read_at_each_run",
+    "tests/sparkext/sql/test_row_joins.py::test_rows_that_leave_are_joined_no_more",
+    "tests/sparkext/streams/test_real_time.py",
+    "tests/sparkext/streams/test_structured_source.py",
+    "tests/sparkext/streams/test_pushed_tables.py::test_tables_of_all_kinds",
+    "tests/sparkext/queries/test_query_forms.py",
+    "tests/sparkext/queries/test_window_kinds.py",
+    "tests/sparkext/events/test_examples_of_the_conclusion.py",
+    "tests/sparkext/mapped/test_mapped_streams.py",
+    "tests/sparkext/graph_changes/test_example_10.py",
+    "tests/sparkext/uncertainty/test_functions.py",
+    "tests/sparkext/runtime/test_user_functions.py::test_calls_in_filters_and_binds",
+    "tests/sparkext/rdflib_view/test_sparql.py::test_every_form",
+    "tests/sparkext/execution/test_executed_operators.py",
+    "tests/sparkext/execution/test_loop_bodies.py",
+    "tests/sparkext/engine_room/test_driver_execution.py::test_the_time_zone_is_the_session_s",
+    "tests/sparkext/engine_room/test_plain_session.py",
+    "tests/static_data/test_load.py::test_every_format_and_packing_gives_the_same_quads",
+)
 """One test or a few of each thing that rests on Spark: less than a minute for both versions, run by `make test`."""
 
-ALL = ()
+ALL = (
+    "tests/sparkext/sql",
+    "tests/sparkext/streams",
+    "tests/sparkext/engine_room",
+    "tests/sparkext/execution",
+    "tests/sparkext/session",
+    "tests/sparkext/queries",
+    "tests/sparkext/answers",
+    "tests/sparkext/mapped",
+    "tests/sparkext/graph_changes",
+    "tests/sparkext/rdflib_view",
+    "tests/sparkext/uncertainty/test_functions.py",
+    "tests/sparkext/uncertainty/test_cache_and_lazy_variables.py",
+    "tests/sparkext/uncertainty/test_placement.py",
+    "tests/sparkext/events/test_event_operators.py",
+    "tests/sparkext/events/test_running_matches.py",
+    "tests/sparkext/events/test_examples_of_the_conclusion.py",
+    "tests/sparkext/paper_examples/test_rspql_star_examples.py",
+    "tests/sparkext/paper_examples/test_dialect_queries.py",
+    "tests/sparkext/r2r/test_operators.py",
+    "tests/sparkext/r2r/test_functions_in_queries.py",
+    "tests/sparkext/runtime",
+    "tests/sparkext/command_line/test_cli.py",
+    "tests/static_data/test_load.py",
+    "tests/static_data/test_cluster.py",
+    "tests/static_data/test_rdf_formats.py",
+    "tests/static_data/test_table_files.py",
+    "tests/static_data/test_store.py",
+)
 """What `make test-all` runs: all that is of Spark SQL, streams and the JVM extension, and queries of every kind."""
 
 QUICK_MARKS = "not slow and not cluster and not soak and not w3c"
@@ -83,7 +133,7 @@ def run(version: str, tests: Iterable[str], marks: str) -> Outcome:
     ran = subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marks, *tests],
         cwd=ROOT,
-        env={**os.environ, "PYSPARK_PYTHON": str(python)},
+        env=_variables(python),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -91,6 +141,13 @@ def run(version: str, tests: Iterable[str], marks: str) -> Outcome:
         check=False,
     )
     return Outcome(version, ran.returncode, ran.stdout)
+
+
+def _variables(python: Path) -> dict[str, str]:
+    given = os.environ.get("PYTHONPATH")
+    # This project is installed in this environment only.
+    path = os.pathsep.join([str(ROOT), *([given] if given else [])])
+    return {**os.environ, "PYSPARK_PYTHON": str(python), "PYTHONPATH": path}
 
 
 def main(arguments: list[str] | None = None) -> int:
