@@ -177,7 +177,7 @@ class BatchReader:
 
 def _arrow_schema(schema: StructType, time_zone: str) -> pa.Schema:
     # Until Spark 4.1, its instants are in UTC, which is all the same: the zone is only a way to show them.
-    zone = {"timezone": time_zone} if "timezone" in _SCHEMA_OPTIONS else {}
+    zone: dict[str, Any] = {"timezone": time_zone} if "timezone" in _SCHEMA_OPTIONS else {}
     return to_arrow_schema(schema, **zone)
 
 
