@@ -1,8 +1,8 @@
 """The tests that run on older versions of Spark too, and their environments: ``python -m tests.versions [--all]``.
 
-A version has an environment in a folder of this one, such as ``.venv/spark-4.1``, made on first use, in which PySpark
-is another and all else that of this environment. The versions run side by side. Where an environment cannot be made, for
-want of a package index, say, its tests are skipped, and the reason is told.
+A version has an environment in a folder of this one, such as ``.venv/spark-4.1``, made on first use, with another
+PySpark and otherwise all that is in this environment. The versions run side by side. Where an environment cannot be
+made, for want of a package index, say, its tests are skipped, and the reason is told.
 """
 
 from __future__ import annotations
