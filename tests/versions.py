@@ -21,7 +21,7 @@ VERSIONS = ("4.1", "4.2")
 """Those before the one of this environment."""
 
 QUICK = (
-    "tests/sparkext/sql/test_join_rule.py::test_ordinary_queries_over_views_answer_right",
+    "tests/sparkext/sql/test_join_rule.py::test_joins_are_reordered",
     "tests/sparkext/sql/test_live_subqueries.py::test_joins_of_a_subquery_follow_the_data",
     "tests/sparkext/sql/test_live_view.py",
     "tests/sparkext/sql/test_prepared_sql.py::test_static_parts_are_read_once_for_all_queries",
@@ -42,7 +42,6 @@ QUICK = (
     "tests/sparkext/execution/test_executed_operators.py",
     "tests/sparkext/execution/test_loop_bodies.py",
     "tests/sparkext/engine_room/test_driver_execution.py::test_the_time_zone_is_the_session_s",
-    "tests/sparkext/engine_room/test_plain_session.py",
     "tests/static_data/test_load.py::test_every_format_and_packing_gives_the_same_quads",
 )
 """One test or a few of each thing that rests on Spark: less than a minute for both versions, run by `make test`."""
