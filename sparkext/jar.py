@@ -66,7 +66,7 @@ def locate() -> Path:
     if toolchain.read_stamp(cached) == expected:
         return cached
     why = _why(packaged, expected)
-    logger.warning("%s; compiling it once into %s, about 20 s", why, cached)
+    logger.warning("%s; compiling it once into %s, about 10 s", why, cached)
     try:
         sources = toolchain.scala_sources(SOURCES, version)
         toolchain.compile_jar(sources, _spark_jars(), version, cached)
