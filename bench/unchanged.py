@@ -153,6 +153,7 @@ def _python(module: str, arguments: list[str], conf: dict[str, str], folder: Pat
         **os.environ,
         "PYSPARK_SUBMIT_ARGS": f"{given} pyspark-shell",
         "PYTHONPATH": str(Path.cwd()),
+        "PYSPARK_PYTHON": sys.executable,
     }
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
