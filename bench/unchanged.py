@@ -101,8 +101,8 @@ def run(args: argparse.Namespace) -> Report:
             stock = _run(job, data, seconds, False, Path(temporary))
             progress(f"{NAME}: {job}, with the extension")
             ours = _run(job, data, seconds, True, Path(temporary), args.conf)
-            _compare(job, stock, ours)
-            report.rows.append(_row(job, stock, ours))
+            compare(job, stock, ours)
+            report.rows.append(row(job, stock, ours))
     return report
 
 
@@ -167,7 +167,8 @@ def _python(module: str, arguments: list[str], conf: dict[str, str], folder: Pat
         raise BenchError(f"{module} {arguments[0]} failed:\n{done.stderr[-3000:]}")
 
 
-def _compare(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> None:
+def compare(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Raises BenchError unless both ways of a job gave the same answers, and some."""
     if job == "real_time":
         # Runs end at different readings, and answers come in any order.
         both = min(stock["given"], ours["given"]) // 2
@@ -182,21 +183,22 @@ def _compare(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> None:
         )
 
 
-def _row(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    row = {
+def row(job: str, stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """One line of the result."""
+    result = {
         "job": job,
         "mode": "real-time" if job == "real_time" else "micro-batch",
         "spark_version": ours["version"],
     }
-    for prefix, result in (("", ours), ("stock_", stock)):
-        first, rest, added = _times(job, result)
-        row[f"{prefix}trigger_p50_ms"] = _percentile([*first, *rest], 50)
-        row[f"{prefix}trigger_p99_ms"] = _percentile([*first, *rest], 99)
-        row[f"{prefix}add_batch_p50_ms"] = _percentile(added, 50)
-        row[f"{prefix}first_ms"] = _percentile(first, 100)
-        row[f"{prefix}rest_p99_ms"] = _percentile(rest, 99)
-        row[f"{prefix}triggers"] = len(first) + len(rest)
-    return row
+    for prefix, run in (("", ours), ("stock_", stock)):
+        first, rest, added = _times(job, run)
+        result[f"{prefix}trigger_p50_ms"] = _percentile([*first, *rest], 50)
+        result[f"{prefix}trigger_p99_ms"] = _percentile([*first, *rest], 99)
+        result[f"{prefix}add_batch_p50_ms"] = _percentile(added, 50)
+        result[f"{prefix}first_ms"] = _percentile(first, 100)
+        result[f"{prefix}rest_p99_ms"] = _percentile(rest, 99)
+        result[f"{prefix}triggers"] = len(first) + len(rest)
+    return result
 
 
 def _times(job: str, result: dict[str, Any]) -> tuple[list[float], list[float], list[float]]:

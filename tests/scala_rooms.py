@@ -46,9 +46,8 @@ MOST_FILES = 15
 ELSEWHERE = {
     # Users name it in Spark's configuration.
     "CqelsExtensions.scala": BASE,
-    # They extend what Spark shows to that package only.
-    "spark/IdRelation.scala": "org.apache.spark.sql.execution.joins",
-    "spark/PartitionedLookUp.scala": "org.apache.spark.sql.execution.joins",
+    # It extends what Spark shows to that package only.
+    "spark/HashLookUps.scala": "org.apache.spark.sql.execution.joins",
 }
 """Files whose package is not that of their folder."""
 
