@@ -1,6 +1,6 @@
 # All targets work in .venv, which is made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint bench clean
+.PHONY: help install demo test test-versions test-all lint bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -9,19 +9,25 @@ ARGS ?= --quick
 QUICK := not slow and not cluster and not soak and not w3c
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 install: $(VENV)/.runtime ## Install everything needed to run queries into .venv
 
 demo: $(VENV)/.runtime ## Generate a small world, stream through it, print answers, plans and times
 	$(PYTHON) -m bench.demo
 
-# Two processes, each with a Spark of its own; the tests of a file stay together.
+# Two processes, each with a Spark of its own; the tests of a file stay together. Then some on older versions
+# of Spark, in .venv/spark-4.1 and its like.
 test: $(VENV)/.dev ## Run the tests, in ten to twenty-five minutes
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(QUICK)"
+	$(PYTHON) -m tests.versions
+
+test-versions: $(VENV)/.dev ## Run what rests on Spark on 4.1 and 4.2, not a few tests only
+	$(PYTHON) -m tests.versions --all
 
 test-all: $(VENV)/.dev $(VENV)/.morph-kgc ## Run all tests: clusters, long runs, the W3C suite, installation
 	$(PYTHON) -m pytest
+	$(PYTHON) -m tests.versions --all
 
 lint: $(VENV)/.dev ## Check style and types
 	$(PYTHON) -m ruff check .

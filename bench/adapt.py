@@ -34,11 +34,11 @@ from pyspark.sql import SparkSession
 
 import sparkext
 from adaptive.graph.plan import describe
-from bench.alone import alone
 from bench.join_orders.batch_streams import NAMES, BatchStream, batch_streams
 from bench.join_orders.first_sight import Seen, at_first_sight
 from bench.join_orders.order_race import Effort, Raced, race
 from bench.join_orders.static_worlds import StaticWorlds
+from bench.peers.alone import alone
 from bench.report import Report, progress
 
 NAME = "adapt"

@@ -27,10 +27,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.alone import alone
 from bench.event_chains.event_batches import Chains, Happened, static_groups, static_lines
 from bench.event_chains.event_engine import Answered, EngineChains
 from bench.event_chains.event_peers import DuckDbChains, EsperChains, PeerMissingError
+from bench.peers.alone import alone
 from bench.report import BenchError, Report, progress
 
 NAME = "events"

@@ -6,12 +6,16 @@ rate, in processes of their own with the same settings and cached static tables;
 all count from the first one on, and must give the same answers to each.
 p50_ms, p95_ms and first_ms are milliseconds from "batch known" to "answers as an Arrow table", filling the views
 included (fill_ms is that part of it); prepare_ms is what the query took once, beforehand. Stock Spark gets the same
-content as DataFrames and plans each batch (spark_p50_ms, spark_p95_ms, spark_first_ms).
+content as DataFrames and plans each batch (spark_p50_ms, spark_p95_ms, spark_first_ms). Its real-time mode is there
+for what it can run, joins of a stream with static tables: real_time_* are milliseconds from the batch's being given to
+the source until its last answer came out of the join. Whole runs only.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from bench.alone import alone
 from bench.answers import fingerprint
+from bench.peers.alone import alone
+from bench.peers.real_time_peer import MASTER, seconds_answered
 from bench.peers.spark_stock import cached_view, launch_settings
 from bench.report import BenchError, Report, progress
 
@@ -41,6 +46,7 @@ COLUMNS = (
     "spark_p50_ms",
     "spark_p95_ms",
     "spark_first_ms",
+    "real_time_p50_ms",
     "ratio",
     "answers",
 )
@@ -52,6 +58,11 @@ VIEWS = {
     "alarms": ("room BIGINT, level INT, at BIGINT", "at", "60s"),
 }
 QUERIES = {
+    "kinds": """
+        SELECT s.kind, s.room, r.value
+        FROM readings r
+        JOIN sensors s ON r.sensor = s.sensor
+        WHERE r.value > s.threshold""",
     "who": """
         SELECT p.name, p.team, s.kind, r.value, a.level
         FROM readings r
@@ -76,6 +87,14 @@ QUERIES = {
         JOIN presence w ON w.room = s.room
         JOIN people p ON p.person = w.person
         WHERE r.value > (SELECT avg(x.value) + stddev(x.value) FROM readings x)""",
+}
+# Those that real-time mode can run: it joins a stream with static tables only.
+IN_REAL_TIME = {
+    "kinds": """
+        SELECT r.number, r.given, s.kind, s.room, r.value
+        FROM stream_readings r
+        JOIN sensors s ON r.sensor = s.sensor
+        WHERE r.value > s.threshold"""
 }
 _SENSORS, _PEOPLE, _ROOMS = 2_000_000, 500_000, 2_000
 _PRESENT_A_SECOND, _ALARMS_A_SECOND = 1_000, 4
@@ -158,13 +177,20 @@ def static_tables(spark: SparkSession, sensors: int, people: int) -> None:
         cached_view(name, frame)
 
 
-def _start() -> SparkSession:
+def _start(real_time: bool = False) -> SparkSession:
     from pyspark.sql import SparkSession
 
     import sparkext
 
     builder = SparkSession.builder
-    for key, value in {**launch_settings(4.0), "spark.log.level": "ERROR"}.items():
+    settings = {**launch_settings(4.0), "spark.log.level": "ERROR"}
+    if real_time:
+        # It joins by broadcast only, of sides of any size.
+        settings |= {"spark.master": MASTER, "spark.sql.autoBroadcastJoinThreshold": "4g"}
+        settings |= {"spark.sql.adaptive.enabled": "false", "spark.cqels.enabled": "false"}
+        # Its sink is a function of Python.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    for key, value in settings.items():
         builder = builder.config(key, value)
     return sparkext.configure(builder).getOrCreate()
 
@@ -254,12 +280,26 @@ def ask_stock(spark: SparkSession, stream: Stream) -> Taken:
     return done
 
 
-SIDES = {"prepared": ask_prepared, "stock": ask_stock}
+def ask_in_real_time(spark: SparkSession, stream: Stream) -> Taken:
+    """Stock Spark's real-time mode, which has the rows of each second at once; the session has the static tables."""
+    ms, tables = seconds_answered(
+        spark,
+        IN_REAL_TIME[stream.query],
+        "stream_readings",
+        (batch.now["readings"] for batch in stream.batches()),
+    )
+    done = Taken()
+    for took, table in zip(ms, tables, strict=True):
+        done.note(took, table)
+    return done
+
+
+SIDES = {"prepared": ask_prepared, "stock": ask_stock, "real-time": ask_in_real_time}
 
 
 def ask_anew(side: str, stream: Stream) -> Taken:
     """One of SIDES in a session that begins and ends with it."""
-    spark = _start()
+    spark = _start(real_time=side == "real-time")
     try:
         static_tables(spark, stream.sensors, stream.people)
         return SIDES[side](spark, stream)
@@ -267,14 +307,18 @@ def ask_anew(side: str, stream: Stream) -> Taken:
         spark.stop()
 
 
-def row(stream: Stream, ours: Taken, stock: Taken) -> dict[str, Any]:
-    """One line of the result; raises AnswersDifferError where the two sides answered a batch differently."""
-    for number, (one, other) in enumerate(zip(ours.fingerprints, stock.fingerprints, strict=True)):
-        if one != other:
-            raise AnswersDifferError(
-                f"{stream.query} at {stream.rate}, batch {number}: {one} prepared, {other} of stock Spark"
-                " (rows and a hash)"
-            )
+def row(stream: Stream, ours: Taken, stock: Taken, real_time: Taken | None) -> dict[str, Any]:
+    """One line of the result; raises AnswersDifferError where two sides answered a batch differently."""
+    for peer in (stock, real_time):
+        if peer is None:
+            continue
+        both = zip(ours.fingerprints, peer.fingerprints, strict=True)
+        for number, (one, other) in enumerate(both):
+            if one != other:
+                raise AnswersDifferError(
+                    f"{stream.query} at {stream.rate}, batch {number}: {one} prepared, {other} of stock"
+                    " Spark (rows and a hash)"
+                )
     return {
         "query": stream.query,
         "rate": stream.rate,
@@ -282,6 +326,7 @@ def row(stream: Stream, ours: Taken, stock: Taken) -> dict[str, Any]:
         "prepare_ms": round(ours.prepare_ms, 2),
         "fill_ms": round(float(np.median(ours.fill_ms)), 2),
         **stock.columns("spark_"),
+        **(real_time.columns("real_time_") if real_time else {}),
         "ratio": round(float(np.median(stock.ms) / np.median(ours.ms)), 1),
         "answers": round(float(np.median(ours.answers))),
     }
@@ -307,10 +352,13 @@ def run(args: argparse.Namespace) -> Report:
                 progress(f"  {query} at {rate:,} readings a second")
                 stream = Stream(query, rate, seconds, sensors, people, args.seed)
                 ours, stock = (
-                    ask(spark, stream) if spark else alone(ask_anew, side, stream)
-                    for side, ask in SIDES.items()
+                    SIDES[side](spark, stream) if spark else alone(ask_anew, side, stream)
+                    for side in ("prepared", "stock")
                 )
-                rows.append(row(stream, ours, stock))
+                # Never in a session that others use: its tasks hold their slots.
+                in_real_time = query in IN_REAL_TIME and not args.quick
+                real_time = alone(ask_anew, "real-time", stream) if in_real_time else None
+                rows.append(row(stream, ours, stock, real_time))
                 switches += ours.switches
     finally:
         if spark:

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from bench.alone import alone
 from bench.data.tunnel import DEFAULT_SEED, KINDS, SECTORS, Tunnel
 from bench.data.tunnel_files import START_MS, STREAM, elements, query_text, write_static
+from bench.peers.alone import alone
 from bench.report import BenchError, Report, progress
 from bench.uncertainty.uncertain_engine import (
     FUNCTIONS,

@@ -1,4 +1,4 @@
-"""Which jar of the JVM extension to use: the packaged one, or one rebuilt into the user's cache."""
+"""Which jar of the JVM extension to use: a packaged one, or one compiled into the user's cache."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pyspark.find_spark_home import _find_spark_home
 
 from sparkext import toolchain
 from sparkext.errors import SessionError
+from sparkext.toolchain import Stamp
 
 logger = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).resolve().parent
 SOURCES = _PACKAGE / "jvm"
-PACKAGED_JAR = _PACKAGE / "jars" / toolchain.JAR_NAME
+PACKAGED_JARS = _PACKAGE / "jars"
 
 
 class JarError(SessionError):
@@ -32,40 +33,42 @@ def cache_folder() -> Path:
     return root / "spark-cqels"
 
 
-def expected_stamp() -> tuple[str, str]:
-    """(Spark version, source hash) that a jar must have been compiled for to be used here.
+def expected_stamp() -> Stamp:
+    """What a jar must have been compiled for and from to be used here.
 
-    Raises JarError when the Scala sources are missing.
+    Raises JarError when the Scala sources or Spark's jars are missing, or Spark is too old.
     """
     try:
-        return pyspark.__version__, _hash_once(SOURCES)
+        return _stamp_once(SOURCES, _spark_jars(), pyspark.__version__)
     except toolchain.ToolchainError as error:
         raise JarError(str(error)) from error
 
 
 @lru_cache
-def _hash_once(folder: Path) -> str:
+def _stamp_once(sources: Path, jars: Path, version: str) -> Stamp:
     # Once a process: editing a source while a session runs must not make the session's jar unfit.
-    return toolchain.source_hash(toolchain.scala_sources(folder))
+    digest = toolchain.source_hash(toolchain.scala_sources(sources, version))
+    return Stamp(version, toolchain.scala_version(jars), digest)
 
 
 def locate() -> Path:
     """Path of a jar that fits the installed PySpark and the packaged sources.
 
-    The packaged jar when it fits; else the one in the cache; else it is compiled into the cache,
+    The packaged jar for this Spark when it fits; else the one in the cache; else it is compiled into the cache,
     which takes about ten seconds and is logged. Raises JarError when that does not work.
     """
     expected = expected_stamp()
-    version, digest = expected
-    if toolchain.read_stamp(PACKAGED_JAR) == expected:
-        return PACKAGED_JAR
-    cached = cache_folder() / f"{version}-{digest}.jar"
+    packaged = PACKAGED_JARS / expected.jar_name
+    if toolchain.read_stamp(packaged) == expected:
+        return packaged
+    version, scala, digest = expected
+    cached = cache_folder() / f"{version}_{scala}-{digest}.jar"
     if toolchain.read_stamp(cached) == expected:
         return cached
-    why = _why(PACKAGED_JAR, expected)
+    why = _why(packaged, expected)
     logger.warning("%s; compiling it once into %s, about 10 s", why, cached)
     try:
-        sources = toolchain.scala_sources(SOURCES)
+        sources = toolchain.scala_sources(SOURCES, version)
         toolchain.compile_jar(sources, _spark_jars(), version, cached)
     except toolchain.JavaMissingError as error:
         raise JarError(
@@ -73,7 +76,8 @@ def locate() -> Path:
         ) from error
     except toolchain.ToolchainError as error:
         raise JarError(
-            f"The JVM extension could not be compiled for Spark {version}. {error}"
+            f"The JVM extension could not be compiled for Spark {version} (it is for"
+            f" {toolchain.SPARKS}). {error}"
         ) from error
     return cached
 
@@ -84,10 +88,7 @@ def _spark_jars() -> Path:
     return beside if beside.is_dir() else Path(_find_spark_home()) / "jars"
 
 
-def _why(jar: Path, expected: tuple[str, str]) -> str:
-    found = toolchain.read_stamp(jar)
-    if found == ("", ""):
-        return "The JVM extension has not been compiled"
-    if found[0] != expected[0]:
-        return f"The JVM extension was compiled for Spark {found[0]}, here is {expected[0]}"
+def _why(jar: Path, expected: Stamp) -> str:
+    if not any(toolchain.read_stamp(jar)):
+        return f"The JVM extension has not been compiled for Spark {expected.spark}"
     return "The Scala sources have changed since the JVM extension was compiled"

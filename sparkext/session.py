@@ -103,7 +103,7 @@ def _class_archive(java: Path, conf: Mapping[str, Any]) -> ClassArchive | None:
     wanted = {name: text for name, text in texts.items() if name in names}
     if not Settings.from_mapping(wanted).class_archive:
         return None
-    home, version = Path(_find_spark_home()), jar.expected_stamp()[0]
+    home, version = Path(_find_spark_home()), jar.expected_stamp().spark
     archive = plan_archive(jar.cache_folder(), java, home, version, texts)
     if archive is not None and archive.file is None:
         logger.info(
@@ -165,9 +165,9 @@ def _check_running(spark: SparkSession | None) -> None:
     context = spark.sparkContext if spark is not None else SparkContext._active_spark_context
     if context is None or context._jsc is None:
         return  # The JVM runs with the jar, and no Spark application in it: all is still open.
-    if context.version != jar.expected_stamp()[0]:
+    if context.version != jar.expected_stamp().spark:
         raise SessionError(
-            f"PySpark is {jar.expected_stamp()[0]}, but the Spark that runs is {context.version}"
+            f"PySpark is {jar.expected_stamp().spark}, but the Spark that runs is {context.version}"
             " (SPARK_HOME names another installation?)."
         )
     if EXTENSION not in _split(context._jsc.getConf().get("spark.sql.extensions", "")):
@@ -189,14 +189,13 @@ def _loaded_jar(jvm: JVMView) -> Path | None:
 
 
 def _check_stamp(path: Path) -> None:
-    version, digest = toolchain.read_stamp(path)
-    expected_version, expected_digest = jar.expected_stamp()
-    if version != expected_version:
+    found, expected = toolchain.read_stamp(path), jar.expected_stamp()
+    if found.spark != expected.spark:
         raise SessionError(
             f"The extension in the running Spark ({path}) was compiled for Spark"
-            f" {version or 'unknown'}, but PySpark is {expected_version}. Start a new process."
+            f" {found.spark or 'unknown'}, but PySpark is {expected.spark}. Start a new process."
         )
-    if digest != expected_digest:
+    if found != expected:
         raise SessionError(
             f"The extension in the running Spark ({path}) was compiled from other sources than"
             " those installed here. Start a new process."

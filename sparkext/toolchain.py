@@ -1,4 +1,7 @@
-"""The Java toolchain: find Java, check its version, compile the Scala part into one jar.
+"""The Java toolchain: find Java, check its version, compile the Scala part into one jar for one Spark.
+
+Sources that differ between versions of Spark lie in folders ``since_4_2`` and the like: of the files
+with one name, the one of the newest folder that is not newer than Spark is compiled.
 
 This module uses the standard library only and imports nothing of this project, because the build
 hook (``hatch_build.py``) loads it by path before the project, or its dependencies, are installed.
@@ -17,11 +20,14 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 logger = logging.getLogger(__name__)
 
 OLDEST_JAVA = 17
-JAR_NAME = "spark-cqels.jar"
+SPARKS = "4.1, 4.2 or 4.3"
+_STAMPED = ("Spark-Version", "Scala-Version", "Source-Hash")
+_SINCE = re.compile(r"since_(\d+)_(\d+)")
 # No -release: with a Java newer than the one named it needs a full JDK, and a JRE is enough here.
 COMPILER_FLAGS = ("-deprecation", "-feature")
 # A short-lived JVM: without the slow second compiler and parallel collector it takes half the time.
@@ -38,6 +44,22 @@ class ToolchainError(Exception):
 
 class JavaMissingError(ToolchainError):
     """No usable Java: not found, not startable, or too old."""
+
+
+class Stamp(NamedTuple):
+    """What a jar was compiled for and from: Spark's version, Scala's such as 2.13, the hash of the sources.
+
+    All are empty where nothing is recorded.
+    """
+
+    spark: str
+    scala: str
+    sources: str
+
+    @property
+    def jar_name(self) -> str:
+        """The name of such a jar, as Spark names its own."""
+        return f"spark-cqels_{self.scala}-{self.spark}.jar"
 
 
 def find_java() -> Path:
@@ -123,12 +145,51 @@ def pyspark_version(folder: Path) -> str:
     return found.group(1)
 
 
-def scala_sources(folder: Path) -> list[Path]:
-    """The Scala files below `folder`, by path; raises ToolchainError when there are none."""
+def scala_version(jars: Path) -> str:
+    """The binary version of Scala, such as 2.13, for which the Spark in the folder `jars` was built.
+
+    Raises ToolchainError when there is no Spark in it.
+    """
+    for path in sorted(jars.glob("spark-core_*.jar")):
+        return path.name.removeprefix("spark-core_").partition("-")[0]
+    raise ToolchainError(f"There is no Spark in {jars}: the full pyspark package is needed")
+
+
+def scala_sources(folder: Path, version: str) -> list[Path]:
+    """The Scala files below `folder` that are compiled for Spark `version`, by path.
+
+    Raises ToolchainError when there are none, or none for so old a Spark.
+    """
     sources = sorted(folder.rglob("*.scala"), key=lambda path: path.relative_to(folder).as_posix())
     if not sources:
         raise ToolchainError(f"There are no Scala sources in {folder}: the installation is damaged")
-    return sources
+    chosen: dict[Path, Path] = {}
+    for path in sorted(sources, key=_since):
+        since = _since(path)
+        place = path.parent.parent / path.name if since else path
+        if since <= _release(version):
+            chosen[place] = path
+        elif place not in chosen:
+            raise ToolchainError(f"Spark {version} is too old: it must be {SPARKS}")
+    return [chosen[place] for place in sorted(chosen)]
+
+
+def _since(path: Path) -> tuple[int, ...]:
+    """The oldest Spark for which a source is compiled; empty for all."""
+    found = _SINCE.fullmatch(path.parent.name)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Major and minor number.
+
+    >>> _release("4.3.0"), _release("4.10.0.dev1")
+    ((4, 3), (4, 10))
+    """
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is None:
+        raise ToolchainError(f"{version} is no version of Spark")
+    return tuple(map(int, found.groups()))
 
 
 def source_hash(sources: Sequence[Path]) -> str:
@@ -144,8 +205,8 @@ def source_hash(sources: Sequence[Path]) -> str:
 def compile_jar(sources: Sequence[Path], jars: Path, version: str, target: Path) -> None:
     """Compile `sources` with the Scala compiler in `jars`, Spark `version`, and write `target`.
 
-    The jar's manifest records the Spark version and the hash of the sources. It appears under its
-    name only when complete, so two processes may compile the same jar at the same time.
+    The jar's manifest records what it was compiled for and from. It appears under its name only when
+    complete, so two processes may compile the same jar at the same time.
     Raises JavaMissingError without Java, ToolchainError when compilation fails.
     """
     java = require_java()
@@ -156,7 +217,7 @@ def compile_jar(sources: Sequence[Path], jars: Path, version: str, target: Path)
         )
     if not list(jars.glob(f"spark-core_*-{version}.jar")):
         raise ToolchainError(f"The jars in {jars} are not those of Spark {version}")
-    digest = source_hash(sources)
+    stamp = Stamp(version, scala_version(jars), source_hash(sources))
     logger.info("Compiling %d Scala files for Spark %s, about 10 s", len(sources), version)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +226,7 @@ def compile_jar(sources: Sequence[Path], jars: Path, version: str, target: Path)
             classes.mkdir()
             _run_compiler(java, jars, sources, classes)
             finished = Path(scratch) / target.name
-            _write_jar(classes, finished, version, digest)
+            _write_jar(classes, finished, stamp)
             finished.replace(target)
     except OSError as error:
         raise ToolchainError(f"The jar {target} could not be written: {error}") from error
@@ -189,12 +250,12 @@ def _run_compiler(java: Path, jars: Path, sources: Sequence[Path], classes: Path
         logger.debug("The Scala compiler says:\n%s", done.stdout.strip())
 
 
-def _write_jar(classes: Path, jar: Path, version: str, digest: str) -> None:
+def _write_jar(classes: Path, jar: Path, stamp: Stamp) -> None:
     manifest = (
         "Manifest-Version: 1.0\r\n"
         "Created-By: spark-cqels\r\n"
-        f"Spark-Version: {version}\r\n"
-        f"Source-Hash: {digest}\r\n\r\n"
+        + "".join(f"{name}: {text}\r\n" for name, text in zip(_STAMPED, stamp, strict=True))
+        + "\r\n"
     )
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         # Fixed time stamps: the same sources give the same jar, byte for byte.
@@ -221,7 +282,7 @@ def read_manifest(jar: Path) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs}
 
 
-def read_stamp(jar: Path) -> tuple[str, str]:
-    """(Spark version, source hash) recorded in `jar`; empty strings where nothing is recorded."""
+def read_stamp(jar: Path) -> Stamp:
+    """What `jar` was compiled for and from; empty texts where nothing is recorded."""
     manifest = read_manifest(jar)
-    return manifest.get("Spark-Version", ""), manifest.get("Source-Hash", "")
+    return Stamp(*(manifest.get(name, "") for name in _STAMPED))

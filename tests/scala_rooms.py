@@ -46,15 +46,21 @@ MOST_FILES = 15
 ELSEWHERE = {
     # Users name it in Spark's configuration.
     "CqelsExtensions.scala": BASE,
-    # They extend what Spark shows to that package only.
-    "spark/IdRelation.scala": "org.apache.spark.sql.execution.joins",
-    "spark/PartitionedLookUp.scala": "org.apache.spark.sql.execution.joins",
+    # It extends what Spark shows to that package only.
+    "spark/HashLookUps.scala": "org.apache.spark.sql.execution.joins",
 }
 """Files whose package is not that of their folder."""
 
 LONGER: dict[str, int] = {}
 """Files above `MOST_LINES`, and how many lines these may have."""
 
+VERSIONED = "spark"
+"""The only room in which files may differ between versions of Spark, in folders such as `since_4_2`."""
+
+OLDEST = "since_4_1"
+"""The folder for the oldest Spark; what has a newer form must have one there."""
+
+_VERSION = re.compile(r"(?<=/)(since_\d+_\d+)/(?=[^/]+\Z)")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _PACKAGE = re.compile(r"^package (?!object\b)([\w.]+)", re.MULTILINE)
 _DEFINED = re.compile(
@@ -74,8 +80,14 @@ class Source:
 
     @property
     def room(self) -> str:
-        """The folder it lies in; empty for the folder of all rooms."""
-        return self.name.rpartition("/")[0]
+        """The folder it lies in, that of a version left out; empty for the folder of all rooms."""
+        return _VERSION.sub("", self.name).rpartition("/")[0]
+
+    @property
+    def since(self) -> str:
+        """The folder of a version of Spark that it lies in, empty for all versions."""
+        found = _VERSION.search(self.name)
+        return found[1] if found else ""
 
     @property
     def lines(self) -> int:
@@ -112,12 +124,32 @@ def problems(sources: list[Source], rooms: tuple[str, ...] = ROOMS) -> list[str]
     for source in known:
         found += _of_one(source, order, known)
     for room in rooms:
-        names = {s.name.rpartition("/")[2] for s in known if s.room == room}
+        inside = [s for s in known if s.room == room]
+        names = {s.name.rpartition("/")[2] for s in inside}
+        found += _of_versions(room, inside)
         door = next((s for s in known if s.name == f"{room}/{DOOR}"), None)
         if door is None or not re.search(rf"\*/\s*package object {room}\s*$", door.text):
             found.append(f"{room}/{DOOR}: does not say what the room is")
         if len(names - {DOOR}) > MOST_FILES:
             found.append(f"{room}: {len(names) - 1} files")
+    return found
+
+
+def _of_versions(room: str, inside: list[Source]) -> list[str]:
+    """What is wrong with a room's files for some versions of Spark."""
+    forms: dict[str, dict[str, Source]] = {}
+    for source in inside:
+        forms.setdefault(source.name.rpartition("/")[2], {})[source.since] = source
+    found = []
+    for name, by_version in forms.items():
+        if set(by_version) == {""}:
+            continue
+        if room != VERSIONED:
+            found.append(f"{room}/{name}: differs between versions of Spark")
+        if "" in by_version or OLDEST not in by_version or len(by_version) == 1:
+            found.append(f"{room}/{name}: is in {', '.join(sorted(by_version))}")
+        if len({frozenset(source.defined) for source in by_version.values()}) > 1:
+            found.append(f"{room}/{name}: defines other names in other versions")
     return found
 
 

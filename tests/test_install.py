@@ -10,7 +10,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pyspark
 import pytest
+
+from sparkext import toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,11 +39,14 @@ def run(*command: str | Path, cwd: Path, **changed: str) -> subprocess.Completed
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from the checkout with the PySpark of this environment."""
-    folder = tmp_path_factory.mktemp("dist")
+    return built_wheel(tmp_path_factory.mktemp("dist"))
+
+
+def built_wheel(folder: Path, **changed: str) -> Path:
     if run(sys.executable, "-c", "import hatchling", cwd=folder).returncode != 0:
         pytest.skip("hatchling is not installed; make test-all installs it")
     pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation")
-    done = run(*pip, "--wheel-dir", folder, ROOT, cwd=folder)
+    done = run(*pip, "--wheel-dir", folder, ROOT, cwd=folder, **changed)
     assert done.returncode == 0, done.stdout
     (built,) = folder.glob("*.whl")
     return built
@@ -50,13 +56,28 @@ def test_the_wheel_holds_one_jar_and_the_packages(wheel: Path) -> None:
     assert re.fullmatch(r"spark_cqels-\d+\.\d+\.\d+-py3-none-any\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert [name for name in names if name.endswith(".jar")] == ["sparkext/jars/spark-cqels.jar"]
+    jars = [name for name in names if name.endswith(".jar")]
+    assert jars == [f"sparkext/jars/spark-cqels_2.13-{pyspark.__version__}.jar"]
     folder = ROOT / "sparkext" / "jvm"
     sources = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*.scala")}
     assert {name for name in names if name.endswith(".scala")} == sources
     assert any(name.endswith(".lark") for name in names)
     folders = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert folders == {"static_data", "adaptive", "sparkext"}
+
+
+def test_a_wheel_with_jars_for_several_versions_of_spark(tmp_path: Path) -> None:
+    others = sorted(Path(sys.prefix).glob("spark-*/lib/python*/site-packages/pyspark"))
+    if not others:
+        pytest.skip("there is no other PySpark; make test-versions installs some")
+    named = os.pathsep.join(map(str, others))
+    with zipfile.ZipFile(built_wheel(tmp_path, CQELS_BUILD_PYSPARKS=named)) as archive:
+        archive.extractall(tmp_path)
+    found = sorted((tmp_path / "sparkext" / "jars").iterdir())
+    stamps = [toolchain.read_stamp(jar) for jar in found]
+    versions = [pyspark.__version__, *map(toolchain.pyspark_version, others)]
+    assert sorted(stamp.spark for stamp in stamps) == sorted(versions)
+    assert [stamp.jar_name for stamp in stamps] == [jar.name for jar in found]
 
 
 def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
@@ -73,7 +94,7 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None
     program = (
         "import sparkext; from pyspark.sql import SparkSession\n"
         "from sparkext import jar; from sparkext.session import require_extension\n"
-        "assert jar.locate() == jar.PACKAGED_JAR, jar.locate()\n"
+        "assert jar.locate().parent == jar.PACKAGED_JARS, jar.locate()\n"
         "spark = sparkext.configure(SparkSession.builder.master('local[1]')).getOrCreate()\n"
         "require_extension(spark); print('works', spark.range(3).count())\n"
     )

@@ -22,7 +22,8 @@ from tests.scala_rooms import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = read(ROOT / "sparkext" / "jvm")
+FOLDER = ROOT / "sparkext" / "jvm"
+SOURCES = read(FOLDER)
 DOOR = Source(
     "low/package.scala", f"package {BASE}\n\n/** In come ids, out go rows. */\npackage object low\n"
 )
@@ -68,7 +69,9 @@ def test_the_docs_show_the_rooms_from_the_top_down() -> None:
 @pytest.mark.slow
 def test_only_one_room_uses_what_is_private_to_spark(tmp_path: Path) -> None:
     """Outside of Spark's packages the compiler refuses whatever is `private[spark]` or `private[sql]`."""
-    moved = [_outside(source, tmp_path) for source in SOURCES]
+    chosen = toolchain.scala_sources(FOLDER, pyspark.__version__)
+    names = {path.relative_to(FOLDER).as_posix() for path in chosen}
+    moved = [_outside(source, tmp_path) for source in SOURCES if source.name in names]
     jars = toolchain.pyspark_folder() / "jars"
     toolchain.compile_jar(moved, jars, pyspark.__version__, tmp_path / "outside.jar")
 
@@ -79,7 +82,7 @@ def _outside(source: Source, folder: Path) -> Path:
     else:
         text = re.sub(rf"{re.escape(BASE)}(?!\.spark\.)", "outside.cqels", source.text)
     path = folder / source.name
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -122,6 +125,31 @@ def test_the_check_wants_doors_and_few_files() -> None:
     silent = Source("low/package.scala", f"package {BASE}\n\npackage object low\n")
     for sources in ([LOW], [LOW, silent]):
         assert problems(sources, ("low",)) == ["low/package.scala: does not say what the room is"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("since_4_1", "since_4_3"), []),
+        (("since_4_2", "since_4_3"), ["spark/Old.scala: is in since_4_2, since_4_3"]),
+        (("since_4_1",), ["spark/Old.scala: is in since_4_1"]),
+        (("", "since_4_1"), ["spark/Old.scala: is in , since_4_1"]),
+    ],
+)
+def test_the_check_wants_every_version(names: tuple[str, ...], expected: list[str]) -> None:
+    door = Source("spark/package.scala", DOOR.text.replace("low", "spark"))
+    paths = [f"spark/{name}/Old.scala".replace("//", "/") for name in names]
+    tree = [door, *(made(path, "class Old") for path in paths)]
+    assert problems(tree, ("spark",)) == expected
+    tree.append(made("spark/since_4_4/Old.scala", "class New"))
+    assert problems(tree, ("spark",))[-1] == (
+        "spark/Old.scala: defines other names in other versions"
+    )
+
+
+def test_only_the_lowest_room_has_versions() -> None:
+    tree = [DOOR, *(made(f"low/since_4_{n}/Old.scala", "class Old") for n in (1, 2))]
+    assert problems(tree, ("low",)) == ["low/Old.scala: differs between versions of Spark"]
 
 
 def test_rooms_are_named_once() -> None:

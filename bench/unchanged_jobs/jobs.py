@@ -19,15 +19,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-ROWS_A_BATCH = 1000
+ROWS_A_BATCH = 1_000
 COMPARED_BATCHES = 3
 OVERWRITTEN_EVERY = 20
 
 
-def readings(spark: SparkSession) -> DataFrame:
-    """A thousand rows a micro-batch, the same in each run."""
+def readings(spark: SparkSession, rows: int = ROWS_A_BATCH) -> DataFrame:
+    """So many rows a micro-batch, the same in each run."""
     source = spark.readStream.format("rate-micro-batch")
-    return source.option("rowsPerBatch", ROWS_A_BATCH).option("numPartitions", 2).load()
+    return source.option("rowsPerBatch", rows).option("numPartitions", 2).load()
 
 
 def sensors_and_people(spark: SparkSession, data: Path) -> DataFrame:
@@ -94,6 +94,18 @@ def large(spark: SparkSession, data: Path) -> DataFrame:
     return orders.join(spark.read.parquet(str(data / "accounts")), "account")
 
 
+def fan_out(spark: SparkSession, data: Path) -> DataFrame:
+    """Of orders in batches of 100,000 those of one product in fifty, with all that are like it, ten each."""
+    orders = readings(spark, 100_000).selectExpr("value", "pmod(value * 31, 200000) product")
+    products = spark.read.parquet(str(data / "products"))
+    like = products.selectExpr("product % 20000 kind", "title")
+    recalled = products.where("product % 50 = 0").selectExpr("product recalled", "price")
+    kinds = orders.selectExpr("value", "product", "product % 20000 kind").join(like, "kind")
+    return kinds.join(recalled, kinds.product == recalled.recalled).select(
+        "value", "title", "price"
+    )
+
+
 JOBS: dict[str, Callable[[SparkSession, Path], DataFrame]] = {
     "stream_join": sensors_and_people,
     "enrichment": enrichment,
@@ -101,6 +113,7 @@ JOBS: dict[str, Callable[[SparkSession, Path], DataFrame]] = {
     "changing": changing,
     "left_into_parquet": left_into_parquet,
     "large": large,
+    "fan_out": fan_out,
 }
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from bench.unchanged_jobs.readings import sensor_of
+
 LONG_BATCH_SECONDS = 10
 EVERY_SECONDS = 0.02
 
@@ -50,7 +52,7 @@ def run(rows: int, data: Path, seconds: float) -> dict[str, Any]:
         query = writer.trigger(realTime=f"{LONG_BATCH_SECONDS} seconds").start()  # type: ignore[call-overload]
         given, start = 0, time.monotonic()
         while time.monotonic() - start < seconds and query.isActive:
-            text = f"{(given * 7919) % rows},1000.0,{time.time():.6f}"
+            text = f"{sensor_of(given, rows)},1000.0,{time.time():.6f}"
             stream.addData(jvm.org.apache.spark.api.python.PythonUtils.toSeq([text]))
             given += 1
             time.sleep(EVERY_SECONDS)
@@ -60,10 +62,12 @@ def run(rows: int, data: Path, seconds: float) -> dict[str, Any]:
         if failure is not None:
             raise failure
         lines = [line.split("\t") for line in out.read_text().splitlines()]
+    at_first = {str(sensor_of(n, rows)) for n in range(int(LONG_BATCH_SECONDS / EVERY_SECONDS))}
     return {
         "version": spark.version,
         "given": given,
-        "ms": [float(ms) for _, _, ms in lines],
+        "first": [float(ms) for sensor, _, ms in lines if sensor in at_first],
+        "rest": [float(ms) for sensor, _, ms in lines if sensor not in at_first],
         "answers": [f"{sensor} {kind}" for sensor, kind, _ in lines],
     }
 

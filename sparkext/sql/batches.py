@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -32,6 +33,7 @@ _FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
     ("date", pa.types.is_date),
     ("timestamp", pa.types.is_timestamp),
 )
+_SCHEMA_OPTIONS = inspect.signature(to_arrow_schema).parameters
 # What else a column of a family takes: nothing is lost by it.
 _WIDER = {"floating point": {"whole number"}, "decimal": {"whole number"}}
 
@@ -44,7 +46,7 @@ class BatchReader:
         self._schema = schema
         self._zone = time_zone
         self._names = schema.fieldNames()
-        self._arrow: pa.Schema = to_arrow_schema(schema, timezone=time_zone)
+        self._arrow = _arrow_schema(schema, time_zone)
 
     def frame(self, data: DataFrame) -> DataFrame:
         """The view's columns of a DataFrame."""
@@ -53,7 +55,7 @@ class BatchReader:
                 f"{self._view} cannot be filled from a streaming DataFrame; use writeStream.foreachBatch"
             )
         self._check_names(data.columns)
-        given = to_arrow_schema(data.schema, timezone=self._zone)
+        given = _arrow_schema(data.schema, self._zone)
         columns = []
         for field in self._schema.fields:
             place = data.columns.index(field.name)
@@ -171,6 +173,12 @@ class BatchReader:
                 f"column {column} of {self._view} holds {self._schema[column].dataType.simpleString()},"
                 f" not {given}"
             )
+
+
+def _arrow_schema(schema: StructType, time_zone: str) -> pa.Schema:
+    # Until Spark 4.1, its instants are in UTC, which is all the same: the zone is only a way to show them.
+    zone: dict[str, Any] = {"timezone": time_zone} if "timezone" in _SCHEMA_OPTIONS else {}
+    return to_arrow_schema(schema, **zone)
 
 
 def _family(kind: pa.DataType) -> str:

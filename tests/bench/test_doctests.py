@@ -21,7 +21,7 @@ import pytest
         "bench.data.tunnel",
         "bench.data.tunnel_files",
         "bench.data.vocabulary",
-        "bench.alone",
+        "bench.peers.alone",
         "bench.answers",
         "bench.arrivals.rows",
         "bench.join_orders.drifting",

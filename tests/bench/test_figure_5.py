@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from bench import cqels
+from bench import cqels as paper
 from bench.__main__ import discover
 from bench.arrivals.minutes import Measured
 from bench.cqels import figure_5
@@ -34,18 +34,18 @@ def test_the_optimizers_share_is_over_the_rest_of_all_evaluations_together() -> 
 def test_the_three_agree() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    cqels.add_arguments(parser)
+    paper.add_arguments(parser)
     size = "--quick --scale 0.003 --rate 40 --seconds 2"
-    report = cqels.run(parser.parse_args(size.split()))
+    report = paper.run(parser.parse_args(size.split()))
     assert [row["query"] for row in report.rows] == ["q1", "q2", "q3", "q4"]
     for row in report.rows:
-        assert set(cqels.COLUMNS) <= set(row)
+        assert set(paper.COLUMNS) <= set(row)
         assert row["systemx_p50_ms"] > 0 and row["preprocessing_p50_ms"] > 0, report.summary
         assert 0 <= row["optimizer_share"] < 1
     assert len(report.summary["figure_5"]) == 4
     assert report.summary["figure_5_reported"]["q3"]["both_to_systemx"] == 0.06
-    assert set(cqels.SHOWN) <= set(report.summary)
+    assert set(paper.SHOWN) <= set(report.summary)
 
 
 def test_the_bench_is_discovered() -> None:
-    assert discover()["cqels"] is cqels
+    assert discover()["cqels"] is paper

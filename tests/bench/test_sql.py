@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from bench import sql
+from bench.peers.alone import alone
 from bench.sql import QUERIES, VIEWS, Stream, Taken, batches
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def test_the_same_seed_gives_the_same_batches() -> None:
 def test_both_sides_answer_every_batch_alike(spark: SparkSession, query: str) -> None:
     stream = Stream(query, rate=200, seconds=3, sensors=2_000, people=500, seed=1)
     sql.static_tables(spark, stream.sensors, stream.people)
-    ours, stock = (ask(spark, stream) for ask in sql.SIDES.values())
-    row = sql.row(stream, ours, stock)
-    assert tuple(row) == sql.COLUMNS
+    ours, stock = (sql.SIDES[side](spark, stream) for side in ("prepared", "stock"))
+    row = sql.row(stream, ours, stock, None)
+    assert tuple(row) == tuple(c for c in sql.COLUMNS if c != "real_time_p50_ms")
     assert len(ours.ms) == len(stock.ms) == 3
     assert min(ours.answers) > 0 and ours.answers == stock.answers
     assert 0 < row["fill_ms"] < row["p95_ms"] and row["prepare_ms"] > 0
@@ -52,9 +53,16 @@ def test_all_batches_count_and_must_be_answered_alike() -> None:
     stream = Stream("who", 1, 3, 1, 1, 1)
     ours = Taken([90.0, 2.0, 4.0], [1.0, 1.0, 1.0], ["1-a", "1-b", "1-c"], [1, 1, 1])
     stock = Taken([50.0, 20.0, 40.0], [], ["1-a", "1-b", "1-c"], [1, 1, 1])
-    row = sql.row(stream, ours, stock)
+    row = sql.row(stream, ours, stock, None)
     assert (row["p50_ms"], row["first_ms"], row["ratio"]) == (4.0, 90.0, 10.0)
     assert (row["spark_p50_ms"], row["spark_first_ms"]) == (40.0, 50.0)
     stock.fingerprints[2] = "1-d"
     with pytest.raises(sql.AnswersDifferError, match="batch 2: 1-c prepared, 1-d"):
-        sql.row(stream, ours, stock)
+        sql.row(stream, ours, stock, None)
+
+
+@pytest.mark.slow
+def test_real_time_mode_answers_alike() -> None:
+    stream = Stream("kinds", rate=50, seconds=4, sensors=2_000, people=500, seed=1)
+    ours, real_time = (alone(sql.ask_anew, side, stream) for side in ("prepared", "real-time"))
+    assert sql.row(stream, ours, ours, real_time)["real_time_p50_ms"] > 0

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench import star
-from bench.alone import alone
 from bench.data.annotated import SERIALISATIONS, annotated_element, read_elements, serialised
 from bench.data.reification import RDF
+from bench.peers.alone import alone
 from bench.report import BenchError
 
 if TYPE_CHECKING:

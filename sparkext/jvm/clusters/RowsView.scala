@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.cqels.join.{JoinItem, JoinSpec, JoinedRelation, VectorRow}
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.rows.{RowCursor, RowNumbers}
+import org.apache.spark.sql.cqels.spark.{BinaryViews, NanosecondTimes}
 import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types._
 
@@ -14,7 +15,8 @@ import org.apache.spark.unsafe.types._
 final case class RowField(relation: Int, column: Int)
 
 /** Rows that are joined as one row of all their columns, each found by its number when it is read. Not for two threads. */
-abstract class RowsView(fields: Array[RowField], numbers: Array[RowNumbers]) extends VectorRow(fields.length) {
+abstract class RowsView(fields: Array[RowField], numbers: Array[RowNumbers])
+    extends VectorRow(fields.length) with BinaryViews with NanosecondTimes {
   private val relations = fields.map(_.relation)
   private val places = fields.map(_.column)
   private val cursors: Array[RowCursor] = numbers.map(_.cursor())
@@ -23,6 +25,8 @@ abstract class RowsView(fields: Array[RowField], numbers: Array[RowNumbers]) ext
   protected def number(relation: Int): Long
 
   @inline private def row(field: Int): UnsafeRow = { val r = relations(field); cursors(r).row(number(r)) }
+  override protected def shownRow(field: Int): UnsafeRow = row(field)
+  override protected def shownPlace(field: Int): Int = places(field)
 
   override def isNullAt(field: Int): Boolean = row(field).isNullAt(places(field))
   override def getBoolean(field: Int): Boolean = row(field).getBoolean(places(field))
@@ -35,10 +39,7 @@ abstract class RowsView(fields: Array[RowField], numbers: Array[RowNumbers]) ext
   override def getDecimal(field: Int, precision: Int, scale: Int): Decimal = row(field).getDecimal(places(field), precision, scale)
   override def getUTF8String(field: Int): UTF8String = row(field).getUTF8String(places(field))
   override def getBinary(field: Int): Array[Byte] = row(field).getBinary(places(field))
-  override def getBinaryView(field: Int): BinaryView = row(field).getBinaryView(places(field))
   override def getInterval(field: Int): CalendarInterval = row(field).getInterval(places(field))
-  override def getTimestampNTZNanos(field: Int): TimestampNanosVal = row(field).getTimestampNTZNanos(places(field))
-  override def getTimestampLTZNanos(field: Int): TimestampNanosVal = row(field).getTimestampLTZNanos(places(field))
   override def getVariant(field: Int): VariantVal = row(field).getVariant(places(field))
   override def getStruct(field: Int, width: Int): InternalRow = row(field).getStruct(places(field), width)
   override def getArray(field: Int): ArrayData = row(field).getArray(places(field))

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId}
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.cqels.spark.FinishedBatches
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.joins.HashJoin
 
@@ -17,7 +18,7 @@ import org.apache.spark.sql.execution.joins.HashJoin
  *
  *  A side is known by the columns that it is joined on: they have the same ids in all batches of a run.
  */
-private[cqels] final class JoinCounts(sc: SparkContext) {
+private[cqels] final class JoinCounts(sc: SparkContext) extends AdaptiveSparkPlanHelper {
   private val ratios = mutable.LinkedHashMap[UUID, mutable.Map[ExprId, Double]]()
   FinishedBatches.listen(sc)(take)
 
@@ -25,7 +26,7 @@ private[cqels] final class JoinCounts(sc: SparkContext) {
   def of(run: UUID): Map[ExprId, Double] = synchronized(ratios.get(run).fold(Map.empty[ExprId, Double])(_.toMap))
 
   private def take(run: UUID, plan: SparkPlan): Unit = {
-    val found = plan.collect { case join: HashJoin => join }.flatMap { join =>
+    val found = collect(plan) { case join: HashJoin => join }.flatMap { join =>
       for {
         _ <- Option.when(JoinCounts.isKept(if (join.buildSide == BuildLeft) join.left else join.right))(())
         in <- JoinCounts.rowsOut(if (join.buildSide == BuildLeft) join.right else join.left) if in > 0

@@ -63,23 +63,29 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     if (found.unversioned.nonEmpty && settings.ttlMs <= 0) Left(found.unversioned.mkString("; "))
     else {
       val key = SideKey(found.key, settings.all, canonical(form, plan))
-      lazy val unnamed = found.unnamed
-      val (asked, room) = synchronized {
+      val there = synchronized {
         drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
-        val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed) && s.isWhole == (form == Whole)).map(_.memoryBytes).sum
-        val asked =
-          if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
-          else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
-          else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, found.unversioned.nonEmpty, batch.number)))
-        (asked, room)
+        sides.get(key).filter(_.rows != null)
       }
-      asked.flatMap { s =>
-        val read = s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes))
-        read.foreach(used(_, batch, settings.maxBytes))
-        read
+      val side = there.toRight(()).left.flatMap { _ =>
+        val unnamed = found.unnamed
+        val (asked, room) = synchronized {
+          val room = settings.maxBytes - sides.values.iterator.filter(isInTheWay(_, key, batch, unnamed)).map(_.memoryBytes).sum
+          val asked =
+            if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
+            else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
+            else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, found.unversioned.nonEmpty, batch.number)))
+          (asked, room)
+        }
+        asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes)))
       }
+      side.foreach(used(_, batch, settings.maxBytes))
+      side
     }
   }
+
+  private def isInTheWay(side: KeptSide, of: SideKey, batch: RunningBatch, unnamed: LogicalPlan): Boolean =
+    side.key != of && side.isWhole == (of.form == Whole) && isUsed(side, batch, unnamed)
 
   /** Whether a side is not worth reading: the version before served one batch only. One that two batches find is read. */
   private def isPassing(batch: RunningBatch, unnamed: LogicalPlan, key: SideKey): Boolean = {

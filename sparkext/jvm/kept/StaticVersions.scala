@@ -79,7 +79,8 @@ private[cqels] final class StaticVersions(session: SparkSession) {
   /** The files of a listing and what they are like now: a folder is asked once for all of its files. */
   private def asTheyAre(listed: Seq[FileStatus]): Seq[FileVersion] = {
     val now = listed.map(_.getPath.getParent).distinct.flatMap { folder =>
-      try folder.getFileSystem(session.sessionState.newHadoopConf()).listStatus(folder).toSeq
+      // The file system is that with which Spark listed the files: it is found by the address alone.
+      try folder.getFileSystem(session.sparkContext.hadoopConfiguration).listStatus(folder).toSeq
       catch { case _: java.io.FileNotFoundException => Nil }
     }.map(f => f.getPath -> f).toMap[Path, FileStatus]
     listed.map { file =>

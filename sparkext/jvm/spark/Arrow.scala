@@ -12,7 +12,7 @@ import org.apache.spark.sql.util.ArrowUtils
 private[cqels] object Arrow {
   def allocator(name: String): BufferAllocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)
 
-  def schema(of: StructType, timeZone: String): Schema = ArrowUtils.toArrowSchema(of, timeZone, false)
+  def schema(of: StructType, timeZone: String): Schema = ArrowSchemas.of(of, timeZone)
 
   /** Has `take` read the rows of an IPC stream, whose memory is given back after it. */
   def read[T](stream: Array[Byte])(take: Iterator[InternalRow] => T): T = {

@@ -21,7 +21,7 @@ private[cqels] object DriverTask {
     val id = ids.getAndIncrement()
     env.blockManager.registerTask(id)
     val context = new TaskContextImpl(0, 0, partition, id, 0, 1, new TaskMemoryManager(env.memoryManager, id),
-      properties, env.metricsSystem, TaskMetrics.empty, BigDecimal(1), Map.empty)
+      properties, env.metricsSystem, TaskMetrics.empty, TaskCores.one, Map.empty)
     val outer = TaskContext.get()
     TaskContext.setTaskContext(context)
     var failure: Option[Throwable] = None

@@ -7,12 +7,14 @@ import scala.util.Try
 
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.scheduler.SparkListenerEvent
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeLike
 import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
-import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.Utils
 
@@ -60,4 +62,19 @@ private[cqels] final class SessionKey(name: String, meaning: String, default: St
 private[cqels] trait MadeExchange extends BroadcastExchangeLike {
   protected def made: Broadcast[Any]
   override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = made.asInstanceOf[Broadcast[T]]
+}
+
+/** Tells of each micro-batch that has ended the run of its query and its plan, with the metrics of all operators. */
+private[cqels] final class FinishedBatches(tell: (UUID, SparkPlan) => Unit) extends SparkListener {
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case end: SparkListenerSQLExecutionEnd => end.qe match {
+      case batch: IncrementalExecution if end.executionFailure.isEmpty => tell(batch.runId, batch.executedPlan)
+      case _ =>
+    }
+    case _ =>
+  }
+}
+
+private[cqels] object FinishedBatches {
+  def listen(sc: SparkContext)(tell: (UUID, SparkPlan) => Unit): Unit = sc.addSparkListener(new FinishedBatches(tell))
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.cqels.answers.ArrowAnswers
 import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.leaves.{IdRelationLeaf, RowRelationLeaf}
 import org.apache.spark.sql.cqels.memory.Json
-import org.apache.spark.sql.cqels.spark.Frames
+import org.apache.spark.sql.cqels.spark.{Frames, SubqueryMerging}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.RewriteCollationJoin
@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.planmerging.MergeSubplans
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
@@ -190,7 +189,7 @@ object PreparedRows {
     without.setConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED, false)
     without.setConf(SQLConf.RUNTIME_BLOOM_FILTER_ENABLED, false)
     // This makes one subquery of several, behind a shuffle.
-    without.setConfString(SQLConf.OPTIMIZER_EXCLUDED_RULES.key, (conf.optimizerExcludedRules.toSeq :+ MergeSubplans.ruleName).mkString(","))
+    without.setConfString(SQLConf.OPTIMIZER_EXCLUDED_RULES.key, (conf.optimizerExcludedRules.toSeq :+ SubqueryMerging.ruleName).mkString(","))
     without
   }
 

@@ -52,7 +52,7 @@ def read_real_time(
     Each row is an element, or part of one with those of the same graph and time that came since the last look. Rows of
     a batch that Spark repeats after a failure come again.
 
-    Raises StreamSourceError: for other columns, before Spark 4.1, and on a cluster, whose tasks run elsewhere.
+    Raises StreamSourceError: for other columns, and on a cluster, whose tasks run elsewhere.
     """
     if checked_format(frame, "columns") != "columns":  # pragma: no cover
         raise StreamSourceError("real_time: a source of columns is wanted")
@@ -63,12 +63,9 @@ def read_real_time(
         )
     named = [name for name in TERM_COLUMNS if name in frame.columns]
     writer: Any = frame.select(*named, "time").writeStream.outputMode("update")
-    try:
-        writer = writer.trigger(realTime=duration)
-    except TypeError:
-        raise StreamSourceError(
-            "real_time: Spark has a real-time mode from 4.1 on; read the stream in micro-batches"
-        ) from None
+    # The JVM's own: Python's trigger(realTime=...) came with Spark 4.2, a version later than the mode.
+    triggers: Any = getattr(frame.sparkSession._jvm, "org.apache.spark.sql.streaming.Trigger")
+    writer._jwrite.trigger(triggers.RealTime(duration))
     if checkpoint is not None:
         writer = writer.option("checkpointLocation", checkpoint)
     rows = room.live_rows(named)

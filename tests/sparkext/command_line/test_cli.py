@@ -318,7 +318,7 @@ def test_jar_prints_the_path_of_a_jar_that_fits(capsys: pytest.CaptureFixture[st
 def test_jar_without_a_jar_is_one_message(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jar, "PACKAGED_JAR", tmp_path / "none.jar")
+    monkeypatch.setattr(jar, "PACKAGED_JARS", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -265,7 +265,7 @@ def cache(tmp_path: Path) -> Path:
     folder = tmp_path / "a cache"
     (folder / "spark-cqels").mkdir(parents=True)
     compiled = jar.locate()
-    if compiled != jar.PACKAGED_JAR:
+    if compiled.parent != jar.PACKAGED_JARS:
         (folder / "spark-cqels" / compiled.name).symlink_to(compiled)
     return folder
 

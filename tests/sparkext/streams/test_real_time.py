@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sparkext.errors import StreamElementError
 from sparkext.runtime.streams.structured_source import StreamSourceError
@@ -26,11 +24,6 @@ if TYPE_CHECKING:
 E = "http://example.org/"
 QUERY = f"""SELECT ?s ?n FROM NAMED WINDOW <{E}w> ON <{E}s> [RANGE PT1S]
     WHERE {{ WINDOW <{E}w> {{ ?s <{E}p> ?o }} ?o <{E}name> ?n }}"""
-
-pytestmark = pytest.mark.skipif(
-    "realTime" not in inspect.signature(DataStreamWriter.trigger).parameters,
-    reason="Spark has a real-time mode from 4.1 on",
-)
 
 
 class Source:

@@ -1,0 +1,7 @@
+package org.apache.spark.sql.cqels
+package spark
+
+/** How many cores a task on the driver says that it has. */
+private[spark] object TaskCores {
+  val one: BigDecimal = BigDecimal(1)
+}
