@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.spark.StreamingJobs
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -36,8 +37,10 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
     case _ => Nil
   }
 
-  /** Whether a join puts rows of this micro-batch together with what is not of it. */
-  private def isOfBoth(join: Join): Boolean = RunningBatch.isRead(join.left) != RunningBatch.isRead(join.right)
+  /** Whether a join puts rows of this micro-batch together with what is not of it; not where Spark has begun to read that. */
+  private def isOfBoth(join: Join): Boolean =
+    KeepStaticSides.isRead(join, join.left) != KeepStaticSides.isRead(join, join.right) &&
+      !KeepStaticSides.static(join).exists(_.exists(_.isInstanceOf[LogicalQueryStage]))
 
   private def keep(join: Join, batch: RunningBatch): Either[String, SparkPlan] = sides(join).flatMap { s =>
     val static = StaticVersions.withoutPruning(s.static)
@@ -75,12 +78,12 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
   }
 
   private def sides(join: Join): Either[String, Sides] = join match {
-    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if RunningBatch.isRead(join.left) =>
+    case ExtractSingleColumnNullAwareAntiJoin(leftKeys, rightKeys) if KeepStaticSides.isRead(join, join.left) =>
       Right(Sides(LeftAnti, leftKeys, rightKeys, None, BuildRight, join.left, join.right, nullAware = true))
     case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, left, right, _) => joinType match {
-      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if RunningBatch.isRead(left) =>
+      case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | _: ExistenceJoin if KeepStaticSides.isRead(join, left) =>
         Right(Sides(joinType, leftKeys, rightKeys, condition, BuildRight, left, right))
-      case _: InnerLike | RightOuter if RunningBatch.isRead(right) =>
+      case _: InnerLike | RightOuter if KeepStaticSides.isRead(join, right) =>
         Right(Sides(joinType, leftKeys, rightKeys, condition, BuildLeft, right, left))
       case other => Left(s"rows of it are answers by themselves (${other.sql.toLowerCase(Locale.ROOT)} join)")
     }
@@ -95,7 +98,7 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
   /** Once a query and reason: the join carries it to `EXPLAIN`. */
   private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
     join.setTagValue(KeepStaticSides.Why, reason)
-    val static = join.children.filterNot(RunningBatch.isRead).map(KeepStaticSides.label).mkString(", ")
+    val static = KeepStaticSides.static(join).map(KeepStaticSides.label).mkString(", ")
     if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
       StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
       logInfo(s"query ${batch.query}: static side $static is not kept: $reason")
@@ -109,6 +112,12 @@ private[cqels] object KeepStaticSides {
 
   /** Why the static side of a join is not kept. */
   val Why: TreeNodeTag[String] = TreeNodeTag[String]("cqels.keptSides.why")
+
+  /** Whether a side of a join reads the rows of the micro-batch. An RDD that is joined with a stream is the program's; one that is not may be them. */
+  def isRead(join: Join, side: LogicalPlan): Boolean = if (join.isStreaming) side.isStreaming else RunningBatch.isRead(side)
+
+  /** The sides of a join that read no rows of the micro-batch. */
+  def static(join: Join): Seq[LogicalPlan] = join.children.filterNot(isRead(join, _))
 
   /** What a static side reads, for people. */
   def label(plan: LogicalPlan): String = plan.collectLeaves().map(nameOf).distinct.mkString(" + ")

@@ -25,7 +25,10 @@ private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, 
 
 /** A static side that was read once, or that is being read; `unnamed` is the same in any version. */
 private[cqels] final class KeptSide(
-    val label: String, val key: SideKey, val unnamed: LogicalPlan, val expires: Boolean, val firstBatch: Long) {
+    val label: String, val key: SideKey, val unnamed: LogicalPlan, val ttlMs: Long, val firstBatch: Long) {
+  /** Whether it goes after a time, since its version cannot be told. */
+  def expires: Boolean = ttlMs < Long.MaxValue
+
   /** Held while the rows are read: who asks for the same meanwhile waits for them. */
   private[kept] val reading = new Object
   @volatile private[kept] var rows: KeptContent = _
@@ -65,12 +68,12 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       val key = SideKey(found.key, settings.all, canonical(form, plan))
       lazy val unnamed = found.unnamed
       val (asked, room) = synchronized {
-        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
+        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= s.ttlMs))
         val room = settings.maxBytes - sides.values.iterator.filter(s => s.key != key && isUsed(s, batch, unnamed) && s.isWhole == (form == Whole)).map(_.memoryBytes).sum
         val asked =
           if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
           else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
-          else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, found.unversioned.nonEmpty, batch.number)))
+          else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)))
         (asked, room)
       }
       asked.flatMap { s =>
@@ -86,7 +89,8 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     val place = (batch.query, unnamed)
     val before = passing.remove(place)
     val changes = before.map(_ != key).getOrElse {
-      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch)
+      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch &&
+          s.firstBatch < batch.number)
     }
     if (changes) { passing(place) = key; while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1) }
     changes
