@@ -97,8 +97,9 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
 
   /** Once a query and reason: the join carries it to `EXPLAIN`. */
   private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
-    join.setTagValue(KeepStaticSides.Why, reason)
     val static = KeepStaticSides.static(join).map(KeepStaticSides.label).mkString(", ")
+    // With the name of the side: Spark may put a stage that it has read in its place.
+    join.setTagValue(KeepStaticSides.Why, s"$static: not kept, $reason")
     if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
       StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
       logInfo(s"query ${batch.query}: static side $static is not kept: $reason")
@@ -110,7 +111,7 @@ private[cqels] object KeepStaticSides {
   /** A side that Spark takes to be larger is not sent to each executor as a whole. */
   final val WholeBytes = BigInt(100L << 20)
 
-  /** Why the static side of a join is not kept. */
+  /** Which static side of a join is not kept, and why. */
   val Why: TreeNodeTag[String] = TreeNodeTag[String]("cqels.keptSides.why")
 
   /** Whether a side of a join reads the rows of the micro-batch. An RDD that is joined with a stream is the program's; one that is not may be them. */
