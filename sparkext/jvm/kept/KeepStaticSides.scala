@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.spark.StreamingJobs
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -36,10 +37,10 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
     case _ => Nil
   }
 
-  /** Whether a join puts rows of this micro-batch together with what is not of it. */
+  /** Whether a join puts rows of this micro-batch together with what is not of it; not where Spark has begun to read that. */
   private def isOfBoth(join: Join): Boolean = {
-    val isRead = RunningBatch.readIn(join)
-    isRead(join.left) != isRead(join.right)
+    val static = KeepStaticSides.static(join)
+    static.size == 1 && !static.exists(_.exists(_.isInstanceOf[LogicalQueryStage]))
   }
 
   private def keep(join: Join, batch: RunningBatch): Either[String, SparkPlan] = sides(join).flatMap { s =>
@@ -100,8 +101,9 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
 
   /** Once a query and reason: the join carries it to `EXPLAIN`. */
   private def say(join: Join, batch: RunningBatch, reason: String): Unit = {
-    join.setTagValue(KeepStaticSides.Why, reason)
-    val static = join.children.filterNot(RunningBatch.readIn(join)).map(KeepStaticSides.label).mkString(", ")
+    val static = KeepStaticSides.static(join).map(KeepStaticSides.label).mkString(", ")
+    // With the name of the side: Spark may put a stage that it has read in its place.
+    join.setTagValue(KeepStaticSides.Why, s"$static: not kept, $reason")
     if (KeptSides.of(session.sparkContext).isNews(batch.query, s"$static: $reason")) {
       StreamingJobs.post(session.sparkContext, StaticSideNotKept(batch.query.toString, batch.number, static, reason))
       logInfo(s"query ${batch.query}: static side $static is not kept: $reason")
@@ -113,8 +115,11 @@ private[cqels] object KeepStaticSides {
   /** A side that Spark takes to be larger is not sent to each executor as a whole. */
   final val WholeBytes = BigInt(100L << 20)
 
-  /** Why the static side of a join is not kept. */
+  /** Which static side of a join is not kept, and why. */
   val Why: TreeNodeTag[String] = TreeNodeTag[String]("cqels.keptSides.why")
+
+  /** The sides of a join that read no rows of the micro-batch. */
+  def static(join: Join): Seq[LogicalPlan] = join.children.filterNot(RunningBatch.readIn(join))
 
   /** What a static side reads, for people. */
   def label(plan: LogicalPlan): String = plan.collectLeaves().map(nameOf).distinct.mkString(" + ")

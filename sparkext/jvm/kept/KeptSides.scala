@@ -25,7 +25,10 @@ private[kept] final case class SideKey(plan: LogicalPlan, settings: Map[String, 
 
 /** A static side that was read once, or that is being read; `unnamed` is the same in any version. */
 private[cqels] final class KeptSide(
-    val label: String, val key: SideKey, val unnamed: LogicalPlan, val expires: Boolean, val firstBatch: Long) {
+    val label: String, val key: SideKey, val unnamed: LogicalPlan, val ttlMs: Long, val firstBatch: Long) {
+  /** Whether it goes after a time, since its version cannot be told. */
+  def expires: Boolean = ttlMs < Long.MaxValue
+
   /** Held while the rows are read: who asks for the same meanwhile waits for them. */
   private[kept] val reading = new Object
   @volatile private[kept] var rows: KeptContent = _
@@ -64,7 +67,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     else {
       val key = SideKey(found.key, settings.all, canonical(form, plan))
       val there = synchronized {
-        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= settings.ttlMs))
+        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= s.ttlMs))
         sides.get(key).filter(_.rows != null)
       }
       val side = there.toRight(()).left.flatMap { _ =>
@@ -74,7 +77,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
           val asked =
             if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
             else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
-            else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, found.unversioned.nonEmpty, batch.number)))
+            else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)))
           (asked, room)
         }
         asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes)))
@@ -92,7 +95,8 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     val place = (batch.query, unnamed)
     val before = passing.remove(place)
     val changes = before.map(_ != key).getOrElse {
-      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch)
+      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch &&
+          s.firstBatch < batch.number)
     }
     if (changes) { passing(place) = key; while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1) }
     changes

@@ -33,10 +33,7 @@ class KeptSidesExplained extends ExtendedExplainGenerator with AdaptiveSparkPlan
     case kept: KeptStaticSideExec => Seq(s"${kept.side.label}: kept, ${kept.side.describe}")
     case kept: KeptPartsExec => Seq(s"${kept.side.label}: kept in ${kept.partitions} parts, ${kept.side.describe}")
     case ReusedExchangeExec(_, KeptExchangeExec(kept: KeptStaticSideExec)) => Seq(s"${kept.side.label}: kept, ${kept.side.describe}")
-    case node => node.logicalLink.toSeq.collect { case join: Join => join }.flatMap { join =>
-      val static = join.children.filterNot(RunningBatch.readIn(join)).map(KeepStaticSides.label).mkString(", ")
-      join.getTagValue(KeepStaticSides.Why).map(reason => s"$static: not kept, $reason")
-    }
+    case node => node.logicalLink.toSeq.collect { case join: Join => join }.flatMap(_.getTagValue(KeepStaticSides.Why))
   }
 }
 

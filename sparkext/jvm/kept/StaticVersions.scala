@@ -6,7 +6,8 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.SQLContext
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression, Literal}
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Range}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, MapInArrow, MapInPandas, MapPartitions, MapPartitionsInR, OneRowRelation, Range}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.execution.LogicalRDD
@@ -26,7 +27,7 @@ private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Se
   /** The same in any version. */
   def unnamed: LogicalPlan = plan.transformUpWithSubqueries {
     case relation @ LogicalRelation(named: NamedRelation, _, _, _, _) => relation.copy(relation = named.copy(version = ()))
-    case leaf: NamedLeaf => leaf.copy(what = ())
+    case leaf: NamedLeaf => leaf.copy(version = ())
   }.canonicalized
 }
 
@@ -44,6 +45,10 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     }
     val named = plan.transformUpWithSubqueries { case node if node.children.isEmpty => leaf(node) }
     if (!plan.deterministic) unversioned ::= "it is not deterministic"
+    // A function of whole partitions is how programs fetch what Spark has no source for.
+    unversioned :::= plan.collectWithSubqueries { case node @ (_: MapInPandas | _: MapInArrow | _: MapPartitions | _: MapPartitionsInR) =>
+      s"${node.nodeName} may read anything"
+    }.toList
     VersionedPlan(named, unversioned.distinct.reverse)
   }
 
@@ -56,10 +61,11 @@ private[cqels] final class StaticVersions(session: SparkSession) {
         relation.copy(relation = named, catalogTable = None)
       }
     case relation: LogicalRelation => Left(s"${StaticVersions.name(relation.relation)} has no version")
-    case cached: InMemoryRelation => Right(NamedLeaf(cached.output, new Identity(cached.cacheBuilder)))
-    case rows: LogicalRDD if rows.rdd.isCheckpointed => Right(NamedLeaf(rows.output, new Identity(rows.rdd)))
+    case cached: InMemoryRelation =>
+      Right(NamedLeaf(cached.output, cached.cacheBuilder.logicalPlan.canonicalized, new Identity(cached.cacheBuilder)))
+    case rows: LogicalRDD if rows.rdd.isCheckpointed => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
     case _: LogicalRDD => Left("an RDD has no version")
-    case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content)))
+    case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content), ()))
     case scan: DataSourceV2ScanRelation => ofTable(scan.relation, scan)
     case relation: DataSourceV2Relation => ofTable(relation, relation)
     case other => Left(s"${other.nodeName} has no version")
@@ -67,7 +73,7 @@ private[cqels] final class StaticVersions(session: SparkSession) {
 
   private def ofTable(relation: DataSourceV2Relation, leaf: LogicalPlan): Either[String, LogicalPlan] =
     Option(relation.table.version()).toRight(s"${relation.name} has no version").map { version =>
-      NamedLeaf(leaf.output, (relation.name, relation.table.getClass.getName, relation.options, leaf.simpleString(Int.MaxValue), version))
+      NamedLeaf(leaf.output, (relation.name, relation.table.getClass.getName, relation.options, leaf.simpleString(Int.MaxValue)), version)
     }
 
   private def versionOf(index: FileIndex): Either[String, Any] = index match {
@@ -108,8 +114,10 @@ private[kept] final case class NamedRelation(
   override def schema: StructType = StructType(dataSchema ++ partitions.filterNot(p => dataSchema.exists(_.name == p.name)))
 }
 
-/** Stands for any other leaf in a key. */
-private[kept] final case class NamedLeaf(output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], what: Any) extends LeafNode
+/** Stands for any other leaf in a key: what is read, and which version of it. */
+private[kept] final case class NamedLeaf(output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], what: Any, version: Any) extends LeafNode {
+  override protected def doCanonicalize(): LogicalPlan = copy(output = output.map(QueryPlan.normalizeExpressions(_, output)))
+}
 
 /** The same only as itself. */
 private[kept] final class Identity(val of: AnyRef) {

@@ -1,0 +1,123 @@
+"""How much is kept and for how long: shared sides, the bound of memory, the time to live, settings of a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import sparkext
+from tests.sparkext.kept_sides.job_shapes import batches, write_sensors
+from tests.sparkext.kept_sides.streaming_job import StreamingJob, both_ways
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(spark: SparkSession) -> Iterator[None]:
+    report = spark._jvm.org.apache.spark.sql.cqels.kept.KeptSidesReport
+    report.clear(spark._jsparkSession)
+    yield
+    for key in ("maxMemory", "ttl"):
+        spark.conf.unset(f"spark.cqels.keptSides.{key}")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def joined(job: StreamingJob, side: DataFrame) -> DataFrame:
+    return job.readings().join(side, F.col("id") == F.col("sensor"), "left")
+
+
+def test_two_queries_share_a_side(spark: SparkSession, tmp_path: Path) -> None:
+    write_sensors(tmp_path / "sensors" / "a.parquet")
+    jobs = [StreamingJob(spark, tmp_path / name, kept=True) for name in ("one", "two")]
+    try:
+        for job in jobs:
+            job.start(joined(job, spark.read.parquet(str(tmp_path / "sensors"))))
+            job.feed(batches(1)[0])
+        (side,) = sparkext.kept_sides(spark)
+        assert side.rows == 40
+        assert side.side == "parquet sensors"
+        assert side.bytes > 0
+        assert {str(job.query.id) for job in jobs if job.query} == set(side.queries)
+    finally:
+        for job in jobs:
+            job.stop()
+    assert jobs[0].answers() == jobs[1].answers()
+
+
+def test_what_does_not_fit_stays_with_spark(spark: SparkSession, tmp_path: Path) -> None:
+    def scenario(job: StreamingJob) -> None:
+        spark.conf.set("spark.cqels.keptSides.maxMemory", "100k")
+        large = spark.range(20_000).selectExpr("id sensor", "concat('n', id) label")
+        job.start(joined(job, large))
+        for batch in batches(2):
+            job.feed(batch)
+        assert "KeptStaticSide" not in job.plan()
+        assert sparkext.kept_sides(spark) == []
+
+    stock, kept = both_ways(spark, tmp_path, scenario)
+    assert any(stock)
+    assert kept == stock
+
+
+def test_the_least_recently_used_goes(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.cqels.keptSides.maxMemory", "1m")
+    jobs = []
+    for at in range(3):
+        job = StreamingJob(spark, tmp_path / str(at), kept=True)
+        jobs.append(job)
+        try:
+            # Three take more than a megabyte, two do not.
+            job.start(joined(job, spark.range(5_000).selectExpr("id sensor", f"id * {at} times")))
+            job.feed(batches(1)[0])
+            assert "KeptStaticSide" in job.plan()
+        finally:
+            job.stop()
+    held = [side.queries for side in sparkext.kept_sides(spark)]
+    ids = [str(job.query.id) for job in jobs if job.query]
+    assert 1 <= len(held) < 3
+    assert held[-1] == (ids[-1],)
+    assert (ids[0],) not in held
+
+
+def test_time_to_live(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.cqels.keptSides.ttl", "6s")
+    rows = spark.createDataFrame([(i, f"l{i}") for i in range(20)], "sensor long, label string")
+    other = StreamingJob(spark, tmp_path / "other", kept=True)
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    try:
+        job.start(joined(job, rows))
+        spark.conf.unset("spark.cqels.keptSides.ttl")
+        other.start(joined(other, spark.range(9).selectExpr("id sensor")))
+        job.feed(batches(1)[0])
+        (first,) = sparkext.kept_sides(spark)
+        # A query that knows of no time to live does not end that of another.
+        other.feed(batches(1)[0])
+        assert first.since in {side.since for side in sparkext.kept_sides(spark)}
+        time.sleep(6.1)
+        job.feed(batches(2)[1])
+        (again,) = (s for s in sparkext.kept_sides(spark) if s.side == first.side)
+        assert again.since > first.since
+    finally:
+        job.stop()
+        other.stop()
+
+
+def test_another_time_zone(spark: SparkSession, tmp_path: Path) -> None:
+    write_sensors(tmp_path / "sensors" / "a.parquet")
+
+    def scenario(job: StreamingJob) -> None:
+        for zone in ("UTC", "Asia/Tokyo"):
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            side = spark.read.parquet(str(tmp_path / "sensors")).selectExpr(
+                "sensor", "hour(timestamp_seconds(sensor * 3600)) hour"
+            )
+            job.start(joined(job, side))
+            job.feed(batches(1)[0])
+            job.stop()
+
+    stock, kept = both_ways(spark, tmp_path, scenario)
+    assert len(stock) == 2
+    assert kept == stock
