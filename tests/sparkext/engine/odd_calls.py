@@ -115,6 +115,7 @@ CALLS = [
         work_dir=None,
     ),
     call(sparkext, "configure", lambda w: sparkext.configure, builder=None),
+    call(sparkext, "kept_sides", lambda w: sparkext.kept_sides, spark=lambda w: w.spark),
     engine(
         "load_static",
         {
