@@ -9,13 +9,20 @@ import scala.util.Try
 import org.apache.spark.api.python.PythonRDD
 import org.apache.spark.rdd.{MapPartitionsRDD, ParallelCollectionRDD, RDD}
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.CacheManager
 import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
+import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog
 
 /** What a session holds that answers depend on, told cheaply enough to be asked before every run. */
 private[cqels] object SessionContents {
   /** The settings, which change under the reader. */
   def settings(session: SparkSession): java.util.Map[String, String] = session.sessionState.conf.settings
+
+  final val CatalogName = CatalogManager.SESSION_CATALOG_NAME
+
+  /** Whether Spark's own catalogue has the tables without a catalogue's name. */
+  def hasOwnCatalog(session: SparkSession): Boolean = session.sessionState.catalogManager.v2SessionCatalog.isInstanceOf[V2SessionCatalog]
 
   private val cachedData = Try {
     val field = classOf[CacheManager].getDeclaredField("cachedData")

@@ -10,6 +10,7 @@ import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.leaves.{IdRelationLeaf, RowRelationLeaf}
 import org.apache.spark.sql.cqels.memory.Json
 import org.apache.spark.sql.cqels.spark.Frames
+import org.apache.spark.sql.cqels.written.{QueryBasis, WrittenQuery}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.RewriteCollationJoin

@@ -6,6 +6,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.kept.StaticVersions
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.cqels.written.QueryBasis
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.QueryExecution

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Paths}
 
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.spark.{Arrow, Frames, ListedRows}
+import org.apache.spark.sql.cqels.written.{WrittenFrame, WrittenText}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}

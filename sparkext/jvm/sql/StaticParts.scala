@@ -15,6 +15,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.kept.{KeepStaticSides, KeptSideSettings, StaticVersions}
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.memory.RowPages
+import org.apache.spark.sql.cqels.rows.StaticRows
 import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation

@@ -1,5 +1,5 @@
 package org.apache.spark.sql.cqels
-package sql
+package written
 
 import java.util.{HashMap => Settings}
 
@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.QueryExecution
 /** What the answers of a query rest on beside its live views: what its names mean, what is cached, the settings, and the
  *  versions of what it reads, all as they were when this was made.
  */
-private[sql] final class QueryBasis(session: SparkSession, written: WrittenQuery) {
+private[cqels] final class QueryBasis(session: SparkSession, written: WrittenQuery) {
   // Told before the plan is made of them: what changes meanwhile is seen to have changed.
   private val settings = new Settings[String, String](SessionContents.settings(session))
   private val cached = SessionContents.cached(session)

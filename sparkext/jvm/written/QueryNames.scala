@@ -1,5 +1,5 @@
 package org.apache.spark.sql.cqels
-package sql
+package written
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -7,19 +7,18 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.{QualifiedTableName, TableIdentifier}
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType, TemporaryViewRelation}
-import org.apache.spark.sql.catalyst.expressions.{ExpressionInfo, VariableReference}
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias, UnresolvedWith}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.cqels.kept.Identity
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
-import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog
+import org.apache.spark.sql.cqels.spark.SessionContents
 
 /** The names in a query text, those in the texts of its views too, and what Spark would take them for now.
  *
  *  Asking is cheap: it looks names up as the analyzer does, and analyses nothing.
  */
-private[sql] final class QueryNames(session: SparkSession, parsed: LogicalPlan) {
+private[written] final class QueryNames(session: SparkSession, parsed: LogicalPlan) {
   private val catalog = session.sessionState.catalog
   private val manager = session.sessionState.catalogManager
   private val asked = mutable.LinkedHashMap[Any, () => Any]()
@@ -102,7 +101,7 @@ private[sql] final class QueryNames(session: SparkSession, parsed: LogicalPlan) 
       else if (manager.isCatalogRegistered(name.head)) name
       else place.head +: name
     full match {
-      case Seq(CatalogManager.SESSION_CATALOG_NAME, database, table) if manager.v2SessionCatalog.isInstanceOf[V2SessionCatalog] =>
+      case Seq(SessionContents.CatalogName, database, table) if SessionContents.hasOwnCatalog(session) =>
         def metadata: Option[CatalogTable] =
           try Some(catalog.getTableRawMetadata(TableIdentifier(table, Some(database))))
           catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
@@ -113,7 +112,7 @@ private[sql] final class QueryNames(session: SparkSession, parsed: LogicalPlan) 
           val isView = there.exists(_.tableType == CatalogTableType.VIEW)
           def read: Any =
             if (isView) None
-            else Option(catalog.getCachedTable(QualifiedTableName(CatalogManager.SESSION_CATALOG_NAME, database, table))).map(new Identity(_)).getOrElse(new Object)
+            else Option(catalog.getCachedTable(QualifiedTableName(SessionContents.CatalogName, database, table))).map(new Identity(_)).getOrElse(new Object)
           asked((view.map(_.identifier), name)) = () => (isShadowed(), metadata, read)
           if (isView) there.foreach(text)
         }
@@ -126,54 +125,4 @@ private[sql] final class QueryNames(session: SparkSession, parsed: LogicalPlan) 
       try gather(session.sessionState.sqlParser.parsePlan(written), Some(view)) catch { case NonFatal(_) => open = true }
     case _ => open = true
   }
-}
-
-/** What a query is written as. */
-private[sql] sealed trait WrittenQuery {
-  /** Analysed as Spark would analyse it now. */
-  def meaning(): Meaning
-}
-
-/** An analysed query, and whether analysing it again would give the same, as far as names go. */
-private[sql] final case class Meaning(plan: LogicalPlan, isSame: () => Boolean)
-
-/** A DataFrame is analysed once. */
-private[sql] final class WrittenFrame(analyzed: LogicalPlan) extends WrittenQuery {
-  override def meaning(): Meaning = Meaning(analyzed, () => true)
-}
-
-private[sql] final class WrittenText(session: SparkSession, text: String) extends WrittenQuery {
-  private var names: QueryNames = _ // of the last analysis
-
-  override def meaning(): Meaning = session.withActive(analysed(WrittenText.Attempts))
-
-  /** Names that get another meaning meanwhile are looked up again; tables that are met for the first time, too. */
-  private def analysed(attempts: Int): Meaning = {
-    // Parsed each time: what the parser makes of a text may depend on settings.
-    val written = session.sessionState.sqlParser.parsePlan(text)
-    val parsed = if (names == null) written else names.withDropped(written)
-    val found = new QueryNames(session, written)
-    val before = found.now
-    val plan = session.sessionState.executePlan(parsed).analyzed
-    val after = found.now
-    if (before != after && attempts > 1) analysed(attempts - 1)
-    else {
-      found.keep(names)
-      names = found
-      val open = before != after || found.areOpen || WrittenText.isOpen(plan)
-      Meaning(plan, if (open) () => false else () => found.now == after)
-    }
-  }
-}
-
-private object WrittenText {
-  private final val Attempts = 3
-
-  /** Whether a plan has what no name in the text tells of. */
-  private def isOpen(plan: LogicalPlan): Boolean = plan.collectFirstWithSubqueries {
-    case node if node.isInstanceOf[SQLFunctionNode] || node.expressions.exists(_.exists {
-      case _: VariableReference | _: SQLFunctionExpression => true
-      case _ => false
-    }) => node
-  }.isDefined
 }
