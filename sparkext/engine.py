@@ -338,15 +338,16 @@ class Engine:
     def prepare(self, query: str | DataFrame) -> PreparedSql:
         """Prepare a Spark SQL query over live views and static tables; `run()` gives its answers.
 
-        What it joins with live views and reads none itself is computed once, here, and indexed. Raises
-        PreparationError, or what Spark raises for a text that is no query.
+        What it joins with live views and reads none itself is computed and indexed here, and again by a run that finds
+        it changed. Raises PreparationError, or what Spark raises for a text that is no query.
         """
         self.parts.check_open()
         if not isinstance(query, DataFrame):
             check.text("query", query, "the text of a Spark SQL query, or a DataFrame")
         frame = self.spark.sql(query) if isinstance(query, str) else query
         with self.parts.in_use():
-            prepared = PreparedSql(self._sql_room(), frame)
+            text = query if isinstance(query, str) else None
+            prepared = PreparedSql(self._sql_room(), frame, text)
             self._prepared_sql.add(prepared)
             return prepared
 

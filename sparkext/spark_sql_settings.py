@@ -40,8 +40,8 @@ class SparkSqlSettings:
         "keptSides.ttl",
         DURATION,
         0,
-        "For how long a static side is kept whose version cannot be told (JDBC, RDDs, rand()). 0: it is read in each"
-        " batch, as ever.",
+        "For how long a static side is kept whose version cannot be told (JDBC, RDDs, rand()), or such a part of a"
+        " prepared query. 0: it is read in each batch, and at each run, as ever.",
     )
     sql_max_static_rows: int = declare(
         "sql.maxStaticRows",

@@ -33,6 +33,7 @@ ROOMS = (
     "execution",
     "answers",
     "kept",
+    "written",
     "sql",
     "queries",
 )

@@ -13,6 +13,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from sparkext.errors import PreparationError, RunError
 from sparkext.runtime.explaining.executed_operators import operator_tree
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 class PreparedSql:
     """The answers of a Spark SQL query at any time, without planning it again.
 
-    Its static parts are those of the moment of preparation: a query over tables that have changed since is prepared
-    anew. Thread-safe; runs of one engine come one after the other.
+    They are those that Spark would give now: for a text as if it were run now, for a DataFrame as if its analysed plan
+    were. What a run finds changed beside live views is read again, and the query prepared anew: `schema` may be
+    another one then. Thread-safe; runs of one engine come one after the other.
     """
 
-    def __init__(self, room: SqlRoom, query: DataFrame) -> None:
+    def __init__(self, room: SqlRoom, query: DataFrame, text: str | None = None) -> None:
         if query.isStreaming:
             raise PreparationError(
                 "a streaming DataFrame cannot be prepared; prepare a query over live views and"
@@ -44,23 +46,30 @@ class PreparedSql:
         self._history = OrderHistory()
         try:
             with room.lock:
-                self._jvm = room.jvm.prepare(query._jdf)
+                self._jvm = room.jvm.prepare(query._jdf, text)
                 # Buffers outside the heap: they must not wait for the JVM's collector.
                 self._release = weakref.finalize(self, self._jvm.close)
                 self._release.atexit = False
-                graphs = json.loads(self._jvm.graphs())
-                self._names = [names_of(graph) for graph in graphs]
-                written = [",".join(map(str, written_order(graph))) for graph in graphs]
-                self._jvm.prepare([] if room.adaptive else written)
+                self._take_up()
         except Py4JJavaError as error:
             raise PreparationError(f"the query cannot be prepared: {_message(error)}") from error
 
+    def _take_up(self) -> None:
+        """What was prepared is given the orders that it is to have."""
+        graphs = json.loads(self._jvm.graphs())
+        self._names = [names_of(graph) for graph in graphs]
+        written = [",".join(map(str, written_order(graph))) for graph in graphs]
+        self._jvm.prepare([] if self._room.adaptive else written)
+
     def run(self) -> pa.Table:
-        """The answers now, in columns of the types that `DataFrame.toArrow` gives; raises RunError."""
+        """The answers now, in columns of the types that `DataFrame.toArrow` gives.
+
+        Raises RunError, also when what changed cannot be read; a later run tries again.
+        """
         with self._room.lock:
             self._check_open()
             started = time.time()
-            outcome = json.loads(self._call(self._jvm.run))
+            outcome = json.loads(self._fresh(self._jvm.run))
             self._history.note(outcome, round(started * 1e3))
         path = Path(outcome["path"])
         try:
@@ -74,13 +83,19 @@ class PreparedSql:
         with self._room.lock:
             self._check_open()
             started = time.time()
-            frame = self._call(self._jvm.frame)
+            frame = self._fresh(self._jvm.frame)
             self._history.note({"changes": json.loads(self._jvm.changes())}, round(started * 1e3))
             return DataFrame(frame, self._room.spark)
 
-    def _call(self, run: Callable[[], Any]) -> Any:
+    def _fresh(self, run: Callable[[bool], Any]) -> Any:
+        """What a run gives, for which the query may have to be prepared anew first."""
         try:
-            return run()
+            found = run(False)
+            if found is None:
+                self.schema = StructType.fromJson(json.loads(self._jvm.schemaJson()))
+                self._take_up()
+                found = run(True)
+            return found
         except Py4JJavaError as error:
             raise RunError(_message(error)) from error
         except PySparkException as error:
@@ -99,6 +114,7 @@ class PreparedSql:
                 {
                     "query": "prepared SQL",
                     "execution": self._jvm.lastPlace() or "nothing yet",
+                    "preparations": self._jvm.preparations(),
                     "choices": shown,
                     "operators": [
                         {

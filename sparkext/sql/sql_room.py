@@ -51,6 +51,8 @@ class SqlRoom:
             settings.driver_execution_max_rows if on_driver else -1,
             threads,
         )
+        # Rows of a list keep their values; Spark alone cannot tell them from what a function makes at each reading.
+        self.jvm.learnListed(spark.createDataFrame([(0,)], "example INT")._jdf)
         if settings.enabled and adaptive:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
             self.jvm.setAdvisor(JoinOrderAdvisor())

@@ -42,10 +42,13 @@ private[cqels] object KeptSideSettings {
 
   def isOrdered(session: SparkSession): Boolean = isEnabled(session) && JoinOrder.of(session).equalsIgnoreCase("true")
 
+  /** For how long what has no version is kept; 0: not at all. */
+  def ttlMs(session: SparkSession): Long = milliseconds(Ttl.of(session))
+
   /** A part of the heap is one of the driver's for sides kept as a whole, else one of what executors have for kept blocks. */
   def of(session: SparkSession, form: SideForm): KeptSideSettings = {
     val memory = if (form == Whole) Runtime.getRuntime.maxMemory else PartitionedLookUp.storageMemory(session.sparkContext)
-    KeptSideSettings(bytes(MaxMemory.of(session), memory), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs)
+    KeptSideSettings(bytes(MaxMemory.of(session), memory), ttlMs(session), session.sessionState.conf.getAllConfs)
   }
 
   private def bytes(text: String, memory: Long): Long = {

@@ -1,15 +1,22 @@
 package org.apache.spark.sql.cqels
 package kept
 
+import java.io.IOException
+import java.nio.file.{Files, Paths}
+import java.nio.file.attribute.BasicFileAttributes
+import java.util.concurrent.TimeUnit
+
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path}
 import org.apache.spark.sql.SQLContext
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, MapInArrow, MapInPandas, MapPartitions, MapPartitionsInR, OneRowRelation, Range}
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.cqels.spark.{ListedRows, Listings}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
@@ -52,6 +59,34 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     VersionedPlan(named, unversioned.distinct.reverse)
   }
 
+  /** What a plan reads that may change under it, with the versions of now. */
+  def reads(plan: LogicalPlan): StaticReads = {
+    val leaves = plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
+    new StaticReads(leaves.collect {
+      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => new Identity(files.location)
+    }.distinct.map(index => asking(index.of.asInstanceOf[FileIndex])) ++ leaves.collect {
+      case relation: DataSourceV2Relation => Asked(() => current(relation), Option(relation.table.version))
+    })
+  }
+
+  /** Whether a plan reads something without a version, or is made another one each time by what is static of it. */
+  def isOpen(plan: LogicalPlan): Boolean = plan.collectWithSubqueries { case node if !RowRelationLeaf.isLive(node) => node }
+    .exists(node => node.expressions.exists(!_.deterministic) || (node.children.isEmpty && versionOf(node).isLeft))
+
+  private def asking(index: FileIndex): Asked = {
+    val (listing, files) = (Listings.of(index), listedBy(index))
+    lazy val paths = files.map(f => if (isHere(f)) Paths.get(f.getPath.toUri) else null)
+    Asked(() =>
+      if (listing == null || (Listings.of(index) ne listing)) versionOf(index)
+      else if (paths.contains(null)) Right(asTheyAre(files))
+      else Right(files.zip(paths).map { case (file, path) => local(file, path) }.sortBy(_.path)))
+  }
+
+  private def current(relation: DataSourceV2Relation): Option[String] = (relation.catalog, relation.identifier) match {
+    case (Some(catalog: TableCatalog), Some(name)) if relation.timeTravelSpec.isEmpty => Option(catalog.loadTable(name).version)
+    case _ => Option(relation.table.version)
+  }
+
   private def versionOf(leaf: LogicalPlan): Either[String, LogicalPlan] = leaf match {
     case _: LocalRelation | _: Range | _: OneRowRelation => Right(leaf)
     case relation @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
@@ -63,7 +98,7 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     case relation: LogicalRelation => Left(s"${StaticVersions.name(relation.relation)} has no version")
     case cached: InMemoryRelation =>
       Right(NamedLeaf(cached.output, cached.cacheBuilder.logicalPlan.canonicalized, new Identity(cached.cacheBuilder)))
-    case rows: LogicalRDD if rows.rdd.isCheckpointed => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
+    case rows: LogicalRDD if rows.rdd.isCheckpointed || ListedRows.areListed(rows.rdd) => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
     case _: LogicalRDD => Left("an RDD has no version")
     case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content), ()))
     case scan: DataSourceV2ScanRelation => ofTable(scan.relation, scan)
@@ -77,23 +112,56 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     }
 
   private def versionOf(index: FileIndex): Either[String, Any] = index match {
-    case files: PartitioningAwareFileIndex => Right(asTheyAre(files.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))))
-    case files: CatalogFileIndex => Right(asTheyAre(files.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))))
+    case _: PartitioningAwareFileIndex | _: CatalogFileIndex => Right(asTheyAre(listedBy(index)))
     case other => TableFormats.version(other).toRight(s"${StaticVersions.name(other)} has no version")
   }
 
-  /** The files of a listing and what they are like now: a folder is asked once for all of its files. */
+  private def listedBy(index: FileIndex): Seq[FileStatus] = index match {
+    case _: PartitioningAwareFileIndex | _: CatalogFileIndex => index.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))
+    case _ => Nil
+  }
+
+  // The file system is that with which Spark listed the files: it is found by the address alone.
+  private def hadoop = session.sparkContext.hadoopConfiguration
+  // Spark comes with Hive, which has a class of its own for them.
+  private lazy val filesAreLocal = new Path("file:///").getFileSystem(hadoop).getClass match {
+    case c => c == classOf[LocalFileSystem] || c.getName == "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem"
+  }
+
+  /** The files of a listing and what they are like now: elsewhere than on this machine a folder is asked once for all of its files. */
   private def asTheyAre(listed: Seq[FileStatus]): Seq[FileVersion] = {
-    val now = listed.map(_.getPath.getParent).distinct.flatMap { folder =>
-      // The file system is that with which Spark listed the files: it is found by the address alone.
-      try folder.getFileSystem(session.sparkContext.hadoopConfiguration).listStatus(folder).toSeq
+    val (here, elsewhere) = listed.partition(isHere)
+    val now = elsewhere.map(_.getPath.getParent).distinct.flatMap { folder =>
+      try folder.getFileSystem(hadoop).listStatus(folder).toSeq
       catch { case _: java.io.FileNotFoundException => Nil }
     }.map(f => f.getPath -> f).toMap[Path, FileStatus]
-    listed.map { file =>
+    (here.map(f => local(f, Paths.get(f.getPath.toUri))) ++ elsewhere.map { file =>
       val there = now.get(file.getPath)
       FileVersion(file.getPath.toString, file.getLen, there.fold(-1L)(_.getLen), there.fold(-1L)(_.getModificationTime))
-    }.sortBy(_.path)
+    }).sortBy(_.path)
   }
+
+  private def isHere(file: FileStatus): Boolean = file.getPath.toUri.getScheme == "file" && filesAreLocal
+
+  private def local(file: FileStatus, path: java.nio.file.Path): FileVersion =
+    try {
+      val now = Files.readAttributes(path, classOf[BasicFileAttributes])
+      FileVersion(path.toString, file.getLen, now.size, now.lastModifiedTime.to(TimeUnit.NANOSECONDS))
+    } catch { case _: IOException => FileVersion(path.toString, file.getLen, -1, -1) }
+}
+
+/** What a plan reads, and whether it is still the same. */
+private[cqels] final class StaticReads private[kept] (asked: Seq[Asked]) {
+  def areSame: Boolean = asked.forall(_.isSame)
+}
+
+private[kept] final class Asked(ask: () => Any, before: Any) {
+  def isSame: Boolean = ask() == before
+}
+
+private[kept] object Asked {
+  def apply(ask: () => Any): Asked = new Asked(ask, ask())
+  def apply(ask: () => Any, before: Any): Asked = new Asked(ask, before)
 }
 
 private[kept] object StaticVersions {
@@ -103,7 +171,9 @@ private[kept] object StaticVersions {
   def name(of: Any): String = of.getClass.getSimpleName.stripSuffix("$")
 }
 
-/** One file of a listing: the length that the listing has, and length and time of now; -1 where it is gone. */
+/** One file of a listing: the length that the listing has, and length and time of now, which is one of nanoseconds
+ *  on this machine's disk; -1 where it is gone.
+ */
 private[kept] final case class FileVersion(path: String, listed: Long, length: Long, modified: Long)
 
 /** Stands for a relation of files in a key. */
@@ -120,7 +190,7 @@ private[kept] final case class NamedLeaf(output: Seq[org.apache.spark.sql.cataly
 }
 
 /** The same only as itself. */
-private[kept] final class Identity(val of: AnyRef) {
+private[cqels] final class Identity(val of: AnyRef) {
   override def equals(other: Any): Boolean = other match {
     case i: Identity => i.of eq of
     case _ => false

@@ -10,6 +10,7 @@ import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.leaves.{IdRelationLeaf, RowRelationLeaf}
 import org.apache.spark.sql.cqels.memory.Json
 import org.apache.spark.sql.cqels.spark.{Frames, SubqueryMerging}
+import org.apache.spark.sql.cqels.written.{QueryBasis, WrittenQuery}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.RewriteCollationJoin
@@ -18,85 +19,61 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
 
-/** A Spark SQL query over live views: optimised once, with one physical plan, whose joins choose their order in each run.
+/** A Spark SQL query over live views, prepared when it is made, and again by the run that finds that what it reads once has changed.
  *
- *  Its scalar subqueries over live data are plans of their own, which run first (see [[LiveSubqueries]]), and what it reads of
- *  the clock is that of the run ([[LiveClock]]).
+ *  Not thread-safe: one call at a time.
  */
 final class PreparedRows(
-    session: SparkSession, analyzed: LogicalPlan, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
+    session: SparkSession, written: WrittenQuery, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
     parallelism: Int, joinThreads: Int) {
-  val schema: StructType = analyzed.schema
+  private var current = new RowPreparation(session, new QueryBasis(session, written), statics, enabled, joinThreads)
+  private var count = 1
   // Zoned times in UTC, as `toArrow` gives them.
-  private val answers = new ArrowAnswers(schema, "UTC")
+  private var answers = new ArrowAnswers(current.schema, "UTC")
   private var hasRun = false
   private var place = ""
 
-  private val clock = new LiveClock
-  private val subqueries = new LiveSubqueries(plan => PreparedRows.streamLive(statics.materialise(plan)))
-  // The query itself, then its subqueries: clusters are numbered so. None of it where nothing is prepared.
-  private val trees: Seq[LogicalPlan] = if (!enabled) Nil else session.withActive {
-    // What is cached is found by how it was written.
-    val timeless = clock.without(new QueryExecution(session, analyzed).withCachedData)
-    clock.set()
-    val main = subqueries.without(ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.optimizing(session.sessionState.conf)) {
-      new QueryExecution(session, timeless).optimizedPlan
-    }))
-    main +: subqueries.all.map(_.tree)
-  }
-  private val clusters: Seq[Seq[JoinCluster]] = trees.map(LiveClusters.of)
+  /** The schema of the answers as it is now, as JSON. */
+  def schemaJson: String = current.schema.json
 
-  // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.
-  private val told = new Array[ClusterOrder](clusters.map(_.size).sum)
-
-  private lazy val query: RowQuery =
-    if (!enabled) RowQuery(new UnpreparedRowPlan(session, analyzed, "spark.cqels.enabled=false"), Nil)
-    else {
-      val before = clusters.scanLeft(0)(_ + _.size)
-      val plans = trees.zip(before).map { case (tree, first) => planned(tree, first) }
-      RowQuery(plans.head, subqueries.all.zip(plans.tail))
-    }
-
-  private def planned(tree: LogicalPlan, first: Int): RowPlan = {
-    val joined = LiveClusters.replace(tree) { (number, cluster, inputs) =>
-      RowClusters.of(cluster, inputs).map { join => told(first + number) = join.order; join }
-    }
-    new PreparedRowPlan(session, session.withActive(PreparedRows.finish(RowClusters.simplify(joined))), joinThreads)
-  }
-
-  /** The live rows that it reads. */
-  private val views: Seq[LiveRows] = {
-    val found = mutable.LinkedHashSet[LiveRows]()
-    def collect(plan: LogicalPlan): Unit = plan.foreach {
-      case RowRelationLeaf(rows: LiveRows, _) => found += rows
-      case node => node.subqueries.foreach(collect)
-    }
-    (if (enabled) trees else Seq(analyzed)).foreach(collect)
-    found.toSeq
-  }
+  /** How often it has been prepared. */
+  def preparations: Int = count
 
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
-  def graphs(): String = clusters.flatten.map(_.describe()).mkString("[", ",", "]")
+  def graphs(): String = current.graphs()
 
   /** By cluster, what its operator did in the last run (see [[ClusterOrder.report]]); null where it is a chain of Spark's joins. */
-  def joins(): String = told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]")
+  def joins(): String = current.told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]")
 
   /** The orders that are new since the last run, told once (see [[ClusterOrder.changes]]). */
-  def changes(): String = ClusterOrder.changes(told.toSeq)
+  def changes(): String = ClusterOrder.changes(current.told.toSeq)
+
+  /** Prepares the query again if it has to; whether it had to, so that `prepare` must follow. If it cannot, the next run tries again. */
+  private def isNew(): Boolean = current.outdated(new QueryBasis(session, written)) match {
+    case None => false
+    case Some(basis) =>
+      val next = new RowPreparation(session, basis, statics, enabled, joinThreads)
+      if (next.schema != current.schema) { answers.close(); answers = new ArrowAnswers(next.schema, "UTC") }
+      current = next
+      hasRun = false
+      count += 1
+      true
+  }
 
   /** Makes and compiles the plan; `orders` has the order of each cluster, as [[ClusterOrder.pin]] reads it. */
   def prepare(orders: java.util.List[String]): Unit = {
-    val made = query
+    val made = current.query
+    val told = current.told
     for (n <- 0 until math.min(told.length, orders.size) if told(n) != null) told(n).pin(orders.get(n))
     made.warm()
   }
 
-  /** Leaves the answers in a file: {"path", "rows", "ns", "place", "changes"}. */
-  def run(): String = {
+  /** Leaves the answers in a file: {"path", "rows", "ns", "place", "changes"}; null, and nothing is run, where the query is
+   *  prepared anew. What is read may have changed unless it is `fresh`.
+   */
+  def run(fresh: Boolean): String = if (!fresh && isNew()) null else {
     val started = System.nanoTime()
     val file = scratch.resolve(s"sql-answers-${PreparedRows.files.incrementAndGet()}")
     var done = false
@@ -106,9 +83,9 @@ final class PreparedRows(
     s"""{"path":${Json.quote(file.toString)},"rows":$rows,"ns":${System.nanoTime() - started},"place":${Json.quote(place)},"changes":${changes()}}"""
   }
 
-  /** The answers as a DataFrame that keeps them. */
-  def frame(): Dataset[Row] = {
-    val attributes = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
+  /** The answers as a DataFrame that keeps them, else as `run`. */
+  def frame(fresh: Boolean): Dataset[Row] = if (!fresh && isNew()) null else {
+    val attributes = current.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
     val unsafe = UnsafeProjection.create(attributes, attributes)
     val rows = mutable.ArrayBuffer[InternalRow]()
     execute(row => rows += unsafe(row).copy())
@@ -117,12 +94,13 @@ final class PreparedRows(
 
   private def execute(consume: InternalRow => Unit): Unit = {
     hasRun = true
+    val query = current.query
     val jobs = query.plans.map(jobFor)
     place = jobs.zipWithIndex.collect {
       case (job, 0) => job.getOrElse("driver")
       case (Some(job), number) => s"$job for subquery $number"
     }.mkString("; ")
-    session.withActive(clock.set())
+    current.setClock()
     query.subqueries.zip(jobs.tail).foreach { case ((subquery, plan), job) => subquery.take(runIn(job, plan, _)) }
     runIn(jobs.head, query.main, consume)
   }
@@ -138,7 +116,7 @@ final class PreparedRows(
     if (job.isEmpty) plan.runOnDriver(consume)
     else {
       // Few rows in one slice need no shuffle.
-      val slices = if (views.map(_.rowCount).sum <= PreparedRows.OneSlice && plan.refusal != null) 1 else parallelism
+      val slices = if (current.views.map(_.rowCount).sum <= PreparedRows.OneSlice && plan.refusal != null) 1 else parallelism
       plan.runAsJob(slices, consume)
     }
 
@@ -156,7 +134,7 @@ final class PreparedRows(
     if (number == 0) plan.treeString else s"subquery $number:\n${plan.treeString}"
   }.mkString("\n")
 
-  private def plansUsed: Seq[RowPlan] = if (hasRun) query.plans else Nil
+  private def plansUsed: Seq[RowPlan] = if (hasRun) current.query.plans else Nil
 
   def close(): Unit = answers.close()
 }

@@ -4,12 +4,14 @@ package sql
 import java.nio.file.{Files, Paths}
 
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
-import org.apache.spark.sql.cqels.spark.{Arrow, Frames}
+import org.apache.spark.sql.cqels.spark.{Arrow, Frames, ListedRows}
+import org.apache.spark.sql.cqels.written.{WrittenFrame, WrittenText}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.{LogicalRDD, SQLExecution}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** The one object that Python calls for Spark SQL over live views; calls must not overlap. */
@@ -29,9 +31,20 @@ final class SqlRoom(
     new LiveView(session, content)
   }
 
-  def prepare(data: Dataset[Row]): PreparedRows =
-    new PreparedRows(session, data.queryExecution.analyzed, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
+  /** A DataFrame as it is, or the text that it was made of, to be read anew; null: there is none. */
+  def prepare(data: Dataset[Row], text: String): PreparedRows = {
+    val analyzed = data.queryExecution.analyzed
+    // What is a command was done when the DataFrame was made.
+    val written =
+      if (text == null || analyzed.exists(_.isInstanceOf[Command])) new WrittenFrame(data.queryExecution.commandExecuted)
+      else new WrittenText(session, text)
+    new PreparedRows(session, written, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
       math.max(1, session.sparkContext.defaultParallelism), joinThreads)
+  }
+
+  /** Takes rows like these, given by the Python program as a list, to be the same whenever they are read. */
+  def learnListed(example: Dataset[Row]): Unit =
+    example.queryExecution.analyzed.foreach { case listed: LogicalRDD => ListedRows.learn(listed.rdd); case _ => }
 }
 
 object SqlRoom {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
@@ -161,3 +161,17 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, old)
+
+
+def jobs_of(spark: SparkSession, act: Callable[[], Any]) -> int:
+    """How many jobs of Spark something takes."""
+    context = spark.sparkContext
+    java: Any = context._jsc
+    context.setJobGroup("counted", "counted")
+    before = set(context.statusTracker().getJobIdsForGroup("counted"))
+    try:
+        act()
+        java.sc().listenerBus().waitUntilEmpty()
+        return len(set(context.statusTracker().getJobIdsForGroup("counted")) - before)
+    finally:
+        java.sc().clearJobGroup()

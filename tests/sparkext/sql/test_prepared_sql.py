@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from pyspark.errors import AnalysisException
 import sparkext
 from sparkext.errors import ClosedEngineError, LiveViewError, PreparationError, RunError
 from tests.sparkext.sql.query_shapes import SHAPES
-from tests.sparkext.sql.tables import CONTENTS, Tables, bag, rows_of, settings
+from tests.sparkext.sql.tables import CONTENTS, Tables, bag, jobs_of, rows_of, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,11 +33,22 @@ def test_static_parts_are_read_once_for_all_queries(
     view = engine.live_view("once_now", "k BIGINT")
     text = "SELECT o.k, n.n FROM once_now o JOIN once_names n ON o.k = n.k WHERE n.n <> 'n1'"
     first = engine.prepare(text)
-    shutil.rmtree(folder)
-    second = engine.prepare(f"SELECT n, count(*) AS c FROM ({text}) GROUP BY n")
+    above = f"SELECT n, count(*) AS c FROM ({text}) GROUP BY n"
+    assert jobs_of(spark, lambda: engine.prepare(above).close()) == 0
+    second = engine.prepare(above)
     view.replace([(2,), (3,), (4,), (99,)])
-    assert sorted(first.run().to_pylist(), key=str) == [{"k": 2, "n": "n2"}, {"k": 3, "n": "n0"}]
-    assert sorted(second.run().to_pylist(), key=str) == [{"n": "n0", "c": 1}, {"n": "n2", "c": 1}]
+
+    def answers() -> None:
+        assert sorted(first.run().to_pylist(), key=str) == [
+            {"k": 2, "n": "n2"},
+            {"k": 3, "n": "n0"},
+        ]
+        assert sorted(second.run().to_pylist(), key=str) == [
+            {"n": "n0", "c": 1},
+            {"n": "n2", "c": 1},
+        ]
+
+    assert jobs_of(spark, answers) == 0
     first.close()
     assert second.run().num_rows == 2
     second.close()
@@ -57,13 +67,16 @@ def test_static_inputs_of_other_operators_are_read_once_too(
     above = engine.prepare(
         "SELECT id FROM beside_numbers WHERE id >= (SELECT max(k) FROM beside_now)"
     )
-    shutil.rmtree(folder)
-    for key in (8, 9):
-        view.replace([(key,)])
-        assert sorted(both.run()["k"].to_pylist()) == sorted([8, 9, key])
-        assert sorted(above.run()["id"].to_pylist()) == list(range(key, 10))
-        for query in (both, above):
-            assert query.explain().data["execution"] == "driver"
+
+    def answers() -> None:
+        for key in (8, 9):
+            view.replace([(key,)])
+            assert sorted(both.run()["k"].to_pylist()) == sorted([8, 9, key])
+            assert sorted(above.run()["id"].to_pylist()) == list(range(key, 10))
+            for query in (both, above):
+                assert query.explain().data["execution"] == "driver"
+
+    assert jobs_of(spark, answers) == 0
     both.close()
     above.close()
 

@@ -1,5 +1,5 @@
 package org.apache.spark.sql.cqels
-package sql
+package rows
 
 import java.util.concurrent.ConcurrentHashMap
 
@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.cqels.memory.RowPages
 import org.apache.spark.sql.cqels.relations.StaticContent
-import org.apache.spark.sql.cqels.rows.{DistinctValues, FixedRelations, PageNumbers, RowContent, RowKeys, StaticRowIndex}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.types.StructType
 
