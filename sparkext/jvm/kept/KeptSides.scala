@@ -92,7 +92,9 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     val place = (batch.query, unnamed)
     val before = passing.remove(place)
     val changes = before.map(_ != key).getOrElse {
-      sides.values.exists(s => s.rows != null && s.unnamed == unnamed && s.users.containsKey(batch.query) && s.users.get(batch.query) == s.firstBatch)
+      sides.values.exists { s =>
+        s.rows != null && s.unnamed == unnamed && s.firstBatch < batch.number && s.users.getOrDefault(batch.query, -1L) == s.firstBatch
+      }
     }
     if (changes) { passing(place) = key; while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1) }
     changes
