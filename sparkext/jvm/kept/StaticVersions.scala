@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, MapInArrow, MapInPandas, MapPartitions, MapPartitionsInR, OneRowRelation, Range}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.TableCatalog
+import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.spark.{ListedRows, Listings}
 import org.apache.spark.sql.execution.LogicalRDD
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, 
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.sources.BaseRelation
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A plan by which equal static sides are found: what it reads is named by value and version in place of the relations.
  *
@@ -34,6 +36,7 @@ private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Se
   /** The same in any version. */
   def unnamed: LogicalPlan = plan.transformUpWithSubqueries {
     case relation @ LogicalRelation(named: NamedRelation, _, _, _, _) => relation.copy(relation = named.copy(version = ()))
+    case leaf @ NamedLeaf(_, scan: NamedScan, _) => leaf.copy(what = scan.unnamed, version = ())
     case leaf: NamedLeaf => leaf.copy(version = ())
   }.canonicalized
 }
@@ -101,15 +104,19 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     case rows: LogicalRDD if rows.rdd.isCheckpointed || ListedRows.areListed(rows.rdd) => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
     case _: LogicalRDD => Left("an RDD has no version")
     case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content), ()))
-    case scan: DataSourceV2ScanRelation => ofTable(scan.relation, scan)
-    case relation: DataSourceV2Relation => ofTable(relation, relation)
+    case scan: DataSourceV2ScanRelation => ofScan(scan)
     case other => Left(s"${other.nodeName} has no version")
   }
 
-  private def ofTable(relation: DataSourceV2Relation, leaf: LogicalPlan): Either[String, LogicalPlan] =
-    Option(relation.table.version()).toRight(s"${relation.name} has no version").map { version =>
-      NamedLeaf(leaf.output, (relation.name, relation.table.getClass.getName, relation.options, leaf.simpleString(Int.MaxValue)), version)
-    }
+  /** What was pushed into a scan is seen in the scan only: scans are told apart as Spark does that, by their equality. */
+  private def ofScan(leaf: DataSourceV2ScanRelation): Either[String, LogicalPlan] = {
+    val relation = leaf.relation
+    val byValue = leaf.scan.getClass.getMethod("equals", classOf[Object]).getDeclaringClass != classOf[Object]
+    for {
+      version <- Option(relation.table.version()).toRight(s"${relation.name} has no version")
+      _ <- Either.cond(byValue, (), s"scans of ${relation.name} cannot be compared")
+    } yield NamedLeaf(leaf.output, NamedScan(relation.name, relation.table.getClass.getName, relation.options, leaf.scan, version), ())
+  }
 
   private def versionOf(index: FileIndex): Either[String, Any] = index match {
     case _: PartitioningAwareFileIndex | _: CatalogFileIndex => Right(asTheyAre(listedBy(index)))
@@ -198,17 +205,32 @@ private[cqels] final class Identity(val of: AnyRef) {
   override def hashCode(): Int = System.identityHashCode(of)
 }
 
+/** Stands for a scan of a table of Spark's interface for sources, in a key. */
+private[kept] final case class NamedScan(table: String, kind: String, options: CaseInsensitiveStringMap, scan: Scan, version: String) {
+  /** The same in any version, as far as the scan's description tells: it has the numbers that the version consists of. */
+  def unnamed: (String, CaseInsensitiveStringMap, String) = {
+    val numbers = NamedScan.Number.findAllIn(version).toSet
+    (table, options, NamedScan.Number.replaceAllIn(scan.description(), m => if (numbers(m.matched)) "" else m.matched))
+  }
+}
+
+private[kept] object NamedScan {
+  private final val Number = "[0-9]+".r
+}
+
 /** Versions of table formats that Spark does not come with, asked by the names that they give their methods. */
 private[kept] object TableFormats {
+  /** Of Delta: the snapshot that is read. None of an index over some files of one, as Delta's own commands make them. */
   def version(index: FileIndex): Option[Any] =
     try {
       if (!index.getClass.getName.startsWith("org.apache.spark.sql.delta.")) None
-      else {
-        // What is read is the snapshot at this moment: asking for it looks for a newer one, as the scan itself would.
-        val snapshot = called(index, "getSnapshot").orElse(called(index, "preparedScan").flatMap(called(_, "scannedSnapshot")))
-        val version = snapshot.flatMap(called(_, "version")).orElse(called(index, "tableVersion"))
-        version.map(v => (called(index, "deltaLog").flatMap(called(_, "tableId")), v))
-      }
+      else for {
+        // A prepared scan has its snapshot. Where Delta prepares none, asking looks for a newer one, as reading would.
+        snapshot <- called(index, "preparedScan").flatMap(called(_, "scannedSnapshot")).orElse(called(index, "getSnapshot"))
+        version <- called(snapshot, "version")
+        // Another table may have taken the place of one that was dropped, and has versions of its own.
+        table <- called(snapshot, "metadata").flatMap(called(_, "id"))
+      } yield (table, version, called(index, "partitionFilters"))
     } catch { case NonFatal(_) => None }
 
   private def called(on: Any, method: String): Option[Any] =
