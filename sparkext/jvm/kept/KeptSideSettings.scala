@@ -33,6 +33,9 @@ private[cqels] object KeptSideSettings {
     "spark.cqels.keptSides.ttl", "For how long a static side whose version cannot be told is kept.", "0",
     "a duration such as PT30S, 30s, 5min or 250 (milliseconds)", text => Try(milliseconds(text)).isSuccess)
 
+  /** What Delta notes down among the settings after each of its commits: it changes nothing that is read. */
+  private val Notes = Set("spark.databricks.delta.lastCommitVersionInSession")
+
   /** Makes the keys known to `SET`. */
   def declare(): Unit = ()
 
@@ -45,7 +48,7 @@ private[cqels] object KeptSideSettings {
   /** A part of the heap is one of the driver's for sides kept as a whole, else one of what executors have for kept blocks. */
   def of(session: SparkSession, form: SideForm): KeptSideSettings = {
     val memory = if (form == Whole) Runtime.getRuntime.maxMemory else PartitionedLookUp.storageMemory(session.sparkContext)
-    KeptSideSettings(bytes(MaxMemory.of(session), memory), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs)
+    KeptSideSettings(bytes(MaxMemory.of(session), memory), milliseconds(Ttl.of(session)), session.sessionState.conf.getAllConfs -- Notes)
   }
 
   private def bytes(text: String, memory: Long): Long = {

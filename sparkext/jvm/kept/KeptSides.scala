@@ -32,6 +32,8 @@ private[cqels] final class KeptSide(
   @volatile private[kept] var since = 0L
   @volatile private[kept] var readMs = 0L
   private[kept] val uses = new AtomicLong
+  /** Whether a batch found it that had not to read it. */
+  @volatile private[kept] var isFoundAgain = false
   /** Streaming queries that found their rows here, and the last batch in which each did. */
   private[kept] val users = new ConcurrentHashMap[UUID, Long]()
 
@@ -139,10 +141,12 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
 
   private def used(side: KeptSide, batch: RunningBatch, most: Long): Unit = synchronized {
     side.uses.incrementAndGet()
+    if (batch.number != side.firstBatch) side.isFoundAgain = true
     side.users.put(batch.query, batch.number)
     if (sides.contains(side.key)) { sides.remove(side.key); sides(side.key) = side } // the least recently used come first
     sides.values.foreach(s => if (s.users.getOrDefault(batch.query, Long.MaxValue) < batch.number - 1) s.users.remove(batch.query))
-    drop(sides.values.filter(s => (s ne side) && s.rows != null && s.users.isEmpty && s.unnamed == side.unnamed))
+    // Commands of table formats join with rows that they made for one batch: these would fill the memory.
+    drop(sides.values.filter(s => (s ne side) && s.rows != null && s.users.isEmpty && (s.unnamed == side.unnamed || !s.isFoundAgain)))
     var over = sides.values.iterator.filter(_.isWhole == side.isWhole).map(_.memoryBytes).sum - most
     drop(sides.values.filter { s =>
       val goes = over > 0 && (s ne side) && s.rows != null && s.isWhole == side.isWhole && !isUsed(s, batch, side.unnamed)
