@@ -272,6 +272,7 @@ def session(form: TableFormat, order: str, folder: Path, packages: Path) -> Spar
         .config(f"spark.sql.catalog.{form.catalog}", form.catalog_class)
         # Tables of a few rows.
         .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.ui.showConsoleProgress", "false")
     )
     if form.catalog != "spark_catalog":
