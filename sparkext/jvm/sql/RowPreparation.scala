@@ -7,6 +7,7 @@ import org.apache.spark.sql.cqels.clusters.ClusterOrder
 import org.apache.spark.sql.cqels.kept.StaticVersions
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.written.QueryBasis
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.QueryExecution
@@ -19,7 +20,7 @@ import org.apache.spark.sql.types.StructType
  *  the clock is that of the run ([[LiveClock]]).
  */
 private[sql] final class RowPreparation(
-    session: SparkSession, made: QueryBasis, statics: StaticParts, enabled: Boolean, joinThreads: Int) {
+    session: SparkSession, made: QueryBasis, statics: StaticParts, enabled: Boolean, joinThreads: Int) extends Logging {
   private var basis = made
   val schema: StructType = basis.meaning.plan.schema
   private val validity = new Validity
@@ -79,6 +80,8 @@ private[sql] final class RowPreparation(
     else if (basis.isCurrent) None
     else {
       val now = anew
-      if (now.equalsNow(basis)) { basis = now; None } else Some(now)
+      val changed = basis.changed(now)
+      if (changed.isEmpty) basis = now else logInfo(s"a query is prepared anew, as ${changed.get} has changed")
+      changed.map(_ => now)
     }
 }

@@ -32,8 +32,11 @@ private[cqels] final class QueryBasis(session: SparkSession, written: WrittenQue
     try areSettings(SessionContents.settings(session)) && (SessionContents.cached(session) eq cached) && meaning.isSame() && reads.areSame
     catch { case NonFatal(_) => false }
 
-  /** Whether a query prepared on one is right on the other. */
-  def equalsNow(other: QueryBasis): Boolean = areSettings(other.settings) && schema == other.schema && key == other.key
+  /** Why a query prepared on this is not right on another, None where it is. */
+  def changed(now: QueryBasis): Option[String] =
+    if (!areSettings(now.settings)) Some("settings")
+    else if (schema != now.schema) Some("columns")
+    else Option.when(key != now.key)("what it reads")
 
   // The engine's own were read when it was made.
   private def areSettings(now: java.util.Map[String, String]): Boolean =
