@@ -115,6 +115,7 @@ def test_rows_of_a_tiny_run(spark: SparkSession) -> None:
     assert all(row[key] > 0 for row in rows for key in KEYS[1:])
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_answers_the_same(spark: SparkSession) -> None:
     given = star.Elements("plain", 2, star.Effort(rate=2, seconds=12), seed=1)
     anew = alone(star.follow_anew, "star", given)

@@ -156,25 +156,25 @@ def outcomes_of(
         world.close()
 
 
-# Each sixth runs by itself, and one of them in every run of the tests.
-SIXTHS = [jobs()[at::6] for at in range(6)]
+# Each part runs by itself, and one of them in every run of the tests.
+PARTS = [jobs()[at::12] for at in range(12)]
 
 
 @pytest.fixture(scope="module")
 def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
-    yield from outcomes_of(spark, tmp_path_factory.mktemp("many_jobs"), SIXTHS[0])
+    yield from outcomes_of(spark, tmp_path_factory.mktemp("many_jobs"), PARTS[0])
 
 
-@pytest.mark.parametrize("job", SIXTHS[0], ids=", ".join)
+@pytest.mark.parametrize("job", PARTS[0], ids=", ".join)
 def test_answers_of_stock(outcomes: Outcomes, job: tuple[str, str, str]) -> None:
     check(outcomes, job)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sixth", range(1, 6))
-def test_answers_of_stock_by_the_others(spark: SparkSession, tmp_path: Path, sixth: int) -> None:
-    for outcomes in outcomes_of(spark, tmp_path, SIXTHS[sixth]):
-        for job in SIXTHS[sixth]:
+@pytest.mark.parametrize("part", range(1, len(PARTS)))
+def test_answers_of_stock_by_the_others(spark: SparkSession, tmp_path: Path, part: int) -> None:
+    for outcomes in outcomes_of(spark, tmp_path, PARTS[part]):
+        for job in PARTS[part]:
             check(outcomes, job)
 
 

@@ -84,7 +84,8 @@ def test_the_least_recently_used_goes(spark: SparkSession, tmp_path: Path) -> No
 
 def test_time_to_live(spark: SparkSession, tmp_path: Path) -> None:
     spark.conf.set("spark.cqels.keptSides.ttl", "6s")
-    rows = spark.createDataFrame([(i, f"l{i}") for i in range(20)], "sensor long, label string")
+    listed = spark.sparkContext.parallelize([(i, f"l{i}") for i in range(20)], 2).map(tuple)
+    rows = listed.toDF("sensor long, label string")
     other = StreamingJob(spark, tmp_path / "other", kept=True)
     job = StreamingJob(spark, tmp_path / "job", kept=True)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -116,19 +116,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 UNHURRIED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
-# An example takes seconds: a failure is told as it is found.
-@settings(max_examples=2, suppress_health_check=UNHURRIED, phases=[Phase.reuse, Phase.generate])
-@given(TABLES, STREAM, JOBS)
-def test_random_joins(
-    spark: SparkSession, folders: Path, tables: Any, stream: Any, jobs: Any
-) -> None:
-    check(spark, folders, tables, stream, jobs)
-
-
+# An example takes seconds.
 @pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=UNHURRIED)
 @given(TABLES, STREAM, JOBS)
-def test_many_random_joins(
+def test_random_joins(
     spark: SparkSession, folders: Path, tables: Any, stream: Any, jobs: Any
 ) -> None:
     check(spark, folders, tables, stream, jobs)

@@ -96,7 +96,6 @@ def sensors(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     write_sensors(tmp_path / "sensors" / "a.parquet")
     spark._jvm.org.apache.spark.sql.cqels.kept.KeptSidesReport.clear(spark._jsparkSession)
     yield str(tmp_path / "sensors")
-    spark.conf.unset("spark.sql.extendedExplainProviders")
 
 
 def test_what_is_seen(spark: SparkSession, tmp_path: Path, sensors: str) -> None:
@@ -111,7 +110,8 @@ def test_what_is_seen(spark: SparkSession, tmp_path: Path, sensors: str) -> None
     try:
         stream = job.readings()
         made = stream.join(spark.read.parquet(sensors), F.col("id") == F.col("sensor"))
-        more = spark.createDataFrame([(i, "x") for i in range(9)], "number long, text string")
+        rows = spark.sparkContext.parallelize([(i, "x") for i in range(9)], 2).map(tuple)
+        more = rows.toDF("number long, text string")
         job.start(made.join(more, F.col("k") == F.col("number"), "left"))
         for batch in batches(2):
             job.feed(batch)

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.sparkext.unchanged.tpch_queries import QUERIES, STREAMING, WITHOUT_JOIN
 from tests.sparkext.unchanged.tpch_tables import make_tables, open_tables, rows_of
 
-IN_EVERY_RUN = (3, 20)
+IN_EVERY_RUN = (3,)
 
 
 @pytest.fixture(scope="module")
