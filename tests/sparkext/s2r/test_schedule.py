@@ -135,7 +135,7 @@ happenings = st.lists(
 )
 
 
-@settings(max_examples=1000, derandomize=True, deadline=None)
+@settings(max_examples=400, derandomize=True, deadline=None)
 @given(
     queries_with_policies(),
     happenings,
