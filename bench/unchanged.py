@@ -130,11 +130,9 @@ def _run(
         from sparkext import jar
         from sparkext.session import EXTENSION
 
-        path = str(jar.locate())
         conf |= {
             "spark.sql.extensions": EXTENSION,
-            "spark.jars": path,
-            "spark.driver.extraClassPath": path,
+            "spark.jars": str(jar.locate()),
             **dict(one.split("=", 1) for one in conf_given),
         }
     script = "real_time" if job == "real_time" else "jobs"

@@ -13,7 +13,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.memory.RowPages
 import org.apache.spark.sql.cqels.rows.StaticRowIndex
 import org.apache.spark.sql.cqels.spark.Jobs
-import org.apache.spark.sql.execution.{LeafExecNode, QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.joins.{IndexPart, PartitionedLookUp}
 import org.apache.spark.storage.StorageLevel
@@ -28,9 +28,8 @@ private[kept] object KeptParts {
   private final val Skew = 4
 
   /** Reads a plan into parts by join keys over its output; None if they take more than `most` bytes together. */
-  def read(session: SparkSession, plan: LogicalPlan, keys: Seq[Expression], partitions: Int, most: Long): Option[KeptParts] = session.withActive {
-    SQLExecution.withSQLConfPropagated(session) {
-      val physical = QueryExecution.prepareExecutedPlan(session, QueryExecution.createSparkPlan(session.sessionState.planner, plan.clone()))
+  def read(session: SparkSession, plan: LogicalPlan, keys: Seq[Expression], partitions: Int, most: Long): Option[KeptParts] =
+    StaticPlans.execute(session, plan) { physical =>
       val shuffled = ShuffleExchangeExec(HashPartitioning(keys, partitions), physical).execute()
       val (fields, indexed) = (plan.output.size, PartitionedLookUp.indexKeys(BindReferences.bindReferences(keys, plan.output)))
       val share = most / partitions * Skew
@@ -40,7 +39,6 @@ private[kept] object KeptParts {
       if (bytes <= most && !sizes.exists(_._3)) Some(new KeptParts(parts, sizes.map(_._1).sum, bytes))
       else { parts.unpersist(); None }
     }
-  }
 
   private def part(rows: Iterator[InternalRow], fields: Int, keys: Seq[Expression], most: Long): IndexPart = {
     val pages = new RowPages(fields)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.memory.RowPages
 import org.apache.spark.sql.cqels.rows.StaticRowIndex
 import org.apache.spark.sql.cqels.spark.{BroadcastIds, Frames, InProcessBroadcast, StreamingJobs}
-import org.apache.spark.sql.execution.{QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
 
 /** What was read of a static side. */
@@ -61,13 +61,12 @@ private[kept] object KeptRows {
   final val IndexBytes = 40L
 
   /** Runs a plan and packs its rows; None if they and an index of them take more than `most` bytes. */
-  def read(session: SparkSession, plan: LogicalPlan, most: Long): Option[KeptRows] = session.withActive {
-    SQLExecution.withSQLConfPropagated(session) {
-      val physical = QueryExecution.prepareExecutedPlan(session, QueryExecution.createSparkPlan(session.sessionState.planner, plan.clone()))
-      val sc = session.sparkContext
-      (if (sc.isLocal) readHere(sc, physical, most) else collect(physical, most)).map(new KeptRows(sc, _))
-    }
+  def read(session: SparkSession, plan: LogicalPlan, most: Long): Option[KeptRows] = StaticPlans.execute(session, plan) { physical =>
+    val sc = session.sparkContext
+    (if (sc.isLocal) readHere(sc, physical, most) else collect(physical, most)).map(new KeptRows(sc, _))
   }
+
+  private def bytes(pages: RowPages): Long = pages.memoryBytes + IndexBytes * pages.rowCount
 
   /** Tasks run in this process: each packs its part, and nothing is serialised. */
   private def readHere(sc: SparkContext, physical: SparkPlan, most: Long): Option[RowPages] = {
@@ -84,12 +83,8 @@ private[kept] object KeptRows {
 
   private def collect(physical: SparkPlan, most: Long): Option[RowPages] = {
     val pages = new RowPages(physical.output.size)
-    val unsafe = UnsafeProjection.create(physical.output, physical.output)
     val rows = Frames.collected(physical)
-    while (rows.hasNext && pages.memoryBytes + IndexBytes * pages.rowCount <= most) rows.next() match {
-      case row: UnsafeRow => pages.append(row)
-      case row => pages.append(unsafe(row))
-    }
+    StaticPlans.pack(rows, UnsafeProjection.create(physical.output, physical.output), pages)(bytes(pages) <= most)
     Option.when(!rows.hasNext)(pages)
   }
 
@@ -102,17 +97,16 @@ private[kept] object KeptRows {
     def pack(partition: Int, rows: Iterator[InternalRow], unsafe: UnsafeProjection, fields: Int): Unit = {
       val pages = new RowPages(fields)
       var known = 0L
-      while (!over.get && rows.hasNext) {
-        rows.next() match {
-          case row: UnsafeRow => pages.append(row)
-          case row => pages.append(unsafe(row))
-        }
-        if ((pages.rowCount & 0xfff) == 0 || !rows.hasNext) {
-          val now = pages.memoryBytes + IndexBytes * pages.rowCount
-          if (bytes.addAndGet(now - known) > most) over.set(true)
-          known = now
-        }
+      def count(): Unit = {
+        val now = KeptRows.bytes(pages)
+        if (bytes.addAndGet(now - known) > most) over.set(true)
+        known = now
       }
+      StaticPlans.pack(rows, unsafe, pages) {
+        if ((pages.rowCount & 0xfff) == 0) count()
+        !over.get
+      }
+      count()
       parts.put(partition, pages)
     }
 

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package kept
 
-import scala.concurrent.{Future, Promise}
+import scala.concurrent.Future
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -58,10 +58,9 @@ case class KeptExchangeExec(child: SparkPlan) extends MadeExchange {
   override lazy val metrics: Map[String, SQLMetric] = child.metrics
 
   @transient protected lazy val made: Broadcast[Any] = child.executeBroadcast[Any]()
-  @transient private lazy val done: Promise[Broadcast[Any]] = Promise.successful(made)
 
   override def relationFuture: java.util.concurrent.Future[Broadcast[Any]] = java.util.concurrent.CompletableFuture.completedFuture(made)
-  override def completionFuture: Future[Broadcast[Any]] = done.future
+  override def completionFuture: Future[Broadcast[Any]] = Future.successful(made)
   override def runtimeStatistics: Statistics = Statistics(BigInt(metrics("dataSize").value), Some(BigInt(metrics("rows").value)))
 
   override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a kept static side is probed, not scanned")

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.cqels
 package kept
 
-import java.io.IOException
-import java.nio.file.{Files, Paths}
+import java.io.{FileNotFoundException, IOException}
+import java.nio.file.{Files, Path => LocalPath, Paths}
 import java.nio.file.attribute.BasicFileAttributes
 import java.util.concurrent.TimeUnit
 
@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path}
 import org.apache.spark.sql.SQLContext
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruning, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, MapInArrow, MapInPandas, MapPartitions, MapPartitionsInR, OneRowRelation, Range}
 import org.apache.spark.sql.classic.SparkSession
@@ -44,9 +44,10 @@ private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Se
 /** What a static plan reads, and which version of it there is now.
  *
  *  The contract is that of the answers: what stock Spark would read again and find the same has the same version. Stock
- *  reads the files of its listing again, so a version is that listing and what these files are like now.
+ *  reads the files of its listing again, so a version is that listing and what these files are like now. Rows that a program
+ *  listed are the same each time only `ofProgram`, for an engine that knows how that program's Python sends them.
  */
-private[cqels] final class StaticVersions(session: SparkSession) {
+private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Boolean = false) {
   def of(plan: LogicalPlan): VersionedPlan = {
     var unversioned = List.empty[String]
     def leaf(node: LogicalPlan): LogicalPlan = versionOf(node) match {
@@ -101,7 +102,7 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     case relation: LogicalRelation => Left(s"${StaticVersions.name(relation.relation)} has no version")
     case cached: InMemoryRelation =>
       Right(NamedLeaf(cached.output, cached.cacheBuilder.logicalPlan.canonicalized, new Identity(cached.cacheBuilder)))
-    case rows: LogicalRDD if rows.rdd.isCheckpointed || ListedRows.areListed(rows.rdd) => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
+    case rows: LogicalRDD if rows.rdd.isCheckpointed || ofProgram && ListedRows.areListed(rows.rdd) => Right(NamedLeaf(rows.output, new Identity(rows.rdd), ()))
     case _: LogicalRDD => Left("an RDD has no version")
     case RowRelationLeaf(content, output) if !content.live => Right(NamedLeaf(output, new Identity(content), ()))
     case scan: DataSourceV2ScanRelation => ofScan(scan)
@@ -140,7 +141,7 @@ private[cqels] final class StaticVersions(session: SparkSession) {
     val (here, elsewhere) = listed.partition(isHere)
     val now = elsewhere.map(_.getPath.getParent).distinct.flatMap { folder =>
       try folder.getFileSystem(hadoop).listStatus(folder).toSeq
-      catch { case _: java.io.FileNotFoundException => Nil }
+      catch { case _: FileNotFoundException => Nil }
     }.map(f => f.getPath -> f).toMap[Path, FileStatus]
     (here.map(f => local(f, Paths.get(f.getPath.toUri))) ++ elsewhere.map { file =>
       val there = now.get(file.getPath)
@@ -150,7 +151,7 @@ private[cqels] final class StaticVersions(session: SparkSession) {
 
   private def isHere(file: FileStatus): Boolean = file.getPath.toUri.getScheme == "file" && filesAreLocal
 
-  private def local(file: FileStatus, path: java.nio.file.Path): FileVersion =
+  private def local(file: FileStatus, path: LocalPath): FileVersion =
     try {
       val now = Files.readAttributes(path, classOf[BasicFileAttributes])
       FileVersion(path.toString, file.getLen, now.size, now.lastModifiedTime.to(TimeUnit.NANOSECONDS))
@@ -192,7 +193,7 @@ private[kept] final case class NamedRelation(
 }
 
 /** Stands for any other leaf in a key: what is read, and which version of it. */
-private[kept] final case class NamedLeaf(output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], what: Any, version: Any) extends LeafNode {
+private[kept] final case class NamedLeaf(output: Seq[Attribute], what: Any, version: Any) extends LeafNode {
   override protected def doCanonicalize(): LogicalPlan = copy(output = output.map(QueryPlan.normalizeExpressions(_, output)))
 }
 

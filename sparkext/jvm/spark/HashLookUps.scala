@@ -79,9 +79,6 @@ object PartitionedLookUp {
   def storageMemory(sc: SparkContext): Long =
     sc.env.blockManager.master.getMemoryStatus.iterator.filterNot(_._1.isDriver).map(_._2._1).sum
 
-  /** How many executors there are, at least one. */
-  def executors(sc: SparkContext): Int = math.max(1, sc.env.blockManager.master.getMemoryStatus.keysIterator.count(!_.isDriver))
-
   /** The keys as the index of a hash join has them. */
   def indexKeys(bound: Seq[Expression]): Seq[Expression] = HashJoin.rewriteKeyExpr(bound)
 }

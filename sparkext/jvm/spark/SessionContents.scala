@@ -56,8 +56,9 @@ private[cqels] object ListedRows {
   /** Takes the function of rows that were given as a list for that of any. */
   def learn(example: RDD[_]): Unit = function(example).foreach(passing.add)
 
+  /** Scala's functions cannot be told from Spark's own: rows that never went through Python are no list. */
   def areListed(rows: RDD[_]): Boolean = lineage(rows) match {
-    case (_: ParallelCollectionRDD[_]) :: made => made.forall {
+    case (_: ParallelCollectionRDD[_]) :: made => made.exists(_.isInstanceOf[PythonRDD]) && made.forall {
       case _: MapPartitionsRDD[_, _] => true
       case python: PythonRDD => command(python).exists(c => passing.stream.anyMatch(differOnlyByANumber(_, c)))
       case _ => false

@@ -53,7 +53,7 @@ private[cqels] object StreamingJobs {
 /** A key of the session's configuration that Spark knows: `SET` refuses what cannot be right. */
 private[cqels] final class SessionKey(name: String, meaning: String, default: String, wanted: String, isRight: String => Boolean) {
   private val entry =
-    SQLConf.buildConf(name).doc(meaning).version("0.2.0").stringConf.checkValue(isRight, s"must be $wanted").createWithDefault(default)
+    SQLConf.buildConf(name).doc(meaning).version("0.1.0").stringConf.checkValue(isRight, s"must be $wanted").createWithDefault(default)
 
   def of(session: SparkSession): String = session.sessionState.conf.getConf(entry).trim
 }

@@ -36,7 +36,7 @@ private[sql] final class RowPreparation(
     }))
     main +: subqueries.all.map(_.tree)
   }
-  private val isOpen = { val versions = new StaticVersions(session); trees.exists(versions.isOpen) }
+  private val isOpen = { val versions = new StaticVersions(session, ofProgram = true); trees.exists(versions.isOpen) }
   private val clusters: Seq[Seq[JoinCluster]] = trees.map(LiveClusters.of)
 
   // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.

@@ -8,16 +8,16 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Literal, ScalarSubquery, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Literal, ScalarSubquery, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.cqels.kept.{KeepStaticSides, KeptSideSettings, StaticVersions}
+import org.apache.spark.sql.cqels.kept.{KeepStaticSides, KeptSideSettings, StaticPlans, StaticVersions}
 import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
 import org.apache.spark.sql.cqels.memory.RowPages
 import org.apache.spark.sql.cqels.rows.StaticRows
 import org.apache.spark.sql.cqels.spark.Frames
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -47,7 +47,7 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
   def materialise(plan: LogicalPlan, validity: Validity): LogicalPlan = new Materialising(validity).of(plan)
 
   private final class Materialising(validity: Validity) {
-    private val versions = new StaticVersions(session)
+    private val versions = new StaticVersions(session, ofProgram = true)
     private val settings = session.sessionState.conf.getAllConfs.filterNot(_._1.startsWith("spark.cqels."))
 
     def of(plan: LogicalPlan): LogicalPlan = {
@@ -125,11 +125,7 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
     val complete = execute(plan) { physical =>
       // Large parts come partition by partition: what is packed already need not be there twice.
       val rows = if (plan.stats.sizeInBytes > StaticParts.AtOnce) physical.executeToIterator() else Frames.collected(physical)
-      val unsafe = UnsafeProjection.create(plan.output, plan.output)
-      while (rows.hasNext && pages.rowCount <= maxRows) rows.next() match {
-        case row: UnsafeRow => pages.append(row)
-        case row => pages.append(unsafe(row))
-      }
+      StaticPlans.pack(rows, UnsafeProjection.create(plan.output, plan.output), pages)(pages.rowCount <= maxRows)
       pages.rowCount <= maxRows
     }
     if (complete) Some(new StaticRows(label, StructType(plan.output.map(a => StructField(a.name, a.dataType, a.nullable))), pages))
@@ -148,11 +144,8 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
   }
 
   private def execute[T](plan: LogicalPlan)(body: SparkPlan => T): T =
-    try session.withActive {
-      SQLExecution.withSQLConfPropagated(session) {
-        body(QueryExecution.prepareExecutedPlan(session, QueryExecution.createSparkPlan(session.sessionState.planner, plan.clone())))
-      }
-    } catch { case NonFatal(failure) => throw new IllegalStateException(s"${KeepStaticSides.label(plan)} cannot be read: ${StaticParts.reason(failure)}", failure) }
+    try StaticPlans.execute(session, plan)(body)
+    catch { case NonFatal(failure) => throw new IllegalStateException(s"${KeepStaticSides.label(plan)} cannot be read: ${StaticParts.reason(failure)}", failure) }
 
   private def evaluate(subquery: ScalarSubquery): Literal = {
     val rows = execute(subquery.plan)(_.executeCollect())

@@ -18,7 +18,7 @@ private[cqels] final class QueryBasis(session: SparkSession, written: WrittenQue
   // Told before the plan is made of them: what changes meanwhile is seen to have changed.
   private val settings = new Settings[String, String](SessionContents.settings(session))
   private val cached = SessionContents.cached(session)
-  private val versions = new StaticVersions(session)
+  private val versions = new StaticVersions(session, ofProgram = true)
   val meaning: Meaning = written.meaning()
 
   /** The analysed plan with what is cached in it. */

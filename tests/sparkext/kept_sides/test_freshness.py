@@ -212,7 +212,7 @@ def cases(w: World) -> dict[str, Case]:
     local = [(i, f"l{i}") for i in range(20)]
     made["rows of the program"] = Case(
         lambda: w.spark.createDataFrame(local, "sensor long, label string"),
-        uses=None,
+        uses=[0, 0, 0, 0, 0],
     )
     made["rows of pandas"] = Case(
         lambda: w.spark.createDataFrame(pd.DataFrame(local, columns=["sensor", "label"])),

@@ -15,6 +15,10 @@ ROWS = [(n, f"label {n}") for n in range(6)]
 EXTENDED_EXPLAIN = "spark.sql.extendedExplainProviders"
 
 
+def of_a_list(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(ROWS, "sensor BIGINT, label STRING")
+
+
 def of_an_rdd(spark: SparkSession) -> DataFrame:
     return spark.sparkContext.parallelize(ROWS, 2).map(tuple).toDF(["sensor", "label"])
 
@@ -23,7 +27,7 @@ def of_an_rdd_and_a_table(spark: SparkSession) -> DataFrame:
     return of_an_rdd(spark).join(spark.range(4).withColumnRenamed("id", "sensor"), "sensor")
 
 
-@pytest.mark.parametrize("made", [of_an_rdd, of_an_rdd_and_a_table])
+@pytest.mark.parametrize("made", [of_a_list, of_an_rdd, of_an_rdd_and_a_table])
 def test_rows_of_a_program_are_kept_as_long_as_the_user_says(
     made: Callable[[SparkSession], DataFrame], spark: SparkSession, tmp_path: Path
 ) -> None:
