@@ -70,7 +70,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       val key = SideKey(found.key, settings.all, canonical(form, plan))
       val there = synchronized {
         drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= s.ttlMs))
-        sides.get(key).filter(_.rows != null)
+        sides.get(key).filter(_.rows != null).map(wanted(_, batch))
       }
       val side = there.toRight(()).left.flatMap { _ =>
         val unnamed = found.unnamed
@@ -79,7 +79,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
           val asked =
             if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
             else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
-            else Right(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)))
+            else Right(wanted(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)), batch))
           (asked, room)
         }
         asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes)))
@@ -88,6 +88,9 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       side
     }
   }
+
+  /** From the look-up on, so that no other query drops it while its rows come in. */
+  private def wanted(side: KeptSide, by: RunningBatch): KeptSide = { side.users.put(by.query, by.number); side }
 
   private def isInTheWay(side: KeptSide, of: SideKey, batch: RunningBatch, unnamed: LogicalPlan): Boolean =
     side.key != of && side.isWhole == (of.form == Whole) && isUsed(side, batch, unnamed)
@@ -145,7 +148,6 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   private def used(side: KeptSide, batch: RunningBatch, most: Long): Unit = synchronized {
     side.uses.incrementAndGet()
     if (batch.number != side.firstBatch) side.isFoundAgain = true
-    side.users.put(batch.query, batch.number)
     if (sides.contains(side.key)) { sides.remove(side.key); sides(side.key) = side } // the least recently used come first
     sides.values.foreach(s => if (s.users.getOrDefault(batch.query, Long.MaxValue) < batch.number - 1) s.users.remove(batch.query))
     // Commands of table formats join with rows that they made for one batch: these would fill the memory.
