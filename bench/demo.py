@@ -18,10 +18,10 @@ from bench.data.vocabulary import LOCALIZATION_GRAPH, STREAM
 from bench.data.world import generate_world
 from bench.join_orders.drifting import RANGE_SECONDS, DriftingWorld, streams
 from sparkext.runtime.explaining.order_history import in_one_line
+from sparkext.runtime.registered_query import RegisteredQuery
 
 if TYPE_CHECKING:
     from sparkext import Engine
-    from sparkext.runtime.registered_query import RegisteredQuery
     from sparkext.runtime.streams.stream import Stream
 
 NAMES = ("q1", "q2", "q3", "q4")
@@ -124,6 +124,7 @@ def _follow(engine: Engine, folder: Path) -> None:
     print("  ", engine.load_static(folder / "people.nt"))
     stream = engine.register_stream(drifting.iri)
     query = engine.register_query(drifting.query)
+    assert isinstance(query, RegisteredQuery)
     present = world.present()
     for second in range(RANGE_SECONDS):  # until the range is full
         _push(stream, world.sighted(second, True, present), second)

@@ -48,6 +48,7 @@ TABLES_OF = {
     "left_into_parquet": ("customers",),
     "large": ("accounts",),
     "fan_out": ("products",),
+    "no_gain": (),
     "real_time": ("sensors",),
 }
 REAL_TIME_ROWS = 2_000_000
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="for the extension, such as a switch",
     )
-    parser.add_argument("--seconds", type=float, help="of each run (default 40; quick 8)")
+    parser.add_argument("--seconds", type=float, help="of each run (default 30; quick 8)")
     parser.add_argument(
         "--data",
         type=Path,
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> Report:
     unknown = [job for job in jobs if job not in TABLES_OF]
     if unknown:
         raise BenchError(f"there is no job {unknown[0]}: {', '.join(TABLES_OF)}")
-    seconds = args.seconds or (8.0 if args.quick else 40.0)
+    seconds = args.seconds or (8.0 if args.quick else 30.0)
     report = Report(NAME, [])
     report.summary.update(jobs=len(jobs), seconds=seconds)
     with tempfile.TemporaryDirectory(prefix="bench-unchanged-") as temporary:

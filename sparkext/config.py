@@ -230,7 +230,8 @@ class Settings(SparkSqlSettings):
         "sharing.enabled",
         BOOLEAN,
         True,
-        "Share windows, indexes and pre-joins between queries that have the same ones.",
+        "Share windows, indexes and pre-joins between queries that have the same ones, and evaluate queries that"
+        " differ in constants only together.",
     )
     load_driver_max_bytes: int = declare(
         "load.driverMaxBytes",

@@ -15,19 +15,16 @@ from pyspark.sql import DataFrame
 from sparkext.argument_checks import check
 from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
-from sparkext.language import check_supported, parse_query
+from sparkext.language import check_supported
 from sparkext.language.query import Query
-from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.graph_versions import Source
 from sparkext.runtime.parts.engine_parts import EngineParts
-from sparkext.runtime.parts.profile_rules import under_profile
 from sparkext.runtime.parts.pushed_times import promised_time
 from sparkext.runtime.parts.user_functions import Returns
 from sparkext.runtime.queries.prepared_query import PreparedQuery
-from sparkext.runtime.queries.report_choice import ReportWish
-from sparkext.runtime.registered_query import RegisteredQuery
-from sparkext.runtime.registrations import Registrations, check_continuous
-from sparkext.runtime.static_inputs import load_given
+from sparkext.runtime.query_registration import QueryRegistration
+from sparkext.runtime.registrations import Registrations
+from sparkext.runtime.static_tables.given_data import load_given
 from sparkext.runtime.streams.push_report import PushReport
 from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import MappingOptions
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Engine:
+class Engine(QueryRegistration):
     """Joins live RDF streams with static Linked Data, in the Spark session `spark`.
 
     The session must come from a builder that went through `sparkext.configure`; `spark.cqels.*` settings are read once,
@@ -182,7 +179,7 @@ class Engine:
             self.room.forget_constants()
             lookup = functools.cache(self.store.lookup)
             self.parts.relations.follow(change, lookup)
-            for query in self._registered.queries.values():
+            for query in self._registered.evaluated.values():
                 query.static_data_changed(change.tables, lookup, self.graph_versions.time)
             for selected in self._selected:
                 selected.static_data_changed(change.tables, lookup)
@@ -264,44 +261,6 @@ class Engine:
         """
         self.parts.check_open()
         self.parts.functions.add(iri, function, returns, cost_us)
-
-    def register_query(
-        self,
-        text: str | Query,
-        name: str | None = None,
-        report: ReportWish | None = None,
-    ) -> RegisteredQuery:
-        """Register a continuous query in RSP-QL; it is evaluated from the next element on.
-
-        `name` defaults to the IRI after REGISTER; a CONSTRUCT query with one makes the stream of that IRI, see
-        `sparkext.runtime.derived_streams`. `report` comes before REPORT in the text: strategies that decide for
-        each window ("WINDOW CLOSE AND NON-EMPTY CONTENT"), such texts by window IRI, or a ReportPolicy. Raises
-        QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
-        UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
-        """
-        self.parts.check_open()
-        if name is not None:
-            check.text("name", name)
-        query = under_profile(self._read(text), self.parts.profile)
-        check_supported(query, self.parts.functions.names)
-        check_continuous(query)
-        with self.parts.in_use():
-            return self._registered.query(query, name, report)
-
-    def _read(self, text: str | Query) -> Query:
-        query = text if isinstance(text, Query) else parse_query(text, rdf=self.rdf)
-        return apply_filter_scope(query, self.settings.filter_scope)
-
-    @property
-    def queries(self) -> dict[str, RegisteredQuery]:
-        """The registered queries by name."""
-        return dict(self._registered.queries)
-
-    def stop_query(self, name: str) -> None:
-        """End a query; raises UnknownQueryError."""
-        check.text("name", name)
-        with self.lock.urgently():
-            self._registered.stop(name)
 
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""

@@ -17,6 +17,10 @@ class ArgumentError(CqelsError, errors.ArgumentError):
     """An argument that is not what a call takes; `argument` is its name. (It is a TypeError, too.)"""
 
 
+class ParameterError(CqelsError):
+    """A parameter of a query that it does not have, or that cannot have that term."""
+
+
 class EvaluationError(CqelsError):
     """Evaluations that failed; everything else that was due has been evaluated."""
 

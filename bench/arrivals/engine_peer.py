@@ -60,7 +60,9 @@ class Peer:
         if self._query is not None:
             self._query.stop()
         text = (QUERIES / f"{query}.rspql").read_text(encoding="utf-8")
-        self._query = self._engine.register_query(text)
+        registered = self._engine.register_query(text)
+        assert isinstance(registered, RegisteredQuery)
+        self._query = registered
 
     def take(self, rows: pa.Table, instant: int) -> Answered:
         """Pushes the rows, and promises that there are no others of their time."""

@@ -42,7 +42,9 @@ class Replay:
         try:
             self._engine.open_static(static, progress=False)
             self._stream = self._engine.register_stream(stream.iri)
-            self.query = self._engine.register_query(stream.query)
+            registered = self._engine.register_query(stream.query)
+            assert isinstance(registered, RegisteredQuery)
+            self.query = registered
         except BaseException:
             self._engine.close()
             raise

@@ -193,7 +193,9 @@ class Contender:
 
     def register(self, name: str, text: str) -> WatchedQuery:
         """Register a query; its streams must be known."""
-        watched = self.queries[name] = WatchedQuery(self.engine.register_query(text, name=name))
+        registered = self.engine.register_query(text, name=name)
+        assert isinstance(registered, RegisteredQuery)
+        watched = self.queries[name] = WatchedQuery(registered)
         return watched
 
     def stop(self, name: str) -> None:

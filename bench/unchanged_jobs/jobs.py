@@ -95,15 +95,20 @@ def large(spark: SparkSession, data: Path) -> DataFrame:
 
 
 def fan_out(spark: SparkSession, data: Path) -> DataFrame:
-    """Of orders in batches of 100,000 those of one product in fifty, with all that are like it, ten each."""
+    """Of orders in batches of 100,000 those of the few recalled products, with all that are like it, a hundred each."""
     orders = readings(spark, 100_000).selectExpr("value", "pmod(value * 31, 200000) product")
     products = spark.read.parquet(str(data / "products"))
-    like = products.selectExpr("product % 20000 kind", "title")
-    recalled = products.where("product % 50 = 0").selectExpr("product recalled", "price")
-    kinds = orders.selectExpr("value", "product", "product % 20000 kind").join(like, "kind")
+    like = products.selectExpr("product % 2000 kind", "title")
+    recalled = products.where("price < 2").selectExpr("product recalled", "price")
+    kinds = orders.selectExpr("value", "product", "product % 2000 kind").join(like, "kind")
     return kinds.join(recalled, kinds.product == recalled.recalled).select(
         "value", "title", "price"
     )
+
+
+def no_gain(spark: SparkSession, data: Path) -> DataFrame:
+    """How many readings each sensor has given: nothing static is read."""
+    return readings(spark).selectExpr("value % 1000 sensor").groupBy("sensor").count()
 
 
 JOBS: dict[str, Callable[[SparkSession, Path], DataFrame]] = {
@@ -114,6 +119,7 @@ JOBS: dict[str, Callable[[SparkSession, Path], DataFrame]] = {
     "left_into_parquet": left_into_parquet,
     "large": large,
     "fan_out": fan_out,
+    "no_gain": no_gain,
 }
 
 
@@ -125,6 +131,7 @@ def size(data: Path, table: str) -> int:
 def _write(job: str, answers: DataFrame, folder: Path) -> StreamingQuery:
     """The job as it runs: into Parquet, through a function that reads a table that changes, or nowhere."""
     writer = answers.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    writer = writer.outputMode(_mode(job))
     if job == "left_into_parquet":
         return writer.format("parquet").option("path", str(folder / "answers")).start()
     if job != "changing":
@@ -136,6 +143,10 @@ def _write(job: str, answers: DataFrame, folder: Path) -> StreamingQuery:
         with_prices(batch, folder).write.format("noop").mode("overwrite").save()
 
     return writer.foreachBatch(answer).start()
+
+
+def _mode(job: str) -> str:
+    return "update" if job == "no_gain" else "append"
 
 
 def _first_batches(job: str, answers: DataFrame, folder: Path) -> list[str]:
@@ -152,7 +163,7 @@ def _first_batches(job: str, answers: DataFrame, folder: Path) -> list[str]:
         done.append(number)
 
     writer = answers.writeStream.option("checkpointLocation", str(folder / "compared"))
-    query = writer.foreachBatch(keep).start()
+    query = writer.outputMode(_mode(job)).foreachBatch(keep).start()
     while query.isActive and len(done) < COMPARED_BATCHES:
         time.sleep(0.05)
     query.stop()

@@ -129,6 +129,10 @@ class EngineRoom:
             made[place] = value
         return made
 
+    def instances(self, constants: int) -> Any:
+        """The instances of a template of so many constants, none yet; see Instances.scala."""
+        return self.jvm.instances(constants)
+
     def match_plans(self, state: Any) -> Any:
         """No plans of a MATCH's events yet; see MatchPlans.scala."""
         return self.jvm.matchPlans(state)

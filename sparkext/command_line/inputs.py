@@ -43,6 +43,7 @@ from static_data.loading.load import LoadReport
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
+    from sparkext.runtime.query_instance import QueryInstance
     from sparkext.runtime.registered_query import RegisteredQuery
 
 # A small recording of TriG is read in this time; what is wrong with it is said without Spark.
@@ -148,7 +149,7 @@ class Prepared:
     """An engine with static data, streams and the registered query, and the recordings and rows to replay."""
 
     engine: Engine
-    query: RegisteredQuery
+    query: RegisteredQuery | QueryInstance
     recordings: Mapping[str, Sequence[ReplayFile]]
     options: ReplayOptions
 

@@ -58,7 +58,7 @@ from sparkext.r2r.operators.grouping import grouped
 from sparkext.r2r.operators.optional_and_minus import optional, without_compatible
 from sparkext.r2r.operators.path_searches import PathSearches
 from sparkext.r2r.operators.slices import sliced
-from sparkext.r2r.patterns.stage_rows import Given, MatchRows, StageRows
+from sparkext.r2r.patterns.stage_rows import Given, LiveRows, StageRows
 from sparkext.r2r.relations.frames import Frames, StockFrames
 from sparkext.r2r.relations.part_keys import leaf_key
 from sparkext.r2r.relations.solutions import Solutions, union
@@ -132,8 +132,8 @@ class PatternCompiler(ClusterCompiling):
                 return self.compile(node.input, scope, needed)
             case StageRows():
                 return self.frames.staged(node.stage)
-            case MatchRows():
-                return self.frames.matched(node, self.estimates.matched(node))
+            case LiveRows():
+                return self.frames.live(node, self.estimates.live_rows(node))
             case Given():
                 given = self.givens[node.number]
                 return given.select(given.variables)

@@ -5,36 +5,30 @@ from __future__ import annotations
 import logging
 import time as clock
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkext.argument_checks import check
-from sparkext.errors import CqelsError
 from sparkext.language.query import Query
+from sparkext.runtime.answer_feed import AnswerFeed
 from sparkext.runtime.answering.answers import Answers
-from sparkext.runtime.answering.sinks import ParquetSink
 from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish, policy_of
+from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import QueryWindow, WindowRegistry
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.stream_times import StreamTimes
 from sparkext.s2r.watermark import NEVER
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from sparkext.runtime.parts.engine_parts import EngineParts
     from sparkext.runtime.streams.stream import Stream
 
 logger = logging.getLogger(__name__)
 
-Subscriber = Callable[[Answers], object]
 
-
-class RegisteredQuery(PreparedQuery):
+class RegisteredQuery(AnswerFeed, PreparedQuery):
     """A continuous query of an engine; made by `Engine.register_query`.
 
     `name` is the IRI it is registered under, or query-n for the n-th of the engine; `progress` counts
@@ -52,15 +46,15 @@ class RegisteredQuery(PreparedQuery):
         stop: Callable[[str], None],
         times: Callable[[str], StreamTimes],
         report: ReportWish | None = None,
+        instances: TemplateInstances | None = None,
     ) -> None:
+        AnswerFeed.__init__(self, parts.spark)
         self.progress = QueryProgress()
-        self.last_answers: Answers | None = None
         self.active = True
         self.number = 0  # queries with the same instant are evaluated in this order
         self.makes_stream = False
         self._streams = streams
         self._stop = stop
-        self._subscribers: list[Subscriber] = []
         self._previous: int | None = None
         self.begun = NEVER  # the instant that was evaluated last, also one whose evaluation failed
         self.moved_to = NEVER  # the instant to which an evaluation has moved the windows
@@ -69,7 +63,7 @@ class RegisteredQuery(PreparedQuery):
         specs = [window.spec for window in windows.values()]
         start = parts.settings.starting_at
         self.policy = policy_of(query, specs, parts.profile, start, report)
-        super().__init__(parts, registry, name, query, windows)
+        PreparedQuery.__init__(self, parts, registry, name, query, windows, instances)
         self.scheduler = self._make_scheduler(times)
         logger.info("%s: %s", name, self.evaluation)
         for text in self._compiler.matches.unbounded():
@@ -113,7 +107,7 @@ class RegisteredQuery(PreparedQuery):
             seconds = clock.perf_counter() - started
             self.progress.note_repeated(table.num_rows, seconds, step, self.name)
         answers = self.answers(instant, table, seconds)
-        self.last_answers = answers
+        self._last = answers
         self._tell(answers)
         return answers
 
@@ -149,37 +143,6 @@ class RegisteredQuery(PreparedQuery):
             f"{open_},{close}"
             for open_, close in (w.spec.present_bounds(instant) for w in self._window_order)
         )
-
-    def _tell(self, answers: Answers) -> None:
-        for subscriber in list(self._subscribers):
-            try:
-                subscriber(answers)
-            except Exception:  # One subscriber's failure is not the others'.
-                self.progress.subscriber_failures += 1
-                logger.exception("a subscriber of %s failed at %d ms", self.name, answers.time)
-
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
-        check.callable("subscriber", subscriber)
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber)
-
-    def write_stream(self, folder: str | Path) -> Callable[[], None]:
-        """Have each evaluation's answers written into a folder of Parquet files; returns a function that ends this.
-
-        `spark.readStream` can follow the folder: see `sparkext.sinks.ParquetSink`.
-        """
-        return self.subscribe(ParquetSink(folder))
-
-    def to_dataframe(self, typed: bool = False) -> DataFrame:
-        """The answers of the last evaluation as a Spark DataFrame, see `Answers.to_dataframe`.
-
-        Raises CqelsError before the first evaluation.
-        """
-        check.flag("typed", typed)
-        if self.last_answers is None:
-            raise CqelsError(f"{self.name} has not been evaluated yet")
-        return self.last_answers.to_dataframe(self._parts.spark, typed)
 
     def stop(self) -> None:
         """End the query; its windows go when no other query uses them. A second time it does nothing.

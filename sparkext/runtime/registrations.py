@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
@@ -12,14 +13,19 @@ from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions
 from sparkext.runtime.parts.engine_parts import EngineParts
+from sparkext.runtime.queries.given_query import GivenQuery
 from sparkext.runtime.queries.report_choice import ReportWish
+from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import WindowRegistry
 from sparkext.runtime.queries.window_specs import WindowRules
+from sparkext.runtime.query_instance import QueryInstance
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.streams.given_rows import finder_of
 from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import ElementMapping, MappingOptions, element_mapping
+from sparkext.runtime.template_query import TemplateQuery
+from sparkext.runtime.templates import Templates
 from sparkext.s2r.watermark import StreamWatermark
 from static_data.files.on_error import OnError
 
@@ -33,19 +39,27 @@ class Registrations:
         settings = parts.settings
         self._parts = parts
         self.streams: dict[str, Stream] = {}
-        self.queries: dict[str, RegisteredQuery] = {}
+        self.queries: dict[str, RegisteredQuery | QueryInstance] = {}
+        self.evaluated: dict[
+            str, RegisteredQuery
+        ] = {}  # those that are no instances, and templates
+        self._templates = Templates(parts.room)
+        self._shares = settings.sharing_enabled and settings.enabled
         self.derived = DerivedStreams(self.streams, self._is_read)
         rules = WindowRules(
             parts.profile, settings.starting_at, settings.window_bounds == "closed-open"
         )
         self.windows = WindowRegistry(settings.sharing_enabled, rules)
         self.graph_versions = GraphVersions(
-            parts, self.streams, self.queries, lambda: self.evaluations.passed()
+            parts, self.streams, self.evaluated, lambda: self.evaluations.passed()
         )
         self.evaluations = EvaluationLoop(
             self.streams, self.derived, self.graph_versions, parts.lock, parts.hand_over
         )
         self._numbers = itertools.count()
+        self._instance_numbers = itertools.count(1)
+        self._template_numbers = itertools.count(1)
+        self._registered_count = 0
 
     def element_mapping(
         self, given: str | Path | MappingOptions | None, time: str | None
@@ -80,35 +94,26 @@ class Registrations:
         given = (self._parts, iri, watermark, self.evaluations, self.derived, on_error)
         return Stream(*given) if mapping is None else MappedStream(*given, mapping)
 
-    def query(self, query: Query, name: str | None, report: ReportWish | None) -> RegisteredQuery:
+    def query(self, given: GivenQuery, name: str | None) -> RegisteredQuery | QueryInstance:
         """Register a query that has been checked; see `Engine.register_query` for errors."""
-        registered_as = query.registration.name if query.registration else None
-        given = name or (registered_as.value if registered_as else None)
-        number = next(self._numbers)
-        chosen = given or self._free_name(number + 1)
+        base = given.base
+        self._registered_count += 1
+        chosen = name or self._own_name(given) or self._free_name(self._registered_count)
         if chosen in self.queries:
             raise DuplicateNameError(f"a query named {chosen} is already registered")
-        makes = stream_made_by(query)
+        makes = stream_made_by(base)
         if makes is not None:
-            self._check_output(makes, query)
-        windows = self.windows.open(query, self.streams, own_policy=report is not None)
+            self._check_output(makes, base)
         try:
-            registered = RegisteredQuery(
-                self._parts,
-                self.windows,
-                chosen,
-                query,
-                windows,
-                self.streams,
-                self.stop,
-                self.evaluations.times,
-                report,
-            )
+            if makes is None and self._shares:
+                instance = self._instance(chosen, given)
+                if instance is not None:
+                    self.queries[chosen] = instance
+                    return instance
+            registered = self._evaluated(chosen, given.query, given.report)
         except Exception:
-            for window in windows.values():
-                self.windows.close(window, self.streams)
+            self._templates.ended(chosen, None)
             raise
-        registered.number = number
         self.queries[chosen] = registered
         if makes is not None:
             self.streams[makes] = self._made(makes, StreamWatermark())
@@ -117,12 +122,85 @@ class Registrations:
         self.evaluations.add(registered)
         return registered
 
+    def _own_name(self, given: GivenQuery) -> str | None:
+        """The name after REGISTER; with parameters only the first has it."""
+        registration = given.base.registration
+        name = None if registration is None or registration.name is None else registration.name
+        return None if name is None or (given.terms and name.value in self.queries) else name.value
+
+    def _instance(self, name: str, given: GivenQuery) -> QueryInstance | None:
+        """The query as an instance of a template; None where it is to be evaluated by itself."""
+        report = given.report
+        told = tuple(sorted(report.items())) if isinstance(report, Mapping) else report
+
+        def make(whole: Query, instances: TemplateInstances) -> TemplateQuery:
+            called = f"template-{next(self._template_numbers)}"
+            made = self._evaluated(called, whole, report, instances)
+            assert isinstance(made, TemplateQuery)
+            self.evaluations.add(made)
+            return made
+
+        found = self._templates.find(name, given, told, make)
+        if found is None:
+            return None
+        template, skeleton = found
+        number = next(self._instance_numbers)
+        constants = [skeleton.constants[place] for place in template.places]
+        template.instances.add(number, constants, skeleton.offset, skeleton.limit)
+        instance = QueryInstance(self._parts, name, given, number, template.query, self.stop)
+        template.query.add(instance)
+        return instance
+
+    def _evaluated(
+        self,
+        name: str,
+        query: Query,
+        report: ReportWish | None,
+        instances: TemplateInstances | None = None,
+    ) -> RegisteredQuery:
+        """A query that is to be evaluated, not yet added to `evaluations`."""
+        windows = self.windows.open(query, self.streams, own_policy=report is not None)
+        try:
+            given = (
+                self._parts,
+                self.windows,
+                name,
+                query,
+                windows,
+                self.streams,
+                self.stop,
+                self.evaluations.times,
+                report,
+                instances,
+            )
+            kind = RegisteredQuery if instances is None else TemplateQuery
+            registered = kind(*given)
+        except Exception:
+            for window in windows.values():
+                self.windows.close(window, self.streams)
+            raise
+        registered.number = next(self._numbers)
+        self.evaluated[name] = registered
+        return registered
+
     def stop(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""
         if name not in self.queries:
             raise UnknownQueryError(name, list(self.queries))
         query = self.queries.pop(name)
+        if isinstance(query, QueryInstance):
+            query.ended()
+            query.template.remove(query)
+            gone = self._templates.ended(name, query)
+            if gone is not None:
+                self._end(gone)
+            return
+        self._templates.ended(name, None)
+        self._end(query)
+
+    def _end(self, query: RegisteredQuery) -> None:
         query.active = False
+        del self.evaluated[query.name]
         self.derived.remove(query)
         self.evaluations.remove(query)
         query.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -92,7 +92,10 @@ def right_answers(case: Case, static: StaticGraphs) -> dict[int, Answer]:
 
 
 def answered(
-    engine: Engine, cases: Sequence[Case], batch: int
+    engine: Engine,
+    cases: Sequence[Case],
+    batch: int,
+    once_registered: Callable[[Engine], object] = lambda engine: None,
 ) -> list[dict[int, Answer] | str | UnsupportedFeatureError]:
     """What the engine answers to queries over the same streams, or why it does not."""
     number = next(_numbers)  # a stream that has ended cannot be used again
@@ -123,6 +126,7 @@ def answered(
         query.subscribe(note)
         registered.append((len(results), query))
         results.append(told)
+    once_registered(engine)
     merged = sorted(
         ((e, name) for name, elements in streams.items() for e in elements),
         key=lambda pair: pair[0].time_ms,

@@ -34,6 +34,7 @@ final class ContinuousQuery(
   private val sites = mutable.ArrayBuffer[CallSite]()
   private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
   private var delta: DeltaEvaluation = _
+  private var instances: Instances = _ // null: the query is no template
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
   private var stars = Seq.empty[WindowStar]
@@ -58,6 +59,12 @@ final class ContinuousQuery(
     if (!matched) matches.foreach(_.advance())
     matched = true
   }
+
+  /** Says that the last visible column is the number of an instance: the others are answers of that one, and cut for it. */
+  def setInstances(of: Instances): Unit = instances = of
+
+  /** Says that instances have come or gone. */
+  def instancesChanged(): Unit = if (delta != null) delta.restart()
 
   /** Tells of a call site of the query; what is counted there comes with each evaluation. */
   def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
@@ -134,13 +141,15 @@ final class ContinuousQuery(
     sites.foreach(_.discard()) // what an evaluation that failed has left
     val started = System.nanoTime()
     val solutions = evaluated
-    val rows = if (form == null) solutions else form(solutions)
-    val answered = if (form == null) visible else form.columns
+    val shares = if (instances == null) null else new InstanceShares(instances, solutions, visible - 1, form)
+    val rows = if (shares != null) shares.rows else if (form == null) solutions else form(solutions)
+    val answered = if (form != null) form.columns else if (instances == null) visible else visible - 1
     val ran = System.nanoTime()
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
+    val shared = if (shares == null || path.isEmpty) "" else s""","instances":${Json.quote(shares.write(path))}"""
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount},"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
+    s"""{"answers":${rows.rowCount}$shared,"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
   }
 
   /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the
@@ -251,10 +260,10 @@ final class ContinuousQuery(
   }
 
   private def arrange(rows: LongTable): LongTable =
-    if (order.isEmpty && offset == 0 && limit < 0) rows
+    if (instances != null) instances.arranged(rows, if (order.isEmpty) null else inOrder(rows), visible - 1)
+    else if (order.isEmpty && offset == 0 && limit < 0) rows
     else {
-      val numbers = Array.tabulate[Integer](rows.rowCount)(Int.box)
-      if (order.nonEmpty) java.util.Arrays.sort(numbers, (a: Integer, b: Integer) => compare(rows, a, b))
+      val numbers = inOrder(rows)
       val from = math.min(offset, numbers.length)
       val until = if (limit < 0) numbers.length else math.min(numbers.length.toLong, from.toLong + limit).toInt
       val sorted = new LongTable(rows.arity, until - from)
@@ -262,6 +271,13 @@ final class ContinuousQuery(
       while (i < until) { sorted.appendAll(rows.data, numbers(i), 1); i += 1 }
       sorted
     }
+
+  /** The numbers of the rows in the order of the query. */
+  private def inOrder(rows: LongTable): Array[Integer] = {
+    val numbers = Array.tabulate[Integer](rows.rowCount)(Int.box)
+    if (order.nonEmpty) java.util.Arrays.sort(numbers, (a: Integer, b: Integer) => compare(rows, a, b))
+    numbers
+  }
 
   private def compare(rows: LongTable, a: Int, b: Int): Int = {
     var i = 0
@@ -279,6 +295,7 @@ final class ContinuousQuery(
     answerColumns.release()
     if (delta != null) delta.close()
     matches.foreach(_.close())
+    if (instances != null) instances.close()
     Seq(held, heldBefore).foreach { ids =>
       dictionary.release(ids.array, ids.size)
       ids.reset()

@@ -272,6 +272,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   /** DESCRIBE over a relation (s, p, o); `resources` are ids, "1,2". */
   def description(triples: RelationContent, resources: String): AnswerForm = new Description(triples, resources)
 
+  /** The instances of a template of so many constants, none yet. */
+  def instances(constants: Int): Instances = new Instances(dictionary, constants)
+
   def query(name: String, plans: QueryPlans, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
     new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch)
 }

@@ -23,7 +23,7 @@ from sparkext.r2r.leaves.leaf import (
     has_arrived,
 )
 from sparkext.r2r.patterns.inner_patterns import has_exists
-from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.patterns.stage_rows import LiveRows
 
 _KINDS = {"=": FilterKind.EQUAL, "!=": FilterKind.NOT_EQUAL}
 
@@ -157,7 +157,7 @@ class ClusterGraph:
                 return Relation(name, variables, RelationKind.STATIC)
             case DerivedLeaf(node=TimedMatch(arrived=arrived)):
                 return Relation(name, variables, RelationKind.DERIVED, indexable=not arrived)
-            case DerivedLeaf(node=MatchRows()):
+            case DerivedLeaf(node=LiveRows()):
                 return Relation(name, variables, RelationKind.WINDOW)
             case DerivedLeaf() if self.compiler.keeps(leaf):
                 # Already there as a whole: an index, but no part of a larger pre-join.

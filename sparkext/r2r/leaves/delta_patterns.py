@@ -33,7 +33,7 @@ from sparkext.language.support import expressions_of
 from sparkext.r2r.functions.function_table import is_volatile
 from sparkext.r2r.leaves.scopes import DefaultGraph, InWindow, Scope, inner_scope, reads_no_window
 from sparkext.r2r.patterns.inner_patterns import exists_of
-from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.patterns.stage_rows import InstanceRows, MatchRows
 from static_data.terms import Iri
 
 _REFUSED: tuple[tuple[type[Node], str], ...] = (
@@ -141,7 +141,7 @@ def _reasons(node: Node, scope: Scope) -> Iterator[str]:
 
 def _needs_no_window(node: Node, scope: Scope) -> bool:
     """Whether some solution may come about without a row of a window."""
-    if reads_no_window(node, scope):
+    if reads_no_window(node, scope) or isinstance(node, InstanceRows):
         return True
     inner = inner_scope(node, scope) if isinstance(node, Graph | Window) else scope
     parts = [_needs_no_window(child, inner) for child in node.children]
@@ -163,10 +163,10 @@ def timed(node: Node, scope: Scope) -> Node:
 
 
 def _timed(node: Node, scope: Scope, numbers: Iterator[int]) -> Node:
-    if reads_no_window(node, scope):
+    if reads_no_window(node, scope) or isinstance(node, InstanceRows):
         return node
     if isinstance(node, MatchRows):
-        return TimedMatch(node.number, node.names, node.sure, node.monotone, next(numbers))
+        return TimedMatch(node.names, node.sure, node.number, node.monotone, next(numbers))
     if isinstance(node, Bgp):
         assert isinstance(scope, InWindow)
         patterns = (

@@ -32,7 +32,7 @@ from sparkext.r2r.leaves.leaf import (
 )
 from sparkext.r2r.leaves.scopes import DefaultGraph, NamedGraph
 from sparkext.r2r.leaves.star_patterns import StarPattern
-from sparkext.r2r.patterns.stage_rows import LatestTime, MatchRows
+from sparkext.r2r.patterns.stage_rows import InstanceRows, LatestTime, MatchRows
 from static_data.terms import Iri
 
 _IRI = re.compile(r"<([^>]*)>")
@@ -73,6 +73,8 @@ def leaf_name(leaf: Leaf) -> str:
             )
             text = f"{_short(path.subject)} {path_name(path.path)} {_short(path.object)}"
             return f"{around}{{{text}}}" if around else text
+        case DerivedLeaf(node=InstanceRows()):
+            return "instances"
         case DerivedLeaf(node=MatchRows(names=names)):
             shown = f"MATCH({' '.join(map(str, names))})"
             return f"new {shown}" if has_arrived(leaf) else shown

@@ -9,7 +9,7 @@ from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.algebra import Bgp, Graph, Path, Window
 from sparkext.language.nodes import Node, TriplePattern, Variable
 from sparkext.r2r.patterns.inner_patterns import exists_of
-from sparkext.r2r.patterns.stage_rows import Given, MatchRows, StageRows
+from sparkext.r2r.patterns.stage_rows import Given, LiveRows, StageRows
 from static_data.terms import Iri
 
 
@@ -112,7 +112,7 @@ def inside_window(node: Window) -> InWindow:
 
 def reads_no_window(node: Node, scope: Scope) -> bool:
     """Whether the pattern, in that scope, gives the same solutions at every instant."""
-    if isinstance(node, Window | StageRows | MatchRows | Given):
+    if isinstance(node, Window | StageRows | LiveRows | Given):
         return False
     if isinstance(node, Bgp):
         return not (reads_windows(scope) and node.patterns)

@@ -64,18 +64,29 @@ class LatestTime(Expression):
 
 
 @dataclass(frozen=True)
-class MatchRows(Node):
-    """The solution mappings of the query's MATCH of that number, kept up as elements come; `sure` are never unbound.
+class LiveRows(Node):
+    """A relation that is kept up outside of the plan; `sure` are never unbound."""
+
+    names: tuple[Variable, ...]
+    sure: frozenset[Variable]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the relation."""
+        return self.names
+
+
+@dataclass(frozen=True)
+class InstanceRows(LiveRows):
+    """The instances of the template that the query is: the number of each and its constants."""
+
+
+@dataclass(frozen=True)
+class MatchRows(LiveRows):
+    """The solution mappings of the query's MATCH of that number, kept up as elements come.
 
     Those of a `monotone` one are only gained by what arrives, and lost by what leaves windows.
     """
 
-    number: int
-    names: tuple[Variable, ...]
-    sure: frozenset[Variable]
+    number: int = 0
     monotone: bool = False
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The columns of its relation."""
-        return self.names

@@ -36,7 +36,7 @@ from sparkext.language.expressions import Exists, Expression, VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.paths import OneOrMore
 from sparkext.language.support import expressions_of, query_word
-from sparkext.r2r.patterns.stage_rows import Given, MatchRows
+from sparkext.r2r.patterns.stage_rows import Given, LiveRows
 from sparkext.rewriting.bound_variables import certain_variables
 
 Variables = frozenset[Variable]
@@ -82,7 +82,7 @@ def read_variables(expression: Expression) -> Variables:
 def closed(node: Node, outer: Variables) -> bool:
     """Whether joining the pattern's solutions with the outer ones gives what putting them in first gives."""
     match node:
-        case Bgp() | Values() | Given() | MatchRows():
+        case Bgp() | Values() | Given() | LiveRows():
             return True
         case Path():
             # A term that is put in as an end reaches itself, whether the graph holds it or not.

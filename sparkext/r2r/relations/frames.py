@@ -14,7 +14,7 @@ from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.delta_patterns import TimedMatch, TimedPattern
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
-from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.patterns.stage_rows import LiveRows
 from sparkext.r2r.relations.datasets import Dataset, column_names
 from sparkext.r2r.relations.solutions import Solutions
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WindowContents = Callable[[WindowLeaf | MergedLeaf], Any]
 """Gives the JVM's content of a window's pattern, or of one over windows and static data."""
 
-MatchContents = Callable[[MatchRows], Any]
-"""Gives the JVM's content of a query's MATCH."""
+LiveContents = Callable[[LiveRows], Any]
+"""Gives the JVM's content of a query's MATCH, or of the instances of a template."""
 
 
 class Frames(Protocol):
@@ -44,8 +44,8 @@ class Frames(Protocol):
     def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
         """A static pattern."""
 
-    def matched(self, match: MatchRows, rows: float) -> Solutions:
-        """The solution mappings of a MATCH."""
+    def live(self, live: LiveRows, rows: float) -> Solutions:
+        """The solution mappings of a MATCH, or instances of a template."""
 
     def built(self, solutions: Solutions) -> Solutions:
         """A relation that a join builds, whatever index of it there is."""
@@ -73,13 +73,13 @@ class PreparedFrames:
         relations: StaticRelations,
         dataset: Dataset,
         windows: WindowContents,
-        matches: MatchContents,
+        live: LiveContents,
     ) -> None:
         self._room = room
         self._relations = relations
         self._dataset = dataset
         self._windows = windows
-        self._matches = matches
+        self._live = live
         self.stages: dict[str, tuple[Any, Solutions]] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
@@ -92,17 +92,17 @@ class PreparedFrames:
         content = self._relations.table(self._dataset, leaf)
         return self._solutions(content, leaf.variables, column_names(leaf), rows)
 
-    def matched(self, match: MatchRows, rows: float) -> Solutions:
-        content, names = self._matches(match), _names(match.names)
-        if isinstance(match, TimedMatch):  # all are bound; its last column is the instant
-            names += _names((match.time,))
-            return self._solutions(content, match.variables, names, rows)
-        made = self._solutions(content, match.names, names, rows)
-        if match.sure == set(match.names):
+    def live(self, live: LiveRows, rows: float) -> Solutions:
+        content, names = self._live(live), _names(live.names)
+        if isinstance(live, TimedMatch):  # all are bound; its last column is the instant
+            names += _names((live.time,))
+            return self._solutions(content, live.variables, names, rows)
+        made = self._solutions(content, live.names, names, rows)
+        if live.sure == set(live.names):
             return made
         # Where OR leaves a variable unbound, the JVM has 0.
         columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
-        return Solutions(made.frame.select(*columns), match.names, match.sure, rows)
+        return Solutions(made.frame.select(*columns), live.names, live.sure, rows)
 
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
@@ -144,12 +144,12 @@ class StockFrames:
         room: EngineRoom,
         dataset: Dataset,
         windows: WindowContents | None = None,
-        matches: MatchContents | None = None,
+        live: LiveContents | None = None,
     ) -> None:
         self._room = room
         self._dataset = dataset
         self._windows = windows
-        self._matches = matches
+        self._live = live
         self._stages: dict[str, Solutions] = {}
 
     def window(self, leaf: WindowLeaf, rows: float) -> Solutions:
@@ -166,12 +166,12 @@ class StockFrames:
         frame = self._dataset.rows(self._dataset.key(leaf), column_names(leaf))
         return Solutions(frame, leaf.variables, frozenset(leaf.variables), rows)
 
-    def matched(self, match: MatchRows, rows: float) -> Solutions:
-        assert self._matches is not None, "static parts read no MATCH"
-        names = _names(match.names)
-        frame = self._room.stock_frame(self._matches(match), names)
+    def live(self, live: LiveRows, rows: float) -> Solutions:
+        assert self._live is not None, "static parts read nothing that is live"
+        names = _names(live.names)
+        frame = self._room.stock_frame(self._live(live), names)
         columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
-        return Solutions(frame.select(*columns), match.names, match.sure, rows)
+        return Solutions(frame.select(*columns), live.names, live.sure, rows)
 
     def built(self, solutions: Solutions) -> Solutions:
         return solutions

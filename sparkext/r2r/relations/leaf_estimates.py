@@ -24,7 +24,7 @@ from sparkext.r2r.leaves.leaf import (
 )
 from sparkext.r2r.leaves.scopes import Scope
 from sparkext.r2r.patterns.expand_paths import numbered, path_pattern
-from sparkext.r2r.patterns.stage_rows import MatchRows
+from sparkext.r2r.patterns.stage_rows import LiveRows
 from sparkext.r2r.relations.datasets import Dataset
 from sparkext.r2r.relations.leaf_statistics import (
     ARRIVED_ROWS,
@@ -57,8 +57,8 @@ class LeafEstimates:
     """What is known of a query's leaves before it runs.
 
     `catalogue` gives the store's counts, `present_rows` what a window's pattern holds now, `widths` the windows'
-    widths by name (None: NOW), `constant` the id of a term that the query names, `present_matches` how many mappings a
-    MATCH has found now.
+    widths by name (None: NOW), `constant` the id of a term that the query names, `present_live` how many mappings a
+    MATCH has found now, or how many instances a template has.
     """
 
     def __init__(
@@ -69,25 +69,28 @@ class LeafEstimates:
         widths: Mapping[str, int | None],
         constant: Callable[[str], int],
         heuristics: Heuristics | None = None,
-        present_matches: Callable[[MatchRows], int] = lambda match: 0,
+        present_live: Callable[[LiveRows], int] = lambda rows: 0,
     ) -> None:
         self._heuristics = Heuristics() if heuristics is None else heuristics
         self.dataset = dataset
         self.constant = constant
         self._catalogue = catalogue
         self._present_rows = present_rows
-        self._present_matches = present_matches
+        self._present_live = present_live
         self._widths = widths
 
     def rows(self, leaf: Leaf) -> float:
         """Estimated rows of one leaf by itself."""
         return self.statistics(leaf, (leaf,), None).rows
 
-    def matched(self, match: MatchRows) -> float:
-        """Rows of a MATCH: what it has found now, or a guess before that; a few of those that are new."""
-        if getattr(match, "arrived", False):
+    def live_rows(self, live: LiveRows) -> float:
+        """Rows of a MATCH: what it has found now, or a guess before that; a few of those that are new.
+
+        Of a template: its instances.
+        """
+        if getattr(live, "arrived", False):
             return ARRIVED_ROWS
-        return float(self._present_matches(match)) or NOW_ROWS
+        return float(self._present_live(live)) or NOW_ROWS
 
     def statistics(
         self, leaf: Leaf, others: tuple[Leaf, ...], made_rows: float | None
@@ -111,8 +114,8 @@ class LeafEstimates:
                 return self._merged(leaf)
             case DerivedLeaf():
                 rows = made_rows
-                if rows is None and isinstance(leaf.node, MatchRows):
-                    rows = self.matched(leaf.node)
+                if rows is None and isinstance(leaf.node, LiveRows):
+                    rows = self.live_rows(leaf.node)
                 elif rows is None:
                     rows = self.largest_step(leaf.node, leaf.scope)[0]
                 domains = self._domains(others)

@@ -17,7 +17,9 @@ def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     """
     path, rows = outcome["path"], outcome["answers"]
     if not names:
-        return _empty_mappings(path, rows)
+        if path:
+            Path(path).unlink()
+        return empty_mappings(rows)
     if not path:
         return pa.table({name: pa.array([], pa.string()) for name in names})
     try:
@@ -36,9 +38,7 @@ def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     return pa.Table.from_arrays(columns, names=list(names))
 
 
-def _empty_mappings(path: str, rows: int) -> pa.Table:
+def empty_mappings(rows: int) -> pa.Table:
     """A number of solutions that bind nothing: a table without columns has rows nonetheless."""
-    if path:
-        Path(path).unlink()
     solutions = pa.array([{}] * rows, pa.struct([]))
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(solutions)])

@@ -28,6 +28,7 @@ from sparkext.runtime.queries.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.queries.delta_plans import DeltaPlans
 from sparkext.runtime.queries.jvm_query import JvmQuery
 from sparkext.runtime.queries.query_compiler import QueryCompiler
+from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import (
     Merged,
     QueryWindow,
@@ -52,6 +53,7 @@ class PreparedQuery:
         name: str,
         query: Query,
         windows: Mapping[str, QueryWindow],
+        instances: TemplateInstances | None = None,
     ) -> None:
         self.name = name
         self.query = query
@@ -68,8 +70,9 @@ class PreparedQuery:
             lambda leaf: parts.relations.table(self._dataset, leaf),
             self._bags,
         )
+        self._instances = instances
         self._compiler = QueryCompiler(
-            parts, name, query, windows, self._dataset, self._patterns, self.calls
+            parts, name, query, windows, self._dataset, self._patterns, self.calls, instances
         )
         self._history = OrderHistory()
         self._timeline: deque[Evaluated] = deque(maxlen=REMEMBERED)
@@ -104,6 +107,8 @@ class PreparedQuery:
         if frames.makes_terms or made_by_matches or self.query.form == "CONSTRUCT":
             made.setMakesTerms()
         made.setForm(self._form())
+        if self._instances is not None:
+            made.setInstances(self._instances.jvm)
         if plans.matches:
             made.setMatches(list(plans.matches))
         if self._bags:
@@ -311,7 +316,7 @@ class PreparedQuery:
         """The answered variables, in order; for CONSTRUCT and DESCRIBE subject, predicate, object."""
         if self.query.form in ("CONSTRUCT", "DESCRIBE"):
             return TRIPLE_COLUMNS
-        return tuple(v.name for v in self._plans.frames.variables)
+        return tuple(v.name for v in self._plans.frames.variables[: len(self.query.answered)])
 
     @property
     def ordered(self) -> bool:

@@ -16,6 +16,7 @@ from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch
 from sparkext.r2r.leaves.scopes import DefaultGraph
 from sparkext.r2r.leaves.star_patterns import in_record_windows
 from sparkext.r2r.leaves.time_look_ups import place_timestamps
+from sparkext.r2r.patterns.stage_rows import LiveRows, MatchRows
 from sparkext.r2r.patterns.window_graphs import spell_out_windows
 from sparkext.r2r.query_plans import DeltaPattern, QueryFrames, compile_query, delta_pattern
 from sparkext.r2r.relations.datasets import Dataset
@@ -31,6 +32,7 @@ from sparkext.runtime.queries.execution_place import (
     driver_refusal,
 )
 from sparkext.runtime.queries.query_matches import QueryMatches
+from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import QueryWindow, WindowPatterns
 from static_data.terms import Iri
 
@@ -53,6 +55,7 @@ class QueryCompiler:
         dataset: Dataset,
         patterns: WindowPatterns,
         calls: CallCounts,
+        instances: TemplateInstances | None = None,
     ) -> None:
         self._parts = parts
         self._name = name
@@ -61,6 +64,9 @@ class QueryCompiler:
         self._dataset = dataset
         self._patterns = patterns
         self._calls = calls
+        self._instances = instances
+        number = () if instances is None else (instances.number,)
+        self._answered = (*query.answered, *number)
         named = [Iri(w.name) for w in windows.values() if w.named]
         strict = frozenset(Iri(w.name) for w in windows.values() if w.strict)
         scope = DefaultGraph(tuple(Iri(w.name) for w in windows.values() if not w.named))
@@ -86,7 +92,7 @@ class QueryCompiler:
         compiler = self._compiler(orders)
         query = self._query
         pattern = self._with_records()
-        frames = compile_query(compiler, pattern, query.answered, self._scope, query.base_iri)
+        frames = compile_query(compiler, pattern, self._answered, self._scope, query.base_iri)
         plans = self._prepare(compiler, frames)
         if matches is None:
             matches = self.matches.compile(self._event_compiler, query.base_iri, self._name)
@@ -118,7 +124,7 @@ class QueryCompiler:
     def _delta_pattern(self) -> DeltaPattern | str:
         query = self._query
         return delta_pattern(
-            self._compiler(()), self._pattern, query.answered, self._scope, query.base_iri
+            self._compiler(()), self._pattern, self._answered, self._scope, query.base_iri
         )
 
     def _prepare(self, compiler: PatternCompiler, frames: QueryFrames) -> Any:
@@ -166,6 +172,13 @@ class QueryCompiler:
         steps = (largest_step(choice.plan) for choice in choices)
         return not self._windows and max(steps, default=0.0) <= _ROWS_INTERPRETED
 
+    def _live(self, rows: LiveRows) -> Any:
+        """The JVM's content of a relation that is kept up outside of the plans."""
+        if isinstance(rows, MatchRows):
+            return self.matches.content(rows)
+        assert self._instances is not None
+        return self._instances.content
+
     def _event_compiler(self, contents: WindowContents) -> PatternCompiler:
         return self._compiler((), contents)
 
@@ -175,12 +188,11 @@ class QueryCompiler:
         settings = parts.settings
         frames: PreparedFrames | StockFrames
         windows = self._patterns.content if contents is None else contents
-        matched = self.matches.content
         # Events are found by prepared plans whatever the query's own are: what they are is theirs to keep.
         if settings.enabled or contents is not None:
-            frames = PreparedFrames(parts.room, parts.relations, dataset, windows, matched)
+            frames = PreparedFrames(parts.room, parts.relations, dataset, windows, self._live)
         else:
-            frames = StockFrames(parts.room, dataset, windows, matched)
+            frames = StockFrames(parts.room, dataset, windows, self._live)
         widths = {name: window.spec.span for name, window in self._windows.items()}
         return PatternCompiler(
             parts.room,
@@ -199,7 +211,7 @@ class QueryCompiler:
                     settings.heuristics_h2_enabled,
                     settings.statistics_enabled,
                 ),
-                self.matches.present,
+                lambda rows: int(self._live(rows).rowCount()),
             ),
             parts.prejoin_policy,
             adaptive=settings.adaptive_enabled,

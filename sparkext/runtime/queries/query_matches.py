@@ -100,7 +100,7 @@ class QueryMatches:
         names = shown_variables(node)
         sure = certain_variables(node) & set(names)
         number, monotone = len(self._matches) - 1, is_monotone(node)
-        return MatchRows(number, names, sure, monotone, position=node.position)
+        return MatchRows(names, sure, number, monotone, position=node.position)
 
     def _static_parts(self, match: Match) -> list[list[Node]]:
         """The static patterns with which each event of a MATCH is joined."""

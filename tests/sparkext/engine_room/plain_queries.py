@@ -1,6 +1,6 @@
 """Runs ordinary Spark SQL in a session of its own and prints plans and answers as JSON.
 
-Usage: python -m tests.sparkext.engine_room.plain_queries (stock | extended)
+Usage: python -m tests.sparkext.engine_room.plain_queries (stock | extended) ADAPTIVE...
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def normalised(plan: str) -> str:
     return re.sub(r"#\d+L?|plan_id=\d+|@[0-9a-f]+|\(\d+\)", "#", plan)
 
 
-def run(spark: SparkSession) -> dict[str, Any]:
-    """Plans and answers of all queries, with adaptive execution and without."""
+def run(spark: SparkSession, adaptive_values: list[str]) -> dict[str, Any]:
+    """Plans and answers of all queries, for each of these values of `spark.sql.adaptive.enabled`."""
     spark.range(40).selectExpr("id", "concat('name ', id) as name").createOrReplaceTempView(
         "people"
     )
@@ -52,7 +52,7 @@ def run(spark: SparkSession) -> dict[str, Any]:
         "id", "id * 7 % 50 as person", "id * 31 % 101 as amount", "id % 11 as day"
     ).createOrReplaceTempView("orders")
     found: dict[str, Any] = {}
-    for adaptive in ("true", "false"):
+    for adaptive in adaptive_values:
         spark.conf.set("spark.sql.adaptive.enabled", adaptive)
         for name, text in QUERIES.items():
             frame = spark.sql(text)
@@ -80,7 +80,7 @@ def main() -> None:
         builder = sparkext.configure(builder)
     spark = builder.getOrCreate()
     extensions = spark.sparkContext.getConf().get("spark.sql.extensions", "")
-    sys.stdout.write(json.dumps({"extensions": extensions, "found": run(spark)}))
+    sys.stdout.write(json.dumps({"extensions": extensions, "found": run(spark, sys.argv[2:])}))
     spark.stop()
 
 

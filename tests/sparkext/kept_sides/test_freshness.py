@@ -290,17 +290,17 @@ def connect(spark: SparkSession, database: str, statement: str) -> None:
 Outcomes = dict[str, tuple[Case, Outcome, Outcome]]
 
 NAMES = (
-    "files that stay",
     "files appended",
     "a file written over",
-    "a file that vanished",
     "a table inserted into",
-    "partitions that come and go",
     "cached rows",
-    "rows of the program",
     "a random number",
 )
 SLOW = (
+    "files that stay",
+    "a file that vanished",
+    "partitions that come and go",
+    "rows of the program",
     "files replaced by others",
     "a table made anew",
     "a table refreshed",

@@ -104,10 +104,10 @@ def test_what_a_match_is_for_delta_evaluation() -> None:
     assert not reads_no_window(found, DEFAULT_GRAPH)
     assert not_monotone(found, DEFAULT_GRAPH) == "MATCH"
     names, sure = found.variables, frozenset(found.variables)
-    selecting, open_ended = MatchRows(0, names, sure), MatchRows(0, names, frozenset(), True)
+    selecting, open_ended = MatchRows(names, sure), MatchRows(names, frozenset(), 0, True)
     assert not_monotone(selecting, DEFAULT_GRAPH) == "a MATCH that selects events"
     assert not_monotone(open_ended, DEFAULT_GRAPH) == "a MATCH that leaves variables unbound"
-    assert not_monotone(MatchRows(0, names, sure, True), DEFAULT_GRAPH) is None
+    assert not_monotone(MatchRows(names, sure, 0, True), DEFAULT_GRAPH) is None
 
 
 def test_match_takes_from_outside_what_it_shows_only() -> None:

@@ -198,6 +198,7 @@ def test_spark_connect_by_builder_is_refused() -> None:
         sparkext.configure(SparkSession.builder.config("spark.api.mode", "connect"))
 
 
+@pytest.mark.slow
 def test_a_running_spark_without_the_jar_is_refused() -> None:
     said = fresh_process(
         """
@@ -214,6 +215,7 @@ refused(sparkext.configure, SparkSession.builder)
         assert "sparkext.configure(SparkSession.builder) before" in line
 
 
+@pytest.mark.slow
 def test_a_running_session_without_the_extension_is_refused() -> None:
     said = fresh_process(
         f"""

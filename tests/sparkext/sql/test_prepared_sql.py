@@ -116,9 +116,9 @@ def test_too_many_static_rows_are_left_to_spark(spark: SparkSession, tmp_path: P
     "values",
     [
         {"spark.cqels.enabled": "false"},
-        {"spark.cqels.adaptive.enabled": "false"},
+        pytest.param({"spark.cqels.adaptive.enabled": "false"}, marks=pytest.mark.slow),
         {"spark.cqels.statistics.enabled": "false"},
-        {"spark.cqels.driverExecution.enabled": "false"},
+        pytest.param({"spark.cqels.driverExecution.enabled": "false"}, marks=pytest.mark.slow),
         {"spark.cqels.driverExecution.maxRows": "4"},
     ],
     ids=lambda values: next(iter(values)).removeprefix("spark.cqels."),

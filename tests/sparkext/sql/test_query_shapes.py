@@ -35,7 +35,7 @@ def prepared(tables: Tables) -> Iterator[dict[str, PreparedSql]]:
 
 @pytest.mark.parametrize(
     "number",
-    [n if n in (0, 3) else pytest.param(n, marks=pytest.mark.slow) for n in range(len(CONTENTS))],
+    [n if n == 3 else pytest.param(n, marks=pytest.mark.slow) for n in range(len(CONTENTS))],
 )
 def test_answers_are_those_of_stock_spark(
     tables: Tables,

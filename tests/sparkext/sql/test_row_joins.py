@@ -102,7 +102,7 @@ def joins() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("on_driver", ["true", "false"])
+@pytest.mark.parametrize("on_driver", [pytest.param("true", marks=pytest.mark.slow), "false"])
 def test_keys_of_every_type(
     kinds: dict[str, LiveView], spark: SparkSession, on_driver: str
 ) -> None:

@@ -45,6 +45,7 @@ SET spark.cqels.keptSides.enabled;
 """
 
 
+@pytest.mark.slow
 def test_a_submitted_script_keeps_its_static_side(tmp_path: Path) -> None:
     write_inputs(tmp_path)
     command = [program("spark-submit"), *SMALL, *EXTENDED, str(JOB), str(tmp_path)]

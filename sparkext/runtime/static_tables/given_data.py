@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from sparkext.answers.rdflib_bridge import given_graph, is_rdflib
-from sparkext.runtime.static_rows import load_rows
+from sparkext.runtime.static_tables.mapped_rows import load_rows
 from sparkext.runtime.streams.stream_mapping import MappingOptions
 
 if TYPE_CHECKING:

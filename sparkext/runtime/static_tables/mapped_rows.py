@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from sparkext.argument_checks import check
 from sparkext.bridge.handover import Handover
-from sparkext.runtime.static_frames import frame_columns
+from sparkext.runtime.static_tables.frame_columns import frame_columns
 from sparkext.runtime.streams.given_rows import finder_of, frame_of, table_of
 from sparkext.runtime.streams.mapped_columns import columns_of, row_block
 from sparkext.runtime.streams.stream_mapping import MappingOptions

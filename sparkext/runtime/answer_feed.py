@@ -1,0 +1,81 @@
+"""What a user holds of a continuous query: its answers as they come, for whoever subscribes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkext.argument_checks import check
+from sparkext.errors import CqelsError
+from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.sinks import ParquetSink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkext.runtime.parts.parameter_terms import Parameters
+    from sparkext.runtime.progress import QueryProgress
+
+logger = logging.getLogger(__name__)
+
+Subscriber = Callable[[Answers], object]
+
+
+class AnswerFeed:
+    """The subscribers of a query, and its answers of the last evaluation."""
+
+    name: str
+    progress: QueryProgress
+    register_again: Callable[[Parameters, str | None], AnswerFeed]
+    """Registers the query with other parameters; whoever registers it sets this."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._subscribers: list[Subscriber] = []
+        self._last: Answers | None = None
+
+    @property
+    def last_answers(self) -> Answers | None:
+        """The answers of the last evaluation; None before the first."""
+        return self._last
+
+    def _tell(self, answers: Answers) -> None:
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(answers)
+            except Exception:  # One subscriber's failure is not the others'.
+                self.progress.subscriber_failures += 1
+                logger.exception("a subscriber of %s failed at %d ms", self.name, answers.time)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
+        check.callable("subscriber", subscriber)
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def write_stream(self, folder: str | Path) -> Callable[[], None]:
+        """Have each evaluation's answers written into a folder of Parquet files; returns a function that ends this.
+
+        `spark.readStream` can follow the folder: see `sparkext.sinks.ParquetSink`.
+        """
+        return self.subscribe(ParquetSink(folder))
+
+    def with_parameters(self, parameters: Parameters, name: str | None = None) -> AnswerFeed:
+        """Register the query once more, with other terms for its parameters; those that are not named keep theirs.
+
+        See `Engine.register_query` for `parameters` and errors.
+        """
+        return self.register_again(parameters, name)
+
+    def to_dataframe(self, typed: bool = False) -> DataFrame:
+        """The answers of the last evaluation as a Spark DataFrame, see `Answers.to_dataframe`.
+
+        Raises CqelsError before the first evaluation.
+        """
+        check.flag("typed", typed)
+        answers = self.last_answers
+        if answers is None:
+            raise CqelsError(f"{self.name} has not been evaluated yet")
+        return answers.to_dataframe(self._spark, typed)

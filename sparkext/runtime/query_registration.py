@@ -1,0 +1,146 @@
+"""The part of an engine with which continuous queries are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sparkext.argument_checks import check
+from sparkext.language import check_supported, parse_query
+from sparkext.language.query import Query
+from sparkext.rewriting.lift_filters import apply_filter_scope
+from sparkext.runtime.parts.engine_parts import EngineParts
+from sparkext.runtime.parts.parameter_terms import Parameters, terms_of
+from sparkext.runtime.parts.profile_rules import under_profile
+from sparkext.runtime.queries.given_query import GivenQuery
+from sparkext.runtime.queries.report_choice import ReportWish
+from sparkext.runtime.query_instance import QueryInstance
+from sparkext.runtime.registered_query import RegisteredQuery
+from sparkext.runtime.registrations import Registrations, check_continuous
+
+Registered = RegisteredQuery | QueryInstance
+
+
+class QueryRegistration:
+    """Registers continuous queries, one or thousands, and ends them."""
+
+    parts: EngineParts
+    _registered: Registrations
+
+    def register_query(
+        self,
+        text: str | Query,
+        name: str | None = None,
+        report: ReportWish | None = None,
+        parameters: Parameters | None = None,
+    ) -> Registered:
+        """Register a continuous query in RSP-QL; it is evaluated from the next element on.
+
+        `name` defaults to the IRI after REGISTER; a CONSTRUCT query with one makes the stream of that IRI, see
+        `sparkext.runtime.derived_streams`. `report` comes before REPORT in the text: strategies that decide for
+        each window ("WINDOW CLOSE AND NON-EMPTY CONTENT"), such texts by window IRI, or a ReportPolicy. `parameters`
+        are terms for variables of the text, by name, such as `{"room": "http://e/r1"}`. Queries that differ in
+        constants or parameters only are evaluated together, see `docs/many_queries.md`. Raises
+        QuerySyntaxError, UnsupportedFeatureError (ProfileError for what the profile does not have),
+        UnknownStreamError, UnknownGraphError, DuplicateNameError, RecursiveQueryError, or ReportPolicyError.
+        """
+        self.parts.check_open()
+        if name is not None:
+            check.text("name", name)
+        given = self._given(text, report)
+        if parameters is not None:
+            given = given.with_parameters(terms_of(parameters, self.parts.rdf))
+        return self._register(given, name)
+
+    def _register(self, given: GivenQuery, name: str | None) -> Registered:
+        with self.parts.in_use():
+            return self._with_siblings(given, self._registered.query(given, name))
+
+    def _with_siblings(self, given: GivenQuery, query: Registered) -> Registered:
+        kept = given.kept()
+
+        def again(parameters: Parameters, name: str | None) -> Registered:
+            self.parts.check_open()
+            if name is not None:
+                check.text("name", name)
+            terms = {**kept.terms, **terms_of(parameters, self.parts.rdf)}
+            return self._register(kept.with_parameters(terms), name)
+
+        query.register_again = again
+        return query
+
+    def register_queries(
+        self,
+        queries: str | Query | Iterable[str | Query],
+        parameters: Iterable[Parameters] | None = None,
+        names: Sequence[str] | None = None,
+        report: ReportWish | None = None,
+    ) -> list[Registered]:
+        """Register many queries, all or none: several texts, or one with the `parameters` of each.
+
+        `names` are theirs, as many as there are queries; arguments and errors otherwise as for `register_query`.
+        """
+        self.parts.check_open()
+        if isinstance(queries, str | Query):
+            if parameters is None:
+                raise check.wrong("parameters", "those of each query", None)
+            wanted = self._parameterised(queries, parameters, report)
+        elif parameters is not None or not isinstance(queries, Iterable):
+            raise check.wrong("queries", "texts, or one text with parameters", queries)
+        else:
+            wanted = [self._given(query, report) for query in queries]
+        if names is not None:
+            names = [check.text("names", name) for name in names]
+            if len(names) != len(wanted):
+                raise check.wrong("names", f"as many as there are queries, {len(wanted)}", names)
+        made: list[Registered] = []
+        with self.parts.in_use():
+            try:
+                for place, given in enumerate(wanted):
+                    name = None if names is None else names[place]
+                    registered = self._registered.query(given, name)
+                    made.append(self._with_siblings(given, registered))
+            except Exception:
+                for query in made:
+                    self._registered.stop(query.name)
+                raise
+        return made
+
+    def _parameterised(
+        self, text: str | Query, parameters: Iterable[Parameters], report: ReportWish | None
+    ) -> list[GivenQuery]:
+        if isinstance(parameters, Mapping | str) or not isinstance(parameters, Iterable):
+            raise check.wrong("parameters", "several mappings", parameters)
+        given = self._given(text, report)
+        wanted = []
+        for one in parameters:
+            given = given.with_parameters(terms_of(one, self.parts.rdf))
+            wanted.append(given)
+        return wanted
+
+    def _given(self, text: str | Query, report: ReportWish | None) -> GivenQuery:
+        read = partial(self._read_continuous, text)
+        return GivenQuery(read, report, read())
+
+    def _read_continuous(self, text: str | Query) -> Query:
+        query = under_profile(self._read(text), self.parts.profile)
+        check_supported(query, self.parts.functions.names)
+        check_continuous(query)
+        return query
+
+    def _read(self, text: str | Query) -> Query:
+        settings: Any = self.parts.settings
+        query = text if isinstance(text, Query) else parse_query(text, rdf=self.parts.rdf)
+        return apply_filter_scope(query, settings.filter_scope)
+
+    @property
+    def queries(self) -> dict[str, Registered]:
+        """The registered queries by name."""
+        return dict(self._registered.queries)
+
+    def stop_query(self, name: str) -> None:
+        """End a query; raises UnknownQueryError."""
+        check.text("name", name)
+        with self.parts.lock.urgently():
+            self._registered.stop(name)

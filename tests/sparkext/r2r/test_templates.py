@@ -1,0 +1,139 @@
+"""Queries that differ in constants only: one skeleton, and one pattern that gives each instance its own solutions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkext.language import parse_query
+from sparkext.language.algebra import Project, Values
+from sparkext.language.nodes import Node, Variable
+from sparkext.language.query import Query
+from sparkext.r2r.templates.shared_patterns import Instances, NotShareableError, shared
+from sparkext.r2r.templates.skeletons import Skeleton, filled, hole, skeleton_of
+from static_data.terms import Term
+from tests.sparkext.rewriting.algebra_evaluation import Evaluation, integer
+from tests.sparkext.rewriting.random_patterns import TERMS, RandomPatterns
+
+NUMBER = Variable("instance")
+HEAD = "PREFIX : <http://e/> "
+
+
+def skeleton(text: str) -> Skeleton:
+    found = skeleton_of(parse_query(HEAD + text))
+    assert found is not None
+    return found
+
+
+SAME = {
+    "constants": ("SELECT ?a { ?a :p :x }", "SELECT ?a { ?a :p :y }"),
+    "names of variables": ("SELECT ?a { ?a :p ?b }", "SELECT ?b { ?b :p ?a }"),
+    "spelling": (
+        "SELECT ?a { ?a :p 'x' ; :q 1 }",
+        'PREFIX e: <http://e/> SELECT ?a WHERE { ?a e:q 01 . ?a e:p "y" }',
+    ),
+    "order of triples": (
+        "SELECT ?a { ?a :p ?b . ?b :p ?c . ?c :q :x }",
+        "SELECT ?z { ?y :p ?x . ?x :q :y . ?z :p ?y }",
+    ),
+    "order of blocks": (
+        "SELECT ?a { GRAPH :g { ?a :p ?b } ?b :q :x GRAPH :h { ?b :p ?c } }",
+        "SELECT ?a { GRAPH :h { ?b :p ?c } GRAPH :g { ?a :p ?b } ?b :q :y }",
+    ),
+    "limits": ("SELECT ?a { ?a :p ?b } LIMIT 3", "SELECT ?a { ?a :p ?b } OFFSET 1"),
+    "conditions": (
+        "SELECT ?a { ?a :p ?b FILTER(?b > 3 && EXISTS { ?a :q :x }) }",
+        "SELECT ?a { ?a :p ?b FILTER(?b > 4.5 && EXISTS { ?a :q :y }) }",
+    ),
+    "blank nodes": ("SELECT ?a { ?a :p [ :q 1 ] }", "SELECT ?a { _:b :q 2 . ?a :p _:b }"),
+}
+OTHER = {
+    "predicates": ("SELECT ?a { ?a :p :x }", "SELECT ?a { ?a :q :x }"),
+    "what is answered": ("SELECT ?a { ?a :p ?b }", "SELECT ?b { ?a :p ?b }"),
+    "its order": ("SELECT ?a ?b { ?a :p ?b }", "SELECT ?b ?a { ?a :p ?b }"),
+    "graphs": ("SELECT ?a { GRAPH :g { ?a :p ?b } }", "SELECT ?a { GRAPH :h { ?a :p ?b } }"),
+    "operators": (
+        "SELECT ?a { ?a :p ?b FILTER(?b > 3) }",
+        "SELECT ?a { ?a :p ?b FILTER(?b < 3) }",
+    ),
+    "regular expressions": (
+        "SELECT ?a { ?a :p ?b FILTER REGEX(?b, 'x') }",
+        "SELECT ?a { ?a :p ?b FILTER REGEX(?b, 'y') }",
+    ),
+    "a variable that stands twice": (
+        "SELECT ?a { ?a :p ?b . ?b :p ?a }",
+        "SELECT ?a { ?a :p ?b . ?a :p ?b }",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_one_skeleton(name: str) -> None:
+    one, other = map(skeleton, SAME[name])
+    assert one.query == other.query
+    assert len(one.constants) == len(other.constants)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_skeletons(name: str) -> None:
+    one, other = map(skeleton, OTHER[name])
+    assert one.query != other.query
+
+
+def test_a_skeleton_that_is_filled_means_the_query() -> None:
+    for seed in range(200):
+        random = RandomPatterns(seed)
+        query = random_query(random)
+        made = skeleton_of(query)
+        assert made is not None
+        constants = {hole(place): term for place, term in enumerate(made.constants)}
+        world = random.world()
+        found = Evaluation(world, bag=True).solutions(filled(made.query.pattern, constants))
+        names = dict(zip(made.query.variables, query.variables, strict=True))
+        again = Counter({frozenset((names[v], t) for v, t in s): n for s, n in found.items()})
+        assert again == Evaluation(world, bag=True).solutions(query.pattern)
+
+
+def random_query(random: RandomPatterns) -> Query:
+    pattern = random.pattern(2)
+    names = tuple(pattern.variables)
+    return Query("SELECT", Project(pattern, names), names)
+
+
+shareable = {True: 0, False: 0}
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=400, deadline=None)
+def test_each_instance_has_its_own_solutions(seed: int) -> None:
+    random = RandomPatterns(seed)
+    made = skeleton_of(random_query(random))
+    assert made is not None
+    chance = Random(seed)
+    rows = [[chance.choice(TERMS) for _ in made.constants] for _ in range(3)]
+    holes = [hole(place) for place in range(len(made.constants))]
+    table = Values((NUMBER, *holes), tuple((integer(n), *row) for n, row in enumerate(rows)))
+    pattern = made.query.pattern
+    try:
+        together = shared(pattern, Instances(table, NUMBER, frozenset(holes)))
+    except NotShareableError:
+        shareable[False] += 1
+        return
+    shareable[True] += 1
+    world = random.world()
+    for bag in (True, False):
+        wanted: Counter[frozenset[tuple[Variable, Term]]] = Counter()
+        for number, row in enumerate(rows):
+            alone: Node = filled(pattern, dict(zip(holes, row, strict=True)))
+            for solution, times in Evaluation(world, bag).solutions(alone).items():
+                wanted[solution | {(NUMBER, integer(number))}] += times
+        assert Evaluation(world, bag).solutions(together) == wanted
+
+
+def test_most_patterns_are_shareable() -> None:
+    if sum(shareable.values()) > 100:
+        assert shareable[False] < sum(shareable.values()) / 4

@@ -1,0 +1,321 @@
+"""Queries that differ in constants only are evaluated together, and each is as if it were alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sparkext.errors import (
+    ArgumentError,
+    CqelsError,
+    DuplicateNameError,
+    ParameterError,
+    UnknownStreamError,
+)
+from tests.sparkext.listening import E, S, query, settings, triple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+    from sparkext.runtime.answering.answers import Answers
+
+ROOMS = "WINDOW :w { ?p :at :ROOM }"
+
+
+@pytest.fixture
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    from sparkext import Engine
+
+    made = Engine(spark)
+    made.register_stream(S)
+    yield made
+    made.close()
+
+
+def in_room(room: str, **options: Any) -> str:
+    return query(ROOMS.replace("ROOM", room), **options).replace(" :q AS", f" :{room} AS")
+
+
+def hear(engine: Engine, *texts: str) -> list[list[tuple[int, list[tuple[str | None, ...]]]]]:
+    """Registers the queries; what each is told, as it comes."""
+    heard: list[list[tuple[int, list[tuple[str | None, ...]]]]] = []
+    for text in texts:
+        told: list[tuple[int, list[tuple[str | None, ...]]]] = []
+
+        def note(answers: Answers, told: Any = told) -> None:
+            told.append((answers.time, answers.rows()))
+
+        engine.register_query(text).subscribe(note)
+        heard.append(told)
+    return heard
+
+
+def at(engine: Engine, time: int, person: str, room: str) -> None:
+    engine.push(S, triple(person, "at", room), time)
+    engine.advance_to(time)
+
+
+def evaluated(engine: Engine) -> list[str]:
+    """The names of what is evaluated, without E."""
+    return [name.removeprefix(E) for name in engine._registered.evaluated]
+
+
+def names(rows: list[tuple[str | None, ...]]) -> list[str]:
+    return sorted(str(cell).removeprefix(f"<{E}").removesuffix(">") for row in rows for cell in row)
+
+
+def test_the_second_of_a_kind_makes_a_template_that_others_join(engine: Engine) -> None:
+    heard = hear(engine, *(in_room(f"r{n}") for n in range(5)))
+    assert evaluated(engine) == ["r0", "template-1"]
+    at(engine, 1, "ann", "r1")
+    at(engine, 2, "bob", "r3")
+    assert [[names(rows) for _, rows in told] for told in heard] == [
+        [[], []],
+        [["ann"], ["ann"]],
+        [[], []],
+        [[], ["bob"]],
+        [[], []],
+    ]
+    progress = engine.queries[f"{E}r1"].progress
+    assert (progress.evaluations, progress.answers) == (2, 2)
+    explained = engine.queries[f"{E}r1"].explain().data
+    assert (explained["template"], explained["instances"]) == ("template-1", 4)
+
+
+def test_sharing_switched_off(spark: SparkSession) -> None:
+    from sparkext import Engine
+
+    with settings(spark, **{"sharing.enabled": "false"}):
+        engine = Engine(spark)
+    engine.register_stream(S)
+    hear(engine, *(in_room(f"r{n}") for n in range(3)))
+    assert evaluated(engine) == ["r0", "r1", "r2"]
+    engine.close()
+
+
+def test_what_does_not_differ_stays_a_constant(engine: Engine) -> None:
+    pattern = "WINDOW :w {{ ?p :at :r{0} ; :as :{1} }}"
+    texts = [query(pattern.format(n, role)) for n, role in ((0, "a"), (1, "a"), (2, "a"), (3, "b"))]
+    for number, text in enumerate(texts):
+        engine.register_query(text, name=f"n{number}")
+    assert evaluated(engine) == ["n0", "template-1", "template-2"]
+    engine.register_query(query(pattern.format(9, "a")), name="n9")
+    assert len(engine.queries["n9"].template) == 3  # type: ignore[union-attr]
+
+
+def test_equal_queries_are_one(engine: Engine) -> None:
+    for number in range(4):
+        engine.register_query(in_room("r1"), name=f"n{number}")
+    assert evaluated(engine) == ["n0", "template-1"]
+    at(engine, 1, "ann", "r1")
+    for number in range(4):
+        last = engine.queries[f"n{number}"].last_answers
+        assert last is not None
+        assert names(last.rows()) == ["ann"]
+
+
+def test_variables_have_their_own_names_and_order_and_limit_are_their_own(engine: Engine) -> None:
+    for number, (variable, limit) in enumerate((("x", 1), ("y", 2), ("z", 3))):
+        text = query(f"WINDOW :w {{ ?{variable} :at :r }}", select=f"?{variable}")
+        engine.register_query(f"{text} ORDER BY ?{variable} LIMIT {limit}", name=f"n{number}")
+    assert evaluated(engine) == ["n0", "template-1"]
+    for time, person in enumerate("dcba", 1):
+        at(engine, time, person, "r")
+    found = [engine.queries[f"n{number}"].last_answers for number in range(3)]
+    assert [answers and answers.variables for answers in found] == [("x",), ("y",), ("z",)]
+    assert [[str(r[0])[-2] for r in a.rows()] if a else [] for a in found] == [
+        ["a"],
+        ["a", "b"],
+        ["a", "b", "c"],
+    ]
+
+
+def test_instances_come_and_go_between_evaluations(engine: Engine) -> None:
+    heard = hear(engine, *(in_room(f"r{n}", operator="ISTREAM") for n in range(3)))
+    at(engine, 1, "ann", "r1")
+    at(engine, 2, "ann", "r2")
+    engine.stop_query(f"{E}r1")
+    late = hear(engine, in_room("r4", operator="ISTREAM"), in_room("r2b", operator="ISTREAM"))
+    again = hear(engine, in_room("r1", operator="ISTREAM"))
+    at(engine, 3, "bob", "r4")
+    assert [names(rows) for _, rows in heard[2]] == [[], ["ann"], []]
+    assert [names(rows) for _, rows in heard[1]] == [["ann"], []]
+    assert [names(rows) for _, rows in late[0]] == [["bob"]]
+    # What the window holds is new to a query that is.
+    assert [names(rows) for _, rows in again[0]] == [["ann"]]
+    assert evaluated(engine) == ["r0", "template-1"]
+
+
+def test_the_last_instance_ends_the_template(engine: Engine) -> None:
+    hear(engine, *(in_room(f"r{n}") for n in range(3)))
+    at(engine, 1, "ann", "r1")
+    stopped = engine.queries[f"{E}r1"]
+    for name in list(engine.queries):
+        engine.stop_query(name)
+        engine.queries.get(name)
+    assert evaluated(engine) == []
+    assert not stopped.active
+    stopped.stop()
+    assert stopped.last_answers is not None
+    assert names(stopped.last_answers.rows()) == ["ann"]
+    hear(engine, in_room("r7"))
+    assert evaluated(engine) == ["r7"]
+
+
+def test_constants_leave_the_dictionary_with_their_instances(engine: Engine) -> None:
+    def terms() -> int:
+        return int(engine.room.dictionary.streamSize())
+
+    hear(engine, in_room("r0"), in_room("r1"))
+    at(engine, 1, "ann", "r0")
+    before = terms()
+    for number in range(10, 60):
+        engine.register_query(in_room(f"r{number}"))
+    at(engine, 2, "ann", "r0")
+    assert terms() == before + 50
+    for number in range(10, 60):
+        engine.stop_query(f"{E}r{number}")
+    at(engine, 3, "ann", "r0")
+    assert terms() == before
+
+
+def test_a_failing_subscriber_is_its_own_query_s(engine: Engine) -> None:
+    heard = hear(engine, *(in_room(f"r{n}") for n in range(4)))
+
+    def fails(answers: Answers) -> None:
+        raise RuntimeError(str(answers))
+
+    engine.queries[f"{E}r1"].subscribe(fails)
+    end = engine.queries[f"{E}r2"].subscribe(lambda _: engine.stop_query(f"{E}r3"))
+    at(engine, 1, "ann", "r1")
+    end()
+    at(engine, 2, "bob", "r2")
+    assert engine.queries[f"{E}r1"].progress.subscriber_failures == 2
+    assert engine.queries[f"{E}r2"].progress.subscriber_failures == 0
+    assert [len(told) for told in heard] == [2, 2, 2, 0]
+
+
+def test_static_data_change_for_all_instances(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "names.nt"
+    file.write_text(f'<{E}ann> <{E}name> "Ann" .\n')
+    engine.load_static(file, progress=False)
+    pattern = 'WINDOW :w { ?p :at ?r } ?p :name "NAME"'
+    texts = [query(pattern.replace("NAME", name), select="?r") for name in ("Ann", "Bob", "Cat")]
+    for number, text in enumerate(texts):
+        engine.register_query(text, name=f"n{number}")
+    at(engine, 1, "bob", "r1")
+    engine.insert(f'<{E}bob> <{E}name> "Bob" .')
+    at(engine, 2, "ann", "r2")
+    found = [engine.queries[f"n{number}"].last_answers for number in range(3)]
+    assert [a and names(a.rows()) if a is None or len(a) else [] for a in found] == [
+        ["r2"],
+        ["r1"],
+        [],
+    ]
+
+
+def test_forms(engine: Engine) -> None:
+    head, _, rest = in_room("ROOM").partition(" SELECT *")
+    for room in ("r0", "r1", "r2"):
+        here = rest.replace("ROOM", room)
+        prefix = head.partition("REGISTER")[0]
+        engine.register_query(f"{prefix} ASK {here}", name=f"ask {room}")
+        construct = f"{prefix} CONSTRUCT {{ ?p :in :here . :here :has ?p }} {here}"
+        engine.register_query(construct, name=f"construct {room}")
+        engine.register_query(f"{prefix} SELECT (COUNT(?p) AS ?n) {here}", name=f"count {room}")
+        engine.register_query(
+            f"{prefix} SELECT (COUNT(?p) AS ?n) {here} GROUP BY ?p HAVING(COUNT(?p) > 0)",
+            name=f"group {room}",
+        )
+    at(engine, 1, "ann", "r1")
+    found = {n: a for n, q in engine.queries.items() if (a := q.last_answers) is not None}
+    assert len(found) == 12
+    assert [a.boolean for n, a in found.items() if n.startswith("ask")] == [
+        False,
+        True,
+        False,
+    ]
+    triples = [len(a.triples()) for n, a in found.items() if n.startswith("construct")]
+    assert triples == [0, 2, 0]
+    counts = [a.rows()[0][0] for n, a in found.items() if n.startswith("count")]
+    assert [str(count)[1] for count in counts] == ["0", "1", "0"]
+    groups = [len(a.rows()) for n, a in found.items() if n.startswith("group")]
+    assert groups == [0, 1, 0]
+    assert len([name for name in evaluated(engine) if name.startswith("template")]) == 4
+
+
+PARAMETERS = query("WINDOW :w { ?p :at ?room }", select="?p ?room")
+
+
+def test_parameters(engine: Engine) -> None:
+    first = engine.register_query(PARAMETERS, parameters={"room": f"{E}r1"})
+    second = first.with_parameters({"room": f"{E}r2"}, name="second")
+    made = engine.register_queries(
+        PARAMETERS, [{"room": f"{E}r{n}"} for n in (3, 4)], names=["third", "fourth"]
+    )
+    assert [q.name for q in (first, second, *made)] == [f"{E}q", "second", "third", "fourth"]
+    assert evaluated(engine) == ["q", "template-1"]
+    at(engine, 1, "ann", "r2")
+    at(engine, 2, "bob", "r4")
+    found = [q.last_answers for q in (first, second, *made)]
+    assert [a and names(a.rows()) if a is None or len(a) else [] for a in found] == [
+        [],
+        ["ann", "r2"],
+        [],
+        ["bob", "r4"],
+    ]
+    assert f"{E}r4" in str(made[1].query)
+
+
+def test_texts_at_once(engine: Engine) -> None:
+    made = engine.register_queries([in_room(f"r{n}") for n in range(6)])
+    assert len(made) == 6
+    with pytest.raises(DuplicateNameError):
+        engine.register_queries([in_room("r7"), in_room("r0")])
+    assert len(engine.queries) == 6
+    with pytest.raises(UnknownStreamError):
+        engine.register_queries([in_room("r7"), in_room("r8").replace("ON :s", "ON :none")])
+    assert len(engine.queries) == 6
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"none": 1}, r"no variable \?none"),
+        ({"room": "no term"}, r"\?room"),
+        ({"room": "_:b"}, r"\?room cannot be a blank node"),
+        ({"made": 1}, r"gives \?made a value"),
+        ({"given": 1}, r"gives \?given values"),
+        ({"g": 1}, r"\?g must be an IRI"),
+    ],
+)
+def test_parameters_that_cannot_be(engine: Engine, parameters: dict[str, Any], said: str) -> None:
+    text = query(
+        "WINDOW :w { GRAPH ?g { ?p :at ?room } } BIND(1 AS ?made) VALUES ?given { 1 }", select="?p"
+    )
+    with pytest.raises(ParameterError, match=said):
+        engine.register_query(text, parameters=parameters)
+    assert not engine.queries
+
+
+@pytest.mark.parametrize("parameters", ["room", 3, [{"room": 1}], {3: 4}])
+def test_odd_parameters(engine: Engine, parameters: Any) -> None:
+    with pytest.raises(ArgumentError):
+        engine.register_query(PARAMETERS, parameters=parameters)
+
+
+def test_odd_calls(engine: Engine) -> None:
+    for odd in (
+        lambda: engine.register_queries(PARAMETERS),
+        lambda: engine.register_queries(PARAMETERS, {"room": 1}),
+        lambda: engine.register_queries([PARAMETERS], [{"room": 1}]),
+        lambda: engine.register_queries(PARAMETERS, [{"room": 1}], names=["a", "b"]),
+    ):
+        with pytest.raises(CqelsError):
+            odd()
+    assert not engine.queries
