@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from sparkext.r2r.clusters.cluster_binds import bind, flatten_with_binds, only_r
 from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
 from sparkext.r2r.clusters.cluster_plans import ClusterPlanner
+from sparkext.r2r.clusters.distribute_unions import distributed
 from sparkext.r2r.clusters.restrict_groups import restrict_groups
 from sparkext.r2r.clusters.share_clusters import over_stage, read_outside, shared_cluster
 from sparkext.r2r.functions.expressions import ExpressionCompiler
@@ -172,6 +174,9 @@ class PatternCompiler(ClusterCompiling):
             return solutions
         cluster = _arrived_first(cluster)
         if self.rules and self.frames.prepared:
+            parts = distributed(cluster, self.keeps)
+            if len(parts) > 1:
+                return reduce(union, [self.join(part, needed) for part in parts])
             cluster = self._share(cluster, needed)
             cluster = self._restrict(cluster)
         return ClusterPlanner(self, cluster, needed).solutions()

@@ -33,7 +33,7 @@ class AnswerFeed:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._subscribers: list[Subscriber] = []
+        self._subscribers: tuple[Subscriber, ...] = ()
         self._last: Answers | None = None
 
     @property
@@ -41,8 +41,10 @@ class AnswerFeed:
         """The answers of the last evaluation; None before the first."""
         return self._last
 
-    def _tell(self, answers: Answers) -> None:
-        for subscriber in list(self._subscribers):
+    def tell(self, answers: Answers) -> None:
+        """Keep the answers of an evaluation, and call the subscribers with them."""
+        self._last = answers
+        for subscriber in self._subscribers:
             try:
                 subscriber(answers)
             except Exception:  # One subscriber's failure is not the others'.
@@ -52,8 +54,13 @@ class AnswerFeed:
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
         check.callable("subscriber", subscriber)
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber)
+        # Another tuple each time: it may be gone through meanwhile, at every evaluation of thousands of queries.
+        self._subscribers = (*self._subscribers, subscriber)
+        return lambda: self._leave(subscriber)
+
+    def _leave(self, subscriber: Subscriber) -> None:
+        place = self._subscribers.index(subscriber)
+        self._subscribers = (*self._subscribers[:place], *self._subscribers[place + 1 :])
 
     def write_stream(self, folder: str | Path) -> Callable[[], None]:
         """Have each evaluation's answers written into a folder of Parquet files; returns a function that ends this.

@@ -59,11 +59,6 @@ class QueryInstance(AnswerFeed):
 
     # -- answers --------------------------------------------------------------------------------------
 
-    def take(self, answers: Answers) -> None:
-        """Tell the subscribers of an evaluation of the template."""
-        self._last = answers
-        self._tell(answers)
-
     @property
     def last_answers(self) -> Answers | None:
         """The answers of the last evaluation; None before the first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from sparkext.argument_checks import check
@@ -18,6 +18,7 @@ from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.query_instance import QueryInstance
 from sparkext.runtime.registered_query import RegisteredQuery
 from sparkext.runtime.registrations import Registrations, check_continuous
+from sparkext.runtime.text_shapes import TextShapes
 
 Registered = RegisteredQuery | QueryInstance
 
@@ -121,7 +122,15 @@ class QueryRegistration:
 
     def _given(self, text: str | Query, report: ReportWish | None) -> GivenQuery:
         read = partial(self._read_continuous, text)
+        if isinstance(text, str) and self.parts.settings.sharing_enabled:
+            shaped = self._shapes.parameterised(text)
+            if shaped is not None:
+                return GivenQuery(read, report, None, *shaped)
         return GivenQuery(read, report, read())
+
+    @cached_property
+    def _shapes(self) -> TextShapes:
+        return TextShapes(self._read_continuous)
 
     def _read_continuous(self, text: str | Query) -> Query:
         query = under_profile(self._read(text), self.parts.profile)

@@ -107,8 +107,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             seconds = clock.perf_counter() - started
             self.progress.note_repeated(table.num_rows, seconds, step, self.name)
         answers = self.answers(instant, table, seconds)
-        self._last = answers
-        self._tell(answers)
+        self.tell(answers)
         return answers
 
     def _known_answers(self, instant: int) -> pa.Table | None:

@@ -126,7 +126,9 @@ class Registrations:
         """The name after REGISTER; with parameters only the first has it."""
         registration = given.base.registration
         name = None if registration is None or registration.name is None else registration.name
-        return None if name is None or (given.terms and name.value in self.queries) else name.value
+        return (
+            None if name is None or (given.is_again and name.value in self.queries) else name.value
+        )
 
     def _instance(self, name: str, given: GivenQuery) -> QueryInstance | None:
         """The query as an instance of a template; None where it is to be evaluated by itself."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.answers import Answers, AnswersPart
 from sparkext.runtime.answering.answers_file import empty_mappings
 from sparkext.runtime.queries.template_instances import Shares, TemplateInstances, take_shares
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -19,8 +21,9 @@ class Member(Protocol):
     number: int
     variables: tuple[str, ...]
     answered: int
+    active: bool
 
-    def take(self, answers: Answers) -> None:
+    def tell(self, answers: Answers) -> None:
         """Tell whoever listens of its answers at an instant."""
 
 
@@ -75,15 +78,15 @@ class TemplateQuery(RegisteredQuery):
         self._shares = take_shares(outcome)
         return table, outcome
 
-    def _tell(self, answers: Answers) -> None:
-        super()._tell(answers)
+    def tell(self, answers: Answers) -> None:
+        """Keep the answers, and tell whoever listens to an instance of its own."""
+        super().tell(answers)
         for number, (_, count) in self._shares.items():
             self._members[number].answered += count
         parts = _Parts(answers, self._shares)
-        for number in list(self._listening):
-            instance = self._listening.get(number)  # None: another's subscriber has ended it
-            if instance is not None:
-                instance.take(parts.of(instance))
+        for instance in list(self._listening.values()):
+            if instance.active:  # else another's subscriber has ended it
+                instance.tell(parts.of(instance))
 
     def answers_of(self, instance: Member) -> Answers | None:
         """What the last evaluation answered to an instance that was there; None before one."""
@@ -96,23 +99,38 @@ class _Parts:
     def __init__(self, answers: Answers, shares: Shares) -> None:
         self._answers = answers
         self._shares = shares
-        self._tables: dict[tuple[str, ...], tuple[pa.Table, pa.Table]] = {}
+        self._named: dict[tuple[str, ...], _Named] = {}
 
     def of(self, instance: Member) -> Answers:
         """What is one instance's."""
-        whole, variables, share = (
-            self._answers,
-            instance.variables,
-            self._shares.get(instance.number),
-        )
-        if not variables:
-            table = empty_mappings(0 if share is None else share[1])
-        else:
-            if variables not in self._tables:
-                named = whole.table.rename_columns(list(variables))
-                self._tables[variables] = (named, named.slice(0, 0))
-            named, none = self._tables[variables]
-            table = none if share is None else named.slice(*share)
-        return Answers(
-            instance.name, whole.time, variables, table, whole.ordered, whole.seconds, whole.form
-        )
+        variables = instance.variables
+        named = self._named.get(variables)
+        if named is None:
+            named = self._named[variables] = _Named(self._answers, variables)
+        share = self._shares.get(instance.number)
+        if share is None:
+            return AnswersPart.of(named.fields, instance.name, 0, named.nothing)
+        return AnswersPart.of(named.fields, instance.name, share[1], partial(named.cut, *share))
+
+
+class _Named:
+    """The answers of a template with the variables of some of its instances."""
+
+    def __init__(self, answers: Answers, variables: tuple[str, ...]) -> None:
+        whole = {field.name: getattr(answers, field.name) for field in fields(answers)}
+        self._table = whole.pop("table")
+        self.fields = {**whole, "variables": variables}
+        self._variables = list(variables)
+        self._none: pa.Table | None = None
+
+    def cut(self, start: int, count: int) -> pa.Table:
+        """So many rows from one on."""
+        if not self._variables:
+            return empty_mappings(count)
+        return self._table.slice(start, count).rename_columns(self._variables)
+
+    def nothing(self) -> pa.Table:
+        """No rows."""
+        if self._none is None:
+            self._none = self.cut(0, 0)
+        return self._none

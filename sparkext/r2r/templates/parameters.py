@@ -107,6 +107,11 @@ class ParameterisedQuery:
         # Terms that no query can have stand for the parameters.
         self._stand_ins = {name: Iri(f"urn:x-cqels:parameter:{name.name}") for name in self.names}
         self._skeleton = skeleton_of(with_terms(query, self._stand_ins))
+        # One that stands elsewhere than in the skeleton's constants, as a predicate or a graph, makes other skeletons.
+        shown = repr(self._skeleton and self._skeleton.query)
+        self._general = self._skeleton is not None and not any(
+            stand_in.value in shown for stand_in in self._stand_ins.values()
+        )
 
     def skeleton(self, terms: Terms) -> Skeleton | None:
         """The skeleton of the query with these terms."""
@@ -115,7 +120,6 @@ class ParameterisedQuery:
             return None
         own: dict[Term, Term] = {self._stand_ins[name]: terms[name] for name in self.names}
         constants = tuple(own.get(constant, constant) for constant in general.constants)
-        if len(set(constants)) < len(constants) or not own.keys() <= set(general.constants):
-            # Equal constants are one; a parameter that is no constant of the skeleton is another predicate or graph.
+        if not self._general or len(set(constants)) < len(constants):  # equal constants are one
             return skeleton_of(with_terms(self.query, terms))
         return dataclasses.replace(general, constants=constants)

@@ -107,9 +107,7 @@ def _part(node: Node, instances: Instances) -> _Part:
         case Bgp():
             return _Part(node)
         case Join():
-            left, right = _part(node.left, instances), _part(node.right, instances)
-            made = dataclasses.replace(node, left=left.node, right=right.node)
-            return _Part(made, left.numbered or right.numbered)
+            return _join(node, instances)
         case Union():
             # Each side binds what the other may leave unbound: a join with neither would compare nothing.
             sides = (_numbered(_part(side, instances), instances) for side in node.children)
@@ -152,6 +150,19 @@ def _part(node: Node, instances: Instances) -> _Part:
         case Path() | Values():
             raise NotShareableError("a constant in a path")
     raise NotShareableError(f"a constant in {type(node).__name__}")
+
+
+def _join(node: Join, instances: Instances) -> _Part:
+    left, right = _part(node.left, instances), _part(node.right, instances)
+    if left.numbered != right.numbered:
+        # What has a number may show it alone, as a sub-select does: then it says nothing of the other side's constants.
+        whole, other = (left, right) if left.numbered else (right, left)
+        open_ = instances.holes.intersection(variables_of(other.node))
+        if not open_ <= certain_variables(whole.node):
+            numbered = _Part(_numbered(other, instances), True)
+            left, right = (numbered, right) if other is left else (left, numbered)
+    made = dataclasses.replace(node, left=left.node, right=right.node)
+    return _Part(made, left.numbered or right.numbered)
 
 
 def _over(node: Distinct | Reduced | OrderBy | ToMultiset, instances: Instances) -> _Part:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -142,6 +142,34 @@ class Answers:
         if len(self) > _SHOWN_ROWS:
             lines.append(f"  ... and {len(self) - _SHOWN_ROWS} more")
         return "\n".join(lines)
+
+
+class AnswersPart(Answers):
+    """The answers of one query among those of many, which were found together; its table is cut out when asked for.
+
+    There may be 50,000 of them an evaluation: `of` makes one in a quarter of the time of `Answers`.
+    """
+
+    _cut: Callable[[], pa.Table]
+    _rows: int
+
+    @classmethod
+    def of(
+        cls, whole: Mapping[str, object], query: str, rows: int, cut: Callable[[], pa.Table]
+    ) -> AnswersPart:
+        """So many rows, cut out by a function; `whole` are the other fields."""
+        made = object.__new__(cls)
+        made.__dict__.update(whole, query=query, _rows=rows, _cut=cut)
+        return made
+
+    def __getattr__(self, name: str) -> pa.Table:
+        if name != "table":
+            raise AttributeError(name)
+        table = self.__dict__["table"] = self._cut()
+        return table
+
+    def __len__(self) -> int:
+        return self._rows
 
 
 def empty_table(variables: Sequence[str]) -> pa.Table:

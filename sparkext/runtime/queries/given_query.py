@@ -15,7 +15,8 @@ from sparkext.runtime.queries.report_choice import ReportWish
 class GivenQuery:
     """One query to be registered; `read` gives it, without its parameters' terms, and `query` is what it gave.
 
-    `general` is the query with parameters that `terms` are given for.
+    `general` is the query with parameters that `terms` are given for. One that `is_again` registered with other
+    parameters may have a name that is taken: it gets another.
     """
 
     def __init__(
@@ -25,19 +26,21 @@ class GivenQuery:
         query: Query | None = None,
         general: ParameterisedQuery | None = None,
         terms: Terms | None = None,
+        is_again: bool = False,
     ) -> None:
         self._read = read
         self._query = query
         self.report = report
         self.general = general
         self.terms: Terms = terms or {}
+        self.is_again = is_again
 
     def with_parameters(self, terms: Terms) -> GivenQuery:
         """The same with these terms for its parameters, and for no others; raises ParameterError."""
         general = self.general
         if general is None or set(general.names) != terms.keys():
             general = ParameterisedQuery(self.base, terms)
-        return GivenQuery(self._read, self.report, None, general, terms)
+        return GivenQuery(self._read, self.report, None, general, terms, is_again=True)
 
     @property
     def base(self) -> Query:
@@ -69,4 +72,4 @@ class GivenQuery:
 
     def kept(self) -> GivenQuery:
         """The same without what can be made again."""
-        return GivenQuery(self._read, self.report, None, self.general, self.terms)
+        return GivenQuery(self._read, self.report, None, self.general, self.terms, self.is_again)
