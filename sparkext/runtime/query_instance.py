@@ -70,14 +70,13 @@ class QueryInstance(AnswerFeed):
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
         end = super().subscribe(subscriber)
-        with self._parts.lock:
-            self.template.listen(self, True)
+        # Without the engine's lock: an evaluation may hold it for a long time.
+        self.template.listen(self, True)
 
         def ended() -> None:
             end()
             if not self._subscribers:
-                with self._parts.lock:
-                    self.template.listen(self, False)
+                self.template.listen(self, False)
 
         return ended
 

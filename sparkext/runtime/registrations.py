@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
@@ -133,7 +132,6 @@ class Registrations:
     def _instance(self, name: str, given: GivenQuery) -> QueryInstance | None:
         """The query as an instance of a template; None where it is to be evaluated by itself."""
         report = given.report
-        told = tuple(sorted(report.items())) if isinstance(report, Mapping) else report
 
         def make(whole: Query, instances: TemplateInstances) -> TemplateQuery:
             called = f"template-{next(self._template_numbers)}"
@@ -142,7 +140,7 @@ class Registrations:
             self.evaluations.add(made)
             return made
 
-        found = self._templates.find(name, given, told, make)
+        found = self._templates.find(name, given, report, make)
         if found is None:
             return None
         template, skeleton = found

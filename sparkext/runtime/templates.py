@@ -65,13 +65,13 @@ class Templates:
         return sum(len(kind.templates) for kind in self._kinds.values())
 
     def find(
-        self, name: str, given: GivenQuery, report: Hashable, make: Made
+        self, name: str, given: GivenQuery, report: object, make: Made
     ) -> tuple[Template, Skeleton] | None:
         """The template that a query to be registered is an instance of; None where it is evaluated by itself."""
         skeleton = given.skeleton
         if skeleton is None:
             return None
-        key = (skeleton.query, given.base.base_iri, report)
+        key = (skeleton.query, given.base.base_iri, repr(report))
         kind = self._kinds.setdefault(key, _Kind())
         self._kind_of[name] = key
         if not (kind.alone or kind.templates) or not kind.shareable:
