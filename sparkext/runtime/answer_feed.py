@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sparkext.argument_checks import check
 from sparkext.errors import CqelsError
 from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.apart import ApartSubscriber
 from sparkext.runtime.answering.sinks import ParquetSink
 
 if TYPE_CHECKING:
@@ -48,19 +49,45 @@ class AnswerFeed:
             try:
                 subscriber(answers)
             except Exception:  # One subscriber's failure is not the others'.
-                self.progress.subscriber_failures += 1
-                logger.exception("a subscriber of %s failed at %d ms", self.name, answers.time)
+                self._note_failure(answers)
 
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
+    def _note_failure(self, answers: Answers) -> None:
+        self.progress.subscriber_failures += 1
+        logger.exception("a subscriber of %s failed at %d ms", self.name, answers.time)
+
+    def subscribe(self, subscriber: Subscriber, apart: bool = False) -> Callable[[], None]:
+        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this.
+
+        It is called before the evaluation returns. One that is slow is better `apart`, on a thread of its own, in
+        order: nothing waits for it, unless 10,000 evaluations do.
+        """
         check.callable("subscriber", subscriber)
+        check.flag("apart", apart)
+        called = self._apart(subscriber) if apart else subscriber
         # Another tuple each time: it may be gone through meanwhile, at every evaluation of thousands of queries.
-        self._subscribers = (*self._subscribers, subscriber)
-        return lambda: self._leave(subscriber)
+        self._subscribers = (*self._subscribers, called)
+        return lambda: self._leave(called)
+
+    def _apart(self, subscriber: Subscriber) -> ApartSubscriber:
+        def guarded(answers: Answers) -> None:
+            try:
+                subscriber(answers)
+            except Exception:
+                self._note_failure(answers)
+
+        return ApartSubscriber(f"subscriber of {self.name}", guarded)
+
+    def end_subscribers(self) -> None:
+        """Let the threads of subscribers end: there will be no more answers."""
+        for subscriber in self._subscribers:
+            if isinstance(subscriber, ApartSubscriber):
+                subscriber.end()
 
     def _leave(self, subscriber: Subscriber) -> None:
         place = self._subscribers.index(subscriber)
         self._subscribers = (*self._subscribers[:place], *self._subscribers[place + 1 :])
+        if isinstance(subscriber, ApartSubscriber):
+            subscriber.end()
 
     def write_stream(self, folder: str | Path) -> Callable[[], None]:
         """Have each evaluation's answers written into a folder of Parquet files; returns a function that ends this.

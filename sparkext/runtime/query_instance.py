@@ -67,9 +67,9 @@ class QueryInstance(AnswerFeed):
             self._last = self.template.answers_of(self)
         return self._last
 
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this."""
-        end = super().subscribe(subscriber)
+    def subscribe(self, subscriber: Subscriber, apart: bool = False) -> Callable[[], None]:
+        """Have `subscriber` called with the Answers of each evaluation; see `RegisteredQuery`."""
+        end = super().subscribe(subscriber, apart)
         # Without the engine's lock: an evaluation may hold it for a long time.
         self.template.listen(self, True)
 
@@ -153,6 +153,7 @@ class QueryInstance(AnswerFeed):
     def ended(self) -> None:
         """Note that the template answers this query no more."""
         self._last, self.active = self.last_answers, False
+        self.end_subscribers()
 
     def stop(self) -> None:
         """End the query; the others of its template go on. A second time it does nothing."""

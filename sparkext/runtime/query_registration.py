@@ -83,16 +83,17 @@ class QueryRegistration:
         `names` are theirs, as many as there are queries; arguments and errors otherwise as for `register_query`.
         """
         self.parts.check_open()
-        if isinstance(queries, str | Query):
-            if parameters is None:
-                raise check.wrong("parameters", "those of each query", None)
+        if isinstance(queries, str | Query) and parameters is not None:
             wanted = self._parameterised(queries, parameters, report)
-        elif parameters is not None or not isinstance(queries, Iterable):
-            raise check.wrong("queries", "texts, or one text with parameters", queries)
         else:
-            wanted = [self._given(query, report) for query in queries]
+            if parameters is not None:
+                raise check.wrong("parameters", "None where there are several texts", parameters)
+            texts = _several("queries", "several texts, or one with parameters", queries)
+            if not all(isinstance(text, str | Query) for text in texts):
+                raise check.wrong("queries", "several texts, or one with parameters", queries)
+            wanted = [self._given(text, report) for text in texts]
         if names is not None:
-            names = [check.text("names", name) for name in names]
+            names = [check.text("names", name) for name in _several("names", "texts", names)]
             if len(names) != len(wanted):
                 raise check.wrong("names", f"as many as there are queries, {len(wanted)}", names)
         made: list[Registered] = []
@@ -111,11 +112,9 @@ class QueryRegistration:
     def _parameterised(
         self, text: str | Query, parameters: Iterable[Parameters], report: ReportWish | None
     ) -> list[GivenQuery]:
-        if isinstance(parameters, Mapping | str) or not isinstance(parameters, Iterable):
-            raise check.wrong("parameters", "several mappings", parameters)
         given = self._given(text, report)
         wanted = []
-        for one in parameters:
+        for one in _several("parameters", "several mappings", parameters):
             given = given.with_parameters(terms_of(one, self.parts.rdf))
             wanted.append(given)
         return wanted
@@ -153,3 +152,9 @@ class QueryRegistration:
         check.text("name", name)
         with self.parts.lock.urgently():
             self._registered.stop(name)
+
+
+def _several(name: str, wanted: str, given: object) -> list[Any]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise check.wrong(name, wanted, given)
+    return list(given)

@@ -200,6 +200,7 @@ class Registrations:
 
     def _end(self, query: RegisteredQuery) -> None:
         query.active = False
+        query.end_subscribers()
         del self.evaluated[query.name]
         self.derived.remove(query)
         self.evaluations.remove(query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +199,32 @@ def test_a_failing_subscriber_is_its_own_query_s(engine: Engine) -> None:
     assert engine.queries[f"{E}r1"].progress.subscriber_failures == 2
     assert engine.queries[f"{E}r2"].progress.subscriber_failures == 0
     assert [len(told) for told in heard] == [2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("room", ["r0", "r2"], ids=["alone", "an instance"])
+def test_a_slow_subscriber_apart_delays_nobody(engine: Engine, room: str) -> None:
+    heard = hear(engine, *(in_room(f"r{n}") for n in range(4)))
+    may_go_on, told = threading.Event(), []
+
+    def slow(answers: Answers) -> None:
+        assert may_go_on.wait(60)
+        told.append(answers.time)
+        if answers.time == 2:
+            raise RuntimeError("at 2")
+
+    registered = engine.queries[f"{E}{room}"]
+    end = registered.subscribe(slow, apart=True)
+    for time in (1, 2, 3):
+        at(engine, time, "ann", "r1")
+    assert [len(told) for told in heard] == [3, 3, 3, 3]
+    assert told == []
+    end()
+    may_go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == f"subscriber of {E}{room}":
+            thread.join(60)
+    assert told == [1, 2, 3]
+    assert registered.progress.subscriber_failures == 1
 
 
 def test_static_data_change_for_all_instances(engine: Engine, tmp_path: Path) -> None:
