@@ -8,6 +8,7 @@ next ones are read by their shape alone.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ _CONSTANT = re.compile(
 )
 _PREFIX = re.compile(r"PREFIX\s+([\w-]*):\s*<([^<>\s]*)>", re.IGNORECASE)
 _MOST_SHAPES = 1000
+_MOST_PLACES = 50
 
 Read = Callable[[str], Query]
 """Parses a text and checks the query."""
@@ -43,14 +45,19 @@ class _Shape:
 
 
 class TextShapes:
-    """The shapes of the texts so far; the latest thousand."""
+    """The shapes of the texts so far, the latest thousand; for several threads."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._shapes: dict[Hashable, _Shape] = {}
+        self._lock = threading.Lock()
 
     def parameterised(self, text: str) -> tuple[ParameterisedQuery, Terms] | None:
         """The text as a query with parameters; None where it must be parsed."""
+        with self._lock:
+            return self._parameterised(text)
+
+    def _parameterised(self, text: str) -> tuple[ParameterisedQuery, Terms] | None:
         head, brace, pattern = text.partition("{")
         found = list(_CONSTANT.finditer(pattern))
         tokens = tuple(match.group() for match in found)
@@ -71,6 +78,8 @@ class TextShapes:
             return None
         which = tuple(places.items())
         if which not in shape.known:
+            if len(shape.known) >= _MOST_PLACES:
+                shape.known.clear()
             parameters = {found[n].start(): (found[n].end(), _parameter(m)) for n, m in which}
             shape.known[which] = self._tried(text, head + brace, pattern, parameters, known)
         general = shape.known[which]

@@ -1,0 +1,78 @@
+"""Texts that differ in constants only are read without being parsed, and mean what they say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkext.language import parse_query
+from sparkext.language.query import Query
+from sparkext.r2r.templates.skeletons import skeleton_of
+from sparkext.runtime.text_shapes import TextShapes
+from tests.sparkext.listening import query
+
+HEAD = "PREFIX e: <http://e/x#>\n"
+FORMS = (
+    "WINDOW :w { ?p :at ONE } ?p :name TWO FILTER(?p != ONE)",
+    "WINDOW :w { ?p ?q ONE } OPTIONAL { ?p :is TWO }",
+    "WINDOW :w { ONE :p TWO } GRAPH ONE { ?p :q ?q }",
+    "WINDOW :w { ?p ONE ?q } VALUES ?q { TWO }",
+    "WINDOW :w { ?p :at ?q } FILTER REGEX(STR(?q), TWO) { SELECT ?p { ?p :q ONE } LIMIT 2 }",
+    "WINDOW :w { ?p :at ?q } BIND(IRI(CONCAT(TWO, 'b')) AS ?r) # TWO",
+    "WINDOW :w { << ?p :at ONE >> :from TWO }",
+    "WINDOW :w { ?p :p*/:q ONE ; :q TWO, ONE }",
+)
+IRIS = (":a", ":b-c", "e:a", "e:d1", "<http://e/a>", "<http://e/x#a>", "<a>")
+TERMS = (*IRIS, '"a"', "'a'", '"a b"', '"a"@en', '"5"^^e:t', '"q\\"q"', '""', "5", '"""a"""', "'{'")
+
+
+class Reading:
+    """A reader that counts what it parses."""
+
+    def __init__(self) -> None:
+        self.parsed = 0
+
+    def __call__(self, text: str) -> Query:
+        self.parsed += 1
+        return parse_query(text)
+
+
+def text_of(form: str, one: str, two: str) -> str:
+    return HEAD + query(form.replace("ONE", one).replace("TWO", two), select="?p")
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.lists(st.tuples(st.sampled_from(IRIS), st.sampled_from(TERMS)), min_size=2, max_size=6),
+)
+@settings(max_examples=300, deadline=None)
+def test_each_text_means_what_parsing_it_gives(form: str, terms: list[tuple[str, str]]) -> None:
+    shapes = TextShapes(parse_query)
+    for one, two in terms:
+        text = text_of(form, one, two)
+        try:
+            wanted = skeleton_of(parse_query(text))
+        except Exception:
+            continue
+        found = shapes.parameterised(text)
+        if found is not None:
+            general, given_terms = found
+            assert general.skeleton(given_terms) == wanted
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
+def test_the_third_text_is_not_parsed(form: str) -> None:
+    read = Reading()
+    shapes = TextShapes(read)
+    for number in range(50):
+        found = shapes.parameterised(text_of(form, ":a", f'"n{number}"'))
+        assert (found is None) == (number == 0)
+    assert read.parsed == 2
+
+
+def test_what_is_no_query_is_left_to_the_parser() -> None:
+    shapes = TextShapes(parse_query)
+    for text in ("", "{", "SELECT", '} "a" {', text_of("FILTER(", ":a", '"b"')):
+        for constant in ('"a"', '"b"'):
+            assert shapes.parameterised(text.replace('"a"', constant)) is None
