@@ -2,9 +2,6 @@ package org.apache.spark.sql.cqels
 package loading
 
 import java.io.IOException
-import java.nio.ByteBuffer
-import java.nio.charset.{CharacterCodingException, CodingErrorAction}
-import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{List => JList, TreeSet => JTreeSet}
 
 import scala.collection.mutable
@@ -210,6 +207,8 @@ object StaticLoader {
 
   private def textLines(records: Iterator[(LongWritable, Text)], file: Int, start: Long): Iterator[LineOrProblem] =
     new Iterator[LineOrProblem] {
+      private val line = new ByteLine(file, start)
+      private val read = Right(line)
       private var broken: LoadProblem = _
       private var ended = false
       private def guarded[A](otherwise: A)(body: => A): A =
@@ -221,25 +220,15 @@ object StaticLoader {
       override def next(): LineOrProblem =
         if (broken != null) { ended = true; Left((broken, true)) }
         else {
-          val line = guarded[LineOrProblem](null) {
+          val found = guarded[LineOrProblem](null) {
             val text = records.next()._2
-            Right(TextLine(file, start, new String(text.getBytes, 0, text.getLength, UTF_8), undecodable(text)))
+            line.bytes = text.getBytes
+            line.length = text.getLength
+            read
           }
-          if (line != null) line else { ended = true; Left((broken, true)) }
+          if (found != null) found else { ended = true; Left((broken, true)) }
         }
     }
-
-  private def undecodable(text: Text): Boolean = {
-    var i = 0
-    val bytes = text.getBytes
-    val length = text.getLength
-    while (i < length && bytes(i) >= 0) i += 1
-    if (i == length) false
-    else try {
-      UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes, 0, length))
-      false
-    } catch { case _: CharacterCodingException => true }
-  }
 
   // ---- driver -------------------------------------------------------------------------------------
 
