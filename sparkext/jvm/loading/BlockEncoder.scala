@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader, PlainStatement}
+import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader, SimpleLine}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermEncoder, TermHasher}
 
 /** Quads and new terms of up to `BlockEncoder.StatementsPerBlock` statements, or why there are none; what was left out;
@@ -81,7 +81,7 @@ private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, h
 
   private val encoder = new TermEncoder(hasher)
   private var reader: NQuadsReader = _
-  private var plain: PlainStatement = _
+  private val simple = new SimpleLine
   private var file = -1
   private var start = -1L
   private var lineCount = 0
@@ -112,7 +112,6 @@ private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, h
     if (lineFile != file) {
       val LoadFile(_, scope, allowGraph, rdf12) = files(lineFile)
       reader = new NQuadsReader(scope, allowGraph, rdf12, onError == OnError.Accept)
-      plain = new PlainStatement(allowGraph)
       file = lineFile
       start = from
       lineCount = 0
@@ -123,13 +122,20 @@ private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, h
 
   private def read(line: ByteLine, quads: QuadBlock): Unit = {
     enter(line.file, line.start)
-    if (plain.find(line.bytes, line.length)) {
-      def id(term: Int): Long = encoder.encode(line.bytes, plain.start(term), plain.until(term), term)
+    if (simple.read(line.bytes, 0, line.length, files(file).allowGraph) && isSound(line.bytes, simple.from(2), simple.until(2))) {
+      def id(term: Int): Long = encoder.encode(line.bytes, simple.from(term), simple.until(term), term)
       val s = id(0)
       val p = id(1)
       val o = id(2)
-      quads.add(s, p, o, if (plain.terms > 3) id(3) else if (graph == null) 0L else encoder.encode(graph, 3))
+      quads.add(s, p, o, if (simple.hasGraph) id(3) else if (graph == null) 0L else encoder.encode(graph, 3))
     } else read(line.decoded, quads)
+  }
+
+  /** Whether these bytes are UTF-8; false for some odd text that is so, too. */
+  private def isSound(bytes: Array[Byte], from: Int, until: Int): Boolean = {
+    var i = from
+    while (i < until && bytes(i) >= 0) i += 1
+    i == until || new String(bytes, from, until - from, UTF_8).indexOf('\uFFFD') < 0
   }
 
   private def read(line: TextLine, quads: QuadBlock): Unit =
