@@ -97,6 +97,7 @@ class Engine(QueryRegistration):
         skipped_file: str | Path | None = None,
         contexts: Mapping[str, str | Path] | None = None,
         mapping: str | Path | MappingOptions | None = None,
+        resume: str | Path | None = None,
     ) -> LoadReport:
         """Load RDF files (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; plain or packed) in parallel.
 
@@ -106,11 +107,12 @@ class Engine(QueryRegistration):
         that are registered see the new data from their next evaluation on. `on_error` is "fail", "skip" (malformed
         statements are left out, counted, and listed in `skipped_file`) or "accept" (IRIs are taken as they stand);
         `contexts` are the JSON-LD contexts that documents refer to, local files by IRI. See `StaticStore.load` for
-        these and for errors.
+        these and for errors. With `resume`, a folder for this load alone, the same load goes on where it was when the
+        process was killed; what it keeps there is deleted by `save_static`.
         With a `mapping` (R2RML, RML or YARRRML) `files` are rows, tables or files of them: see `docs/mapped_rows.md`.
         """
         self.parts.check_open()
-        options = (format, progress, base_iri, on_error, skipped_file, contexts)
+        options = (format, progress, base_iri, on_error, skipped_file, contexts, resume)
         return load_given(self.parts, files, mapping, graph, *options)
 
     def save_static(self, path: str | Path, overwrite: bool = False) -> None:

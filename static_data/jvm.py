@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from static_data.errors import MissingExtensionError
+from static_data.errors import MalformedTermError, MissingExtensionError
 
 _PACKAGE = "org.apache.spark.sql.cqels"
 
@@ -23,3 +25,11 @@ def extension(spark: SparkSession) -> Any:
             " spark.driver.extraClassPath"
         )
     return package
+
+
+def checked_term(function: Callable[[Any], Any], argument: str | int) -> Any:
+    """What the dictionary gives for a text or an id; raises MalformedTermError where that is none."""
+    try:
+        return function(argument)
+    except Py4JJavaError as error:
+        raise MalformedTermError(str(error.java_exception.getMessage())) from None

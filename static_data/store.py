@@ -8,17 +8,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from static_data.argument_checks import check
-from static_data.errors import MalformedTermError, StoreConflictError, UnknownGraphError
+from static_data.errors import StoreConflictError, UnknownGraphError
 from static_data.files.on_error import OnError, write_skipped
 from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
-from static_data.jvm import extension
+from static_data.jvm import checked_term, extension
 from static_data.loading.given_statements import GivenData
 from static_data.loading.load import (
     LoadedBlocks,
@@ -27,6 +26,7 @@ from static_data.loading.load import (
     encode_sources,
     skipped_of,
 )
+from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import find_files
 from static_data.progress import progress_bar
 from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
@@ -62,10 +62,8 @@ class StaticStore:
         version: RdfVersion = RdfVersion.STAR,
     ) -> None:
         self._spark = spark
-        self._extension = extension(spark)
-        self.dictionary: Any = (
-            self._extension.dictionary.Dictionary() if dictionary is None else dictionary
-        )
+        new = extension(spark).dictionary.Dictionary
+        self.dictionary: Any = new() if dictionary is None else dictionary
         self._tables = StoredTables(spark, self.dictionary, work_dir)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
@@ -75,6 +73,7 @@ class StaticStore:
         self._scopes = 0
         self._version = 0
         self._catalogue = CatalogueUpkeep()
+        self._resumings: list[Resuming] = []
 
     # -- changing ---------------------------------------------------------------------------------
 
@@ -90,6 +89,7 @@ class StaticStore:
         on_error: str | OnError = OnError.FAIL,
         skipped_file: str | Path | None = None,
         contexts: Mapping[str, str | Path] | None = None,
+        resume: str | Path | None = None,
     ) -> LoadReport:
         """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
         vanish. With `replace`, `graph` holds nothing else afterwards.
@@ -103,7 +103,9 @@ class StaticStore:
         `on_error` says what becomes of statements that are malformed, see `OnError`: with "skip" they are
         left out, counted in the report and added to `skipped_file`, JSON Lines (None: a new temporary
         file). `contexts` are the JSON-LD contexts that documents refer to: local files by IRI; none is
-        fetched. Raises MalformedRdfError, UnsupportedFormatError or MissingFileError, with nothing changed.
+        fetched. With `resume`, a folder for this load alone, encoded parts stay there until the store is saved: the
+        same load goes on from them after a kill. Raises MalformedRdfError, UnsupportedFormatError or
+        MissingFileError, with nothing changed.
         """
         named = check.paths("files", files)
         if base_iri is not None:
@@ -113,15 +115,20 @@ class StaticStore:
         options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
         reading = options.reading(self._rdf)
         sources = find_files(self._spark, named, format)
+        resuming = None if resume is None else self._resuming(check.path("resume", resume))
 
         def encode(graph_text: str | None) -> LoadedBlocks:
             scopes = [f"f{self._scopes + i}_" for i in range(len(sources))]
-            how: Any = (graph_text, base_iri, reading, one_graph, self._driver_bytes)
+            how: Any = (graph_text, base_iri, reading, one_graph, self._driver_bytes, resuming)
             blocks = encode_sources(self._spark, self.dictionary, sources, scopes, *how)
             size = sum(source.size for source in sources)
             return LoadedBlocks(blocks, len(sources), size, lambda: skipped_of(blocks, sources))
 
         return self._load(encode, graph, progress, replace, skipped_file)
+
+    def _resuming(self, folder: str | Path) -> Resuming:
+        self._resumings.append(Resuming(self._spark, Folder(self._spark, folder).path))
+        return self._resumings[-1]
 
     def load_statements(
         self,
@@ -316,17 +323,17 @@ class StaticStore:
         Dictionary.encode. Raises MalformedTermError for text that is none.
         """
         check.text("text", text)
-        return int(_checked(self.dictionary.encode, text))
+        return int(checked_term(self.dictionary.encode, text))
 
     def lookup(self, text: str) -> int:
         """The id of a known term by its canonical text, 0 for others; raises MalformedTermError for other text."""
         check.text("text", text)
-        return int(_checked(self.dictionary.lookup, text))
+        return int(checked_term(self.dictionary.lookup, text))
 
     def text(self, term_id: int) -> str:
         """The canonical text of a term; raises MalformedTermError for an id of none."""
         check.whole("term_id", term_id)
-        return str(_checked(self.dictionary.text, term_id))
+        return str(checked_term(self.dictionary.text, term_id))
 
     def catalogue(self) -> Catalogue:
         """Statistics of all tables, computed when asked for and kept until the data change."""
@@ -362,6 +369,8 @@ class StaticStore:
                 self._scopes,
                 self.catalogue(),
             )
+            while self._resumings:
+                self._resumings.pop().clear()
 
     def open(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over a saved store; this one must be empty. The folder must stay where it is.
@@ -389,11 +398,3 @@ class StaticStore:
         """Delete the files of the tables; the store is of no use afterwards."""
         with self.lock:
             self._tables.close()
-
-
-def _checked(function: Callable[[Any], Any], argument: str | int) -> Any:
-    """What the dictionary gives for a text or an id; raises MalformedTermError where that is none."""
-    try:
-        return function(argument)
-    except Py4JJavaError as error:
-        raise MalformedTermError(str(error.java_exception.getMessage())) from None

@@ -23,6 +23,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
 from static_data.jvm import extension
 from static_data.loading.python_workers import driver_python
+from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import SourceFile
 from static_data.loading.statements import as_skipped, malformed
 
@@ -51,7 +52,8 @@ class LoadReport:
     """What one load did: statements read, quads that were new, terms that were new.
 
     A graph that is in no file counts as one, of the bytes of its N-Quads. `skipped` counts what was left out as
-    malformed, with places and reasons in `skipped_file`.
+    malformed, with places and reasons in `skipped_file`; `resumed` the parts of files that an earlier load, which was
+    broken off, had encoded.
     """
 
     files: int
@@ -62,6 +64,7 @@ class LoadReport:
     seconds: float
     skipped: int = 0
     skipped_file: str | None = None
+    resumed: int = 0
 
     @property
     def duplicates(self) -> int:
@@ -70,10 +73,11 @@ class LoadReport:
 
     def __str__(self) -> str:
         left_out = f", {self.skipped:,} skipped ({self.skipped_file})" if self.skipped else ""
+        resumed = f", {self.resumed:,} part(s) encoded before" if self.resumed else ""
         return (
             f"{self.statements:,} statements in {self.files} file(s), {self.bytes:,} bytes:"
             f" {self.quads_added:,} new quads, {self.duplicates:,} duplicates,"
-            f" {self.terms:,} terms{left_out}, {self.seconds:.1f} s"
+            f" {self.terms:,} terms{left_out}{resumed}, {self.seconds:.1f} s"
         )
 
 
@@ -94,7 +98,15 @@ class LoadedBlocks:
         """The report once the quads are stored."""
         statements, terms = self.blocks.statements(), self.blocks.termCount()
         report = LoadReport(
-            self.files, self.bytes, statements, quads_added, terms, seconds, skipped, skipped_file
+            self.files,
+            self.bytes,
+            statements,
+            quads_added,
+            terms,
+            seconds,
+            skipped,
+            skipped_file,
+            self.blocks.resumedParts(),
         )
         if skipped:
             logger.warning("skipped %d malformed statement(s), see %s", skipped, skipped_file)
@@ -112,6 +124,7 @@ def encode_sources(
     reading: Reading,
     one_graph: bool,
     driver_bytes: int,
+    resuming: Resuming | None = None,
 ) -> Any:
     """As `encode_files`, on the driver where the files are local and have no more bytes together."""
     inputs = (spark, dictionary, files, scopes, graph, base_iri, reading, one_graph)
@@ -119,7 +132,7 @@ def encode_sources(
         encoded = encode_small_files(*inputs)
         if encoded is not None:
             return encoded
-    return encode_files(*inputs)
+    return encode_files(*inputs, resuming)
 
 
 def encode_files(
@@ -131,12 +144,14 @@ def encode_files(
     base_iri: str | None,
     reading: Reading,
     one_graph: bool = False,
+    resuming: Resuming | None = None,
 ) -> Any:
     """Read and encode files; their terms are in `dictionary` afterwards.
 
     `scopes` holds a blank node prefix per file, `graph` the canonical text of the graph for triples
     without one, `base_iri` replaces the files' own IRIs as the base of relative ones; with `one_graph`
-    a statement that names a graph is malformed.
+    a statement that names a graph is malformed. With `resuming`, encoded parts stay in its folder, and those of an
+    earlier load are taken from there.
     Returns the extension's StaticLoad, to be written and then closed. Raises MalformedRdfError for
     the first malformed file, with nothing changed.
     """
@@ -154,6 +169,7 @@ def encode_files(
         parsed._jdf if parsed is not None else None,
         graph,
         reading.on_error.value,
+        resuming.of_load(files, base_iri, reading, one_graph) if resuming is not None else None,
     )
     problem = load.problem()
     if problem is not None:

@@ -5,9 +5,8 @@ import java.math.{BigDecimal => JBigDecimal}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{Instant, LocalDate, ZoneOffset}
 
-import org.apache.spark.sql.cqels.ingest.SimpleLine
 import org.apache.spark.sql.cqels.memory.ByteSink
-import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, NTriplesChars}
+import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, NTriplesChars, SimpleLine}
 import org.apache.spark.sql.cqels.terms.{TermCodec, TermText}
 
 /** Reads the cells of a column as terms: N-Triples syntax, bare absolute IRIs but as objects, and as objects also numbers, booleans,

@@ -1,25 +1,17 @@
 package org.apache.spark.sql.cqels
 package loading
 
-import java.io.IOException
-import java.nio.ByteBuffer
-import java.nio.charset.{CharacterCodingException, CodingErrorAction}
-import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{List => JList, TreeSet => JTreeSet}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.io.{LongWritable, Text}
-import org.apache.hadoop.mapreduce.Job
-import org.apache.hadoop.mapreduce.lib.input.{FileInputFormat, FileSplit, TextInputFormat}
 
-import org.apache.spark.{Partition, SparkContext, TaskContext}
-import org.apache.spark.rdd.{NewHadoopRDD, RDD}
+import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
 import org.apache.spark.sql.cqels.rdf.{IdCollision, LoadProblem}
-import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
@@ -44,10 +36,6 @@ final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean,
  *  collision shows. Then the texts concerned get their ids from the dictionary, and the files are encoded again.
  */
 object StaticLoader {
-  import BlockEncoder.LineOrProblem
-
-  private final val LeastSplit = 4L << 20
-  private final val MostSplit = 32L << 20
   private final val FetchBytes = 64L << 20
 
   /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
@@ -55,16 +43,18 @@ object StaticLoader {
    *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING, fatal
    *  BOOLEAN: an error that is not fatal is about something that was left out. `onError` is `fail`, `skip` or `accept`.
    *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
+   *  `resume` (null: none) says where encoded blocks are kept, for a load that goes on after a kill.
    *  Returns with the new terms in `dictionary`, or with a problem and nothing changed.
    */
   def load(spark: SparkSession, dictionary: Dictionary, paths: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
-      graph: String, onError: String): StaticLoad = {
+      graph: String, onError: String, resume: ResumeFolder): StaticLoad = {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
-    withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
+    TextFiles.withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
+    val resumption = if (resume == null) null else new Resumption(spark, resume, files, graph, onError)
     repeated(dictionary) { colliding =>
-      round(spark, dictionary, encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError), colliding)
+      round(spark, dictionary, encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError, resumption), colliding)
     }
   }
 
@@ -102,10 +92,17 @@ object StaticLoader {
    *  these are put into `colliding`.
    */
   private[cqels] def round(spark: SparkSession, dictionary: Dictionary, encoded: RDD[EncodedBlock], colliding: JTreeSet[String]): StaticLoad = {
-    encoded.persist(StorageLevel.DISK_ONLY)
+    encoded match {
+      case _: ResumableBlocks => // They are on disk already.
+      case _ => encoded.persist(StorageLevel.DISK_ONLY)
+    }
     var kept = false
     try {
       val summaries = summarise(encoded)
+      encoded match {
+        case blocks: ResumableBlocks => blocks.areThere()
+        case _ =>
+      }
       val problem = firstProblem(summaries)
       if (problem != null) new StaticLoad(spark, null, null, summaries, problem, null)
       else {
@@ -135,9 +132,14 @@ object StaticLoader {
   // ---- tasks --------------------------------------------------------------------------------------
 
   private def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], parsed: DataFrame,
-      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
+      graph: String, hasher: TermHasher, onError: String, resumption: Resumption): RDD[EncodedBlock] = {
     val sources = new mutable.ArrayBuffer[RDD[EncodedBlock]]
-    if (lineFiles.nonEmpty) sources += encodeTextFiles(spark, files, lineFiles, graph, hasher, onError)
+    val keys = new mutable.ArrayBuffer[String]
+    if (lineFiles.nonEmpty) {
+      val text = TextFiles.encode(spark, files, lineFiles, graph, hasher, onError, resumption != null)
+      sources += text
+      if (resumption != null) keys ++= text.parts.map { case (file, part) => resumption.keyOf(Seq(file), part) }
+    }
     if (parsed != null) {
       val rows = parsed.select("file", "line", "error_line", "error_column", "error", "fatal")
         .asInstanceOf[Dataset[_]].queryExecution.toRdd
@@ -152,93 +154,14 @@ object StaticLoader {
           }
         })
       }
-    }
-    spark.sparkContext.union(sources.toSeq)
-  }
-
-  private def encodeTextFiles(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int],
-      graph: String, hasher: TermHasher, onError: String): RDD[EncodedBlock] = {
-    val context = spark.sparkContext
-    val configuration = spark.sessionState.newHadoopConf()
-    val paths = lineFiles.map(i => files(i).hadoopPath)
-    val qualified = paths.map(p => p.getFileSystem(configuration).makeQualified(p))
-    val total = qualified.map(p => p.getFileSystem(configuration).getFileStatus(p).getLen).sum
-    val split = math.min(MostSplit, math.max(LeastSplit, total / (2L * context.defaultParallelism) + 1))
-    val job = Job.getInstance(configuration)
-    FileInputFormat.setInputPaths(job, qualified.map(withoutGlobs).toSeq: _*)
-    FileInputFormat.setMaxInputSplitSize(job, split)
-    val positions = qualified.map(_.toString).zip(lineFiles).toMap
-    val records = new NewHadoopRDD(context, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], job.getConfiguration)
-    new TextBlocks(records, positions, files, graph, hasher, onError)
-  }
-
-  /** The blocks of the parts of text files; a part that cannot be opened gives a problem, like one that breaks off. */
-  private final class TextBlocks(records: RDD[(LongWritable, Text)], positions: Map[String, Int],
-      files: Array[LoadFile], graph: String, hasher: TermHasher, onError: String) extends RDD[EncodedBlock](records) {
-    override protected def getPartitions: Array[Partition] = records.partitions
-    override protected def getPreferredLocations(part: Partition): Seq[String] = records.preferredLocations(part)
-    override def compute(part: Partition, task: TaskContext): Iterator[EncodedBlock] = {
-      val split = Jobs.splitOf(part).asInstanceOf[FileSplit]
-      val file = positions(split.getPath.toString)
-      val lines =
-        try textLines(firstParent[(LongWritable, Text)].iterator(part, task), file, split.getStart)
-        catch { case e: IOException => Iterator.single(Left((unreadable(file, split.getStart, e), true))) }
-      new BlockEncoder(files, graph, hasher, onError).blocks(lines)
-    }
-  }
-
-  private def unreadable(file: Int, start: Long, error: IOException): LoadProblem =
-    LoadProblem(file, start, 0, 0, s"cannot be read: ${error.getMessage}", null)
-
-  /** The first .bz2 file that is none: Hadoop finds no block in it and would read it as empty. */
-  private def withoutMagic(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int]): Option[LoadProblem] =
-    lineFiles.find { i =>
-      val path = files(i).hadoopPath
-      path.getName.endsWith(".bz2") && {
-        val stream = path.getFileSystem(spark.sessionState.newHadoopConf()).open(path)
-        try {
-          val start = stream.readNBytes(10).map(b => f"$b%02x").mkString
-          // A block or the end follows the file's own mark; a file without any byte is empty, packed or not.
-          start.nonEmpty && !start.matches("425a683[1-9](314159265359|177245385090)")
-        } finally stream.close()
+      if (resumption != null) {
+        val others = files.indices.filterNot(lineFiles.contains)
+        val count = sources.last.partitions.length
+        keys ++= Iterator.range(0, count).map(i => resumption.keyOf(others, s"$i of $count"))
       }
-    }.map(LoadProblem(_, 0L, 0, 0, "broken .bz2 file: it does not start like one", null))
-
-  /** A path that means just itself to Hadoop, which reads some characters as patterns. */
-  private def withoutGlobs(path: Path): Path =
-    new Path(path.toString.flatMap(c => if ("{}[]*?\\".indexOf(c) >= 0) s"\\$c" else c.toString))
-
-  private def textLines(records: Iterator[(LongWritable, Text)], file: Int, start: Long): Iterator[LineOrProblem] =
-    new Iterator[LineOrProblem] {
-      private var broken: LoadProblem = _
-      private var ended = false
-      private def guarded[A](otherwise: A)(body: => A): A =
-        try body
-        catch {
-          case e: IOException => broken = unreadable(file, start, e); otherwise
-        }
-      override def hasNext: Boolean = !ended && guarded(true)(records.hasNext)
-      override def next(): LineOrProblem =
-        if (broken != null) { ended = true; Left((broken, true)) }
-        else {
-          val line = guarded[LineOrProblem](null) {
-            val text = records.next()._2
-            Right(TextLine(file, start, new String(text.getBytes, 0, text.getLength, UTF_8), undecodable(text)))
-          }
-          if (line != null) line else { ended = true; Left((broken, true)) }
-        }
     }
-
-  private def undecodable(text: Text): Boolean = {
-    var i = 0
-    val bytes = text.getBytes
-    val length = text.getLength
-    while (i < length && bytes(i) >= 0) i += 1
-    if (i == length) false
-    else try {
-      UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes, 0, length))
-      false
-    } catch { case _: CharacterCodingException => true }
+    val encoded = spark.sparkContext.union(sources.toSeq)
+    if (resumption == null) encoded else resumption.kept(encoded, keys.toArray, hasher)
   }
 
   // ---- driver -------------------------------------------------------------------------------------
@@ -352,6 +275,12 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** What was wrong with the statements that were left out, in the order of the files. */
   def skipped: JList[LoadProblem] =
     summaries.flatMap(_.skipped).map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line)).toSeq.asJava
+
+  /** Parts that an earlier, broken load had encoded. */
+  def resumedParts: Long = encoded match {
+    case blocks: ResumableBlocks => blocks.foundParts
+    case _ => 0L
+  }
 
   def statements: Long = summaries.map(_.statements.toLong).sum
 

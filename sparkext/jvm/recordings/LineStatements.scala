@@ -5,8 +5,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 
-import org.apache.spark.sql.cqels.ingest.SimpleLine
-import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader}
+import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, SimpleLine}
 
 /** Reads lines of N-Quads as statements for an assembler; `noted`, `rdf12` and `accepts` as [[RecordedSource]] has them. */
 private[cqels] final class LineStatements(noted: Boolean, rdf12: Boolean, accepts: Boolean) {

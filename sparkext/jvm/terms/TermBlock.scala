@@ -61,18 +61,21 @@ final class TermBlock extends Externalizable {
  */
 final class TermEncoder(hasher: TermHasher) {
   private var block = new TermBlock
-  private var slots = new Array[Int](1 << 12)
+  // A number of the block, counted from 1, below the upper half of its id's hash: most wrong entries are told by that.
+  private var slots = new Array[Long](1 << 12)
+  private val last = Array.fill(4)(new LastTerm)
   private val lastTexts = new Array[String](4)
   private val lastIds = new Array[Long](4)
 
-  def memoryBytes: Long = block.estimatedBytes + 4L * slots.length
+  def memoryBytes: Long = block.estimatedBytes + 8L * slots.length
 
   /** The entries noted since the last call. */
   def takeBlock(): TermBlock = {
     val taken = block
     block = new TermBlock
-    slots = new Array[Int](1 << 12)
+    slots = new Array[Long](1 << 12)
     util.Arrays.fill(lastTexts.asInstanceOf[Array[AnyRef]], null)
+    last.foreach(_.forget())
     taken
   }
 
@@ -87,6 +90,16 @@ final class TermEncoder(hasher: TermHasher) {
       id
     }
 
+  /** As `encode`, of the canonical text from `from` until `until`. */
+  def encode(bytes: Array[Byte], from: Int, until: Int, place: Int): Long = {
+    val known = last(place)
+    if (!known.is(bytes, from, until)) {
+      known.id = encode(bytes, from, until)
+      known.keep(bytes, from, until)
+    }
+    known.id
+  }
+
   /** The id of the term whose canonical text these bytes are. */
   def encode(utf8: Array[Byte], from: Int, until: Int): Long = {
     val id = hasher.id(utf8, from, until)
@@ -98,39 +111,61 @@ final class TermEncoder(hasher: TermHasher) {
   private[cqels] def appendText(id: Long, out: ByteSink): Boolean =
     if (TermId.isInline(id)) { TermCodec.appendInline(id, out); true }
     else {
+      val hash = TermEncoder.hash(id)
       val mask = slots.length - 1
-      var slot = TermEncoder.slotOf(id, mask)
-      while (slots(slot) != 0 && block.ids(slots(slot) - 1) != id) slot = (slot + 1) & mask
-      val entry = slots(slot) - 1
+      var slot = hash & mask
+      while (slots(slot) != 0 && block.ids(slots(slot).toInt - 1) != id) slot = (slot + 1) & mask
+      val entry = slots(slot).toInt - 1
       if (entry >= 0) out.append(block.texts, block.start(entry), block.ends(entry) - block.start(entry))
       entry >= 0
     }
 
   private def note(id: Long, utf8: Array[Byte], from: Int, until: Int): Unit = {
-    if (2 * block.count >= slots.length) {
-      slots = new Array[Int](slots.length * 2)
-      var i = 0
-      while (i < block.count) { TermEncoder.insert(slots, block.ids(i), i); i += 1 }
-    }
+    if (2 * block.count >= slots.length) widen()
+    val hash = TermEncoder.hash(id)
     val mask = slots.length - 1
-    var slot = TermEncoder.slotOf(id, mask)
-    while (slots(slot) != 0) {
-      val entry = slots(slot) - 1
-      if (block.ids(entry) == id && block.holds(entry, utf8, from, until)) return
+    var slot = hash & mask
+    var held = slots(slot)
+    while (held != 0) {
+      // Equal texts have one id, so the text decides alone.
+      if ((held >>> 32).toInt == hash && block.holds(held.toInt - 1, utf8, from, until)) return
       slot = (slot + 1) & mask
+      held = slots(slot)
     }
-    slots(slot) = block.count + 1
+    slots(slot) = hash.toLong << 32 | (block.count + 1)
     block.add(id, utf8, from, until)
+  }
+
+  private def widen(): Unit = {
+    val narrow = slots
+    slots = new Array[Long](narrow.length * 2)
+    val mask = slots.length - 1
+    for (held <- narrow if held != 0) {
+      var slot = (held >>> 32).toInt & mask
+      while (slots(slot) != 0) slot = (slot + 1) & mask
+      slots(slot) = held
+    }
   }
 }
 
-private[cqels] object TermEncoder {
-  def slotOf(id: Long, mask: Int): Int = KeyHash.slot(KeyHash.spread(id), mask)
+private object TermEncoder {
+  def hash(id: Long): Int = (KeyHash.spread(id) >>> 32).toInt
+}
 
-  def insert(slots: Array[Int], id: Long, entry: Int): Unit = {
-    val mask = slots.length - 1
-    var slot = slotOf(id, mask)
-    while (slots(slot) != 0) slot = (slot + 1) & mask
-    slots(slot) = entry + 1
+/** The text and id of the term that was read last at one place. */
+private final class LastTerm {
+  private var text = new Array[Byte](128)
+  private var length = -1
+  var id = 0L
+
+  def is(bytes: Array[Byte], from: Int, until: Int): Boolean =
+    length == until - from && util.Arrays.equals(text, 0, length, bytes, from, until)
+
+  def keep(bytes: Array[Byte], from: Int, until: Int): Unit = {
+    length = until - from
+    if (length > text.length) text = new Array[Byte](length * 2)
+    System.arraycopy(bytes, from, text, 0, length)
   }
+
+  def forget(): Unit = length = -1
 }

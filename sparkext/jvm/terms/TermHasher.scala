@@ -4,6 +4,8 @@ package terms
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{Map => JMap}
 
+import scala.jdk.CollectionConverters._
+
 /** The ids of terms as a pure function, for encoding in many places at once without a dictionary.
   *
   * `exceptions` holds the canonical texts whose ids are not their plain hashes because of
@@ -16,6 +18,9 @@ final class TermHasher(val bits: Int, exceptions: JMap[String, java.lang.Long])
   def this(bits: Int) = this(bits, java.util.Collections.emptyMap[String, java.lang.Long]())
 
   def this() = this(TermId.PayloadBits)
+
+  /** The texts whose ids are not their plain hashes, each with its id, in their order. */
+  private[cqels] def exceptional: Seq[String] = exceptions.asScala.toSeq.map { case (text, id) => s"$id $text" }.sorted
 
   def id(canonicalText: String): Long = {
     val utf8 = canonicalText.getBytes(UTF_8)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from sparkext.answers.rdflib_bridge import given_graph, is_rdflib
+from sparkext.argument_checks import check
 from sparkext.runtime.static_tables.mapped_rows import load_rows
 from sparkext.runtime.streams.stream_mapping import MappingOptions
 
@@ -26,8 +27,11 @@ def load_given(
     on_error: str,
     skipped_file: str | Path | None,
     contexts: Mapping[str, str | Path] | None,
+    resume: str | Path | None,
 ) -> LoadReport:
     """Load into the engine's store; see `Engine.load_static`."""
+    if resume is not None and (mapping is not None or is_rdflib(given)):
+        raise check.wrong("resume", "None: only loads of RDF files can be resumed", resume)
     if mapping is not None:
         rows = MappingOptions.of(mapping, base_iri=base_iri)
         return load_rows(parts, given, rows, graph, progress, on_error, skipped_file)
@@ -43,4 +47,5 @@ def load_given(
         on_error=on_error,
         skipped_file=skipped_file,
         contexts=contexts,
+        resume=resume,
     )

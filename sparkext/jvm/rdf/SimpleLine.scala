@@ -1,12 +1,10 @@
 package org.apache.spark.sql.cqels
-package ingest
-
-import org.apache.spark.sql.cqels.rdf.NTriplesChars
+package rdf
 
 /** Finds the terms of a line of N-Triples or N-Quads in its bytes, where all of them stand there as their canonical texts.
  *
  *  That is nearly every line: absolute IRIs in ASCII, literals without escapes and language tags, no blank nodes, no quoted
- *  triples. Of any other line `read` says so, and [[org.apache.spark.sql.cqels.rdf.NQuadsReader]] judges it. Literals must be
+ *  triples. Of any other line `read` says so, and [[NQuadsReader]] judges it. Literals must be
  *  sound UTF-8: that is not looked at.
  */
 private[cqels] final class SimpleLine {
