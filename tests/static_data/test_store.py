@@ -121,7 +121,7 @@ def _lost_dictionary(folder: Path) -> None:
 
 
 def _cut_file(folder: Path) -> None:
-    file = next((folder / "dictionary").glob("*.parquet"))
+    file = next((folder / "dictionary").iterdir())
     file.write_bytes(file.read_bytes()[:-10])
 
 

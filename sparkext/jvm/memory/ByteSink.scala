@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 package memory
 
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
 /** A growable byte array that terms are written to; one is reused for many rows, so it never
@@ -25,6 +26,13 @@ final class ByteSink(initialCapacity: Int) {
   def append(source: Array[Byte], offset: Int, count: Int): Unit = {
     reserve(count)
     System.arraycopy(source, offset, bytes, used, count)
+    used += count
+  }
+
+  /** Appends bytes of a buffer, wherever its position is. */
+  def append(source: ByteBuffer, offset: Int, count: Int): Unit = {
+    reserve(count)
+    source.get(offset, bytes, used, count)
     used += count
   }
 
