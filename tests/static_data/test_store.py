@@ -61,7 +61,7 @@ def test_opening_gives_what_was_saved(spark: SparkSession, saved: Path, tmp_path
 
 def test_the_manifest_says_what_is_there(saved: Path) -> None:
     manifest = json.loads((saved / "manifest.json").read_text())
-    assert manifest["version"] == 1
+    assert manifest["version"] == 2
     assert manifest["hashBits"] == 58
     assert manifest["quads"] == 4
     assert manifest["exceptions"] == {}

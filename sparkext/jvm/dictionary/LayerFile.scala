@@ -16,8 +16,8 @@ import org.apache.spark.sql.cqels.memory.{ByteSink, MappedBytes}
  *  in the order of the slots of the layers that they come from; the slots of terms whose ids are not their plain hashes.
  *  Numbers are little-endian, of 8 bytes.
  *
- *  The id of a free slot is 0. A place holds the length of the text in its upper 24 bits; that of a text that is too long
- *  for them stands before it. A quoted triple has the ids of its three parts in place of a text.
+ *  The id of a free slot is 0. A text ends with zeros up to a whole word. Its place is counted in words from the first
+ *  text, with the length in bytes in the upper 24 bits; that of a text that is too long for them stands before it. A quoted triple has the ids of its three parts in place of a text.
  */
 private[cqels] object LayerFile {
   private final val HeaderBytes = 4096L
@@ -74,7 +74,6 @@ private[cqels] object LayerFile {
         }
       }
       val textBytes = texts.at - begin
-      texts.align()
       val saltedSlots = salted.result()
       saltedSlots.foreach(texts.long)
       texts.flush()
@@ -101,19 +100,16 @@ private[cqels] object LayerFile {
 
   private def append(layer: DictionaryLayer, slot: Int, id: Long, texts: Appender, begin: Long, sink: ByteSink): Long = {
     var length = 0
-    if (id < 0) texts.align()
+    val place = (texts.at - begin) / 8
+    if (place > PlaceMask) throw new IllegalStateException(s"a file cannot hold more than $PlaceMask words of texts")
+    if (id < 0) layer.quotedAt(slot).foreach(texts.long)
     else {
       sink.reset()
       layer.appendText(slot, sink)
       length = math.min(sink.length, LongText)
-      if (length == LongText) texts.align()
-    }
-    val place = texts.at - begin
-    if (place > PlaceMask) throw new IllegalStateException(s"a file cannot hold more than $PlaceMask bytes of texts")
-    if (id < 0) layer.quotedAt(slot).foreach(texts.long)
-    else {
       if (length == LongText) texts.long(sink.length)
       texts.bytes(sink.array, sink.length)
+      texts.align()
     }
     length.toLong << PlaceBits | place
   }

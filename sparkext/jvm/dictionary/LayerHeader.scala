@@ -12,7 +12,7 @@ final class UnreadableTerms(val reason: String) extends RuntimeException(reason)
 /** What a file of terms says of itself; `checksum` is that of all bytes behind the header. */
 private[dictionary] final case class LayerHeader(hashBits: Int, terms: Int, capacity: Int, textBytes: Long, salted: Int, checksum: Long) {
   def textsAt: Long = LayerFile.textsAt(capacity)
-  def saltedAt: Long = textsAt + (textBytes + 7) / 8 * 8
+  def saltedAt: Long = textsAt + textBytes
   def fileBytes: Long = saltedAt + 8L * salted
 
   def write(file: FileChannel): Unit = {

@@ -16,7 +16,8 @@ final class MappedDictionary private[dictionary] (bytes: MappedBytes, header: La
 
   private val slots = header.capacity
   private val placesAt = IdsAt + slots
-  private val textsAt = header.textsAt
+  private val textsAt = header.textsAt / 8
+  private val table = bytes.firstWords(placesAt) // null: the ids lie in several pieces
   private val salted: Array[Int] = Array.tabulate(header.salted)(i => bytes.word(header.saltedAt / 8 + i).toInt)
 
   override def size: Int = header.terms
@@ -26,10 +27,11 @@ final class MappedDictionary private[dictionary] (bytes: MappedBytes, header: La
   override private[cqels] def saltedSlots: Array[Int] = salted
 
   override def find(id: Long): Int = {
+    val here = table
     var slot = DictionaryLayer.home(id, slots)
     var turns = 0
     while (turns < 2) {
-      val held = bytes.word(IdsAt + slot)
+      val held = if (here == null) bytes.word(IdsAt + slot) else here.get(IdsAt.toInt + slot)
       if (held == 0) return -1
       if (held == id) return slot
       slot += 1
@@ -46,7 +48,7 @@ final class MappedDictionary private[dictionary] (bytes: MappedBytes, header: La
     val there = placed(slot)
     val length = lengthOf(there)
     val at = textsAt + placeOf(there)
-    if (length < LongText) bytes.copy(at, length, out) else bytes.copy(at + 8, bytes.word(at / 8).toInt, out)
+    if (length < LongText) bytes.copy(at, length, out) else bytes.copy(at + 1, bytes.word(at).toInt, out)
   }
 
   override private[cqels] def hasText(slot: Int, text: Array[Byte], from: Int, until: Int): Boolean = {
@@ -54,10 +56,10 @@ final class MappedDictionary private[dictionary] (bytes: MappedBytes, header: La
     val length = lengthOf(there)
     val at = textsAt + placeOf(there)
     if (length < LongText) length == until - from && bytes.same(at, text, from, until)
-    else bytes.word(at / 8) == until - from && bytes.same(at + 8, text, from, until)
+    else bytes.word(at) == until - from && bytes.same(at + 1, text, from, until)
   }
 
-  override protected def quotedPart(slot: Int, part: Int): Long = bytes.word((textsAt + placeOf(placed(slot))) / 8 + part)
+  override protected def quotedPart(slot: Int, part: Int): Long = bytes.word(textsAt + placeOf(placed(slot)) + part)
 }
 
 object MappedDictionary {
