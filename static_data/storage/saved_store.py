@@ -48,7 +48,7 @@ class SavedTable:
 
 @dataclass(frozen=True)
 class SavedStore:
-    """What `read_saved` found; the terms are in the dictionary already."""
+    """What `read_saved` found; the dictionary knows the terms already."""
 
     tables: tuple[SavedTable, ...]
     graphs: tuple[str, ...]

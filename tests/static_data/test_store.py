@@ -64,7 +64,6 @@ def test_the_manifest_says_what_is_there(saved: Path) -> None:
     assert manifest["version"] == 2
     assert manifest["hashBits"] == 58
     assert manifest["quads"] == 4
-    assert manifest["exceptions"] == {}
     folders = {f"graph={g}/predicate={p}" for g, p, _ in manifest["tables"]}
     assert folders == {
         str(path.relative_to(saved / "quads")) for path in (saved / "quads").glob("*/*")

@@ -8,8 +8,8 @@ import java.nio.file.{Path, StandardOpenOption}
 import org.apache.spark.sql.cqels.memory.{ByteSink, MappedBytes}
 
 /** A layer of the dictionary that is read where it lies in a file ([[LayerFile]] says how): opening it reads the header,
- *  and look-ups have the system read the pages that they touch. A look-up touches a slot and, where it wants the text,
- *  the text: two pages.
+ *  and look-ups have the system read the pages that they touch. A look-up touches the id's page and, where it wants the
+ *  text, the one with the text's place and that of the text.
  */
 final class MappedDictionary private[dictionary] (bytes: MappedBytes, header: LayerHeader) extends DictionaryLayer {
   import LayerFile._
