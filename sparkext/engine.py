@@ -121,7 +121,7 @@ class Engine(QueryRegistration):
         self.store.save(path, overwrite=overwrite)
 
     def open_static(self, path: str | Path, progress: bool | None = None) -> None:
-        """Take over static data that `save_static` wrote."""
+        """Take over static data that `save_static` wrote; terms and tables are read where they lie, when asked for."""
         self.parts.check_open()
         self.store.open(path, progress=progress)
 

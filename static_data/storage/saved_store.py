@@ -1,5 +1,5 @@
-"""A store in a folder: tables and dictionary as Parquet, a catalogue, and a manifest that says it
-is whole.
+"""A store in a folder: tables as Parquet, a dictionary that is used as it lies, a catalogue, and a
+manifest that says it is whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from static_data.storage.catalogue import Catalogue
 from static_data.storage.folders import Folder
 
 FORMAT_NAME = "spark-cqels static store"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""From 2 on the dictionary is mapped into memory; before, it was Parquet, and still is read."""
+
+_PARQUET_DICTIONARY = 1
 _MANIFEST = "manifest.json"
 _CATALOGUE = "catalogue.json"
 
@@ -45,7 +48,7 @@ class SavedTable:
 
 @dataclass(frozen=True)
 class SavedStore:
-    """What `read_saved` found; the terms are in the dictionary already."""
+    """What `read_saved` found; the dictionary knows the terms already."""
 
     tables: tuple[SavedTable, ...]
     graphs: tuple[str, ...]
@@ -78,25 +81,24 @@ def write_saved(
         for table in tables:
             quads.child(f"graph={table.graph}").make()
             Folder(spark, table.path).copy(quads.child(table.inner))
-        dictionaries = extension(spark).loading.DictionaryFiles
-        terms = dictionaries.write(
-            spark._jsparkSession, dictionary, partial.child("dictionary").path
+        terms = partial.child("dictionary")
+        terms.make()
+        count = extension(spark).loading.DictionaryFiles.write(
+            spark._jsparkSession, dictionary, terms.path
         )
-        exceptions = {text: dictionary.lookup(text) for text in dictionaries.exceptions(dictionary)}
         if catalogue is not None:
             partial.write_text(_CATALOGUE, catalogue.to_json())
         manifest = {
             "format": FORMAT_NAME,
             "version": FORMAT_VERSION,
             "hashBits": dictionary.hashBits(),
-            "terms": terms,
-            "dictionaryBytes": partial.child("dictionary").size(),
+            "terms": count,
+            "dictionaryBytes": terms.size(),
             "quads": sum(table.rows for table in tables),
             "quadBytes": quads.size() if tables else 0,
             "blankScopes": scopes,
             "graphs": list(graphs),
             "tables": [[t.graph, t.predicate, t.rows] for t in tables],
-            "exceptions": exceptions,
         }
         partial.write_text(_MANIFEST, json.dumps(manifest, indent=1))
         if replacing:
@@ -112,15 +114,15 @@ def write_saved(
 
 
 def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedStore:
-    """Check a saved store and put its terms into `dictionary`; its tables are read later, when
-    asked for.
+    """Check a saved store and add its terms to `dictionary`, where they are read when looked up; its
+    tables are read when asked for.
     """
     manifest = _read_manifest(folder)
     try:
         quads = folder.child("quads")
         tables = tuple(SavedTable(quads.path, g, p, n) for g, p, n in manifest["tables"])
         hash_bits = manifest["hashBits"]
-        exceptions = manifest["exceptions"]
+        exceptions = manifest["exceptions"] if manifest["version"] == _PARQUET_DICTIONARY else None
         graphs = tuple(manifest["graphs"])
         scopes = manifest["blankScopes"]
         expected = (manifest["quadBytes"], manifest["dictionaryBytes"], manifest["terms"])
@@ -136,23 +138,42 @@ def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedSto
             f"{folder.name}: made with hashes of {hash_bits} bits,"
             f" this session has {dictionary.hashBits()}"
         )
-    try:
-        read = extension(spark).loading.DictionaryFiles.read(
-            spark._jsparkSession, dictionary, terms.path, expected[2], exceptions
-        )
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != "IdCollision":
-            raise
-        raise StoreConflictError(
-            f"{folder.name}: {error.java_exception.getMessage()};"
-            " open it before streams run and files are loaded"
-        ) from error
+    read = _add_terms(spark, folder, terms, dictionary, expected[2], exceptions)
     if read != expected[2]:
         raise StoreFormatError(folder.name, f"{read} terms in place of {expected[2]}")
     catalogue = None
     if folder.exists(_CATALOGUE):
         catalogue = Catalogue.from_json(folder.read_text(_CATALOGUE))
     return SavedStore(tables, graphs, scopes, catalogue)
+
+
+def _add_terms(
+    spark: SparkSession,
+    folder: Folder,
+    terms: Folder,
+    dictionary: Any,
+    expected: int,
+    exceptions: dict[str, int] | None,
+) -> int:
+    """Add the terms to `dictionary` as the folder's version has them; returns how many there were."""
+    files = extension(spark).loading.DictionaryFiles
+    session = spark._jsparkSession
+    try:
+        if exceptions is None:
+            return int(files.open(session, dictionary, terms.path))
+        return int(files.read(session, dictionary, terms.path, expected, exceptions))
+    except Py4JJavaError as error:
+        name, message = (
+            error.java_exception.getClass().getSimpleName(),
+            error.java_exception.getMessage(),
+        )
+        if name == "UnreadableTerms":
+            raise StoreFormatError(folder.name, f"dictionary/{files.Name()} {message}") from error
+        if name == "IdCollision":
+            raise StoreConflictError(
+                f"{folder.name}: {message}; open it before streams run and files are loaded"
+            ) from error
+        raise
 
 
 def _read_manifest(folder: Folder) -> dict[str, Any]:
@@ -168,9 +189,10 @@ def _read_manifest(folder: Folder) -> dict[str, Any]:
         raise StoreFormatError(folder.name, f"{_MANIFEST} is not JSON: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT_NAME:
         raise StoreFormatError(folder.name, f"{_MANIFEST} is not that of a saved store")
-    if manifest.get("version") != FORMAT_VERSION:
+    if manifest.get("version") not in (_PARQUET_DICTIONARY, FORMAT_VERSION):
         raise StoreFormatError(
             folder.name,
-            f"format version {manifest.get('version')}; this program reads {FORMAT_VERSION}",
+            f"format version {manifest.get('version')}; this program reads"
+            f" {_PARQUET_DICTIONARY} and {FORMAT_VERSION}",
         )
     return manifest

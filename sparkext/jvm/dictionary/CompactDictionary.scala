@@ -4,11 +4,11 @@ package dictionary
 import java.io.{Externalizable, ObjectInput, ObjectOutput}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import org.apache.spark.sql.cqels.memory.{ByteBlob, ByteSink, KeyHash, LongRuns}
-import org.apache.spark.sql.cqels.rdf.{IdCollision, MalformedTerm, UnknownTermException}
-import org.apache.spark.sql.cqels.terms.{CanonicalText, TermCodec, TermHasher, TermId}
+import org.apache.spark.sql.cqels.memory.{ByteBlob, ByteSink, LongRuns}
+import org.apache.spark.sql.cqels.rdf.{IdCollision, MalformedTerm}
+import org.apache.spark.sql.cqels.terms.{CanonicalText, TermHasher, TermId}
 
-/** An immutable layer of the dictionary: ids and their canonical texts in primitive arrays.
+/** A layer of the dictionary in memory: ids and their canonical texts in primitive arrays.
   *
   * Open addressing with linear probing over ids; each slot holds the 40-bit place of its text in a
   * [[ByteBlob]], so a term costs 13 bytes of table at 80 % load (about 16) and a length byte
@@ -23,24 +23,21 @@ final class CompactDictionary private (
     private var high: Array[Byte],
     private var blob: ByteBlob,
     private var salted: Array[Int]
-) extends Externalizable {
+) extends DictionaryLayer with Externalizable {
 
   /** For deserialisation; also the empty layer. */
   def this() =
     this(TermId.PayloadBits, 0, Array(0L), Array(0), Array(0.toByte), new ByteBlob(), Array())
 
-  /** The number of terms. */
-  def size: Int = entries
+  override def size: Int = entries
 
-  /** The width of the hashes in the ids. */
-  def hashBits: Int = hashWidth
+  override def hashBits: Int = hashWidth
 
-  def memoryBytes: Long = ids.length * 13L + salted.length * 4L + blob.memoryBytes
+  override def memoryBytes: Long = ids.length * 13L + salted.length * 4L + blob.memoryBytes
 
-  /** The slot of an id, -1 when the layer does not hold it. */
-  def find(id: Long): Int = {
+  override def find(id: Long): Int = {
     val table = ids
-    var slot = CompactDictionary.home(id, table.length)
+    var slot = DictionaryLayer.home(id, table.length)
     while (true) {
       val held = table(slot)
       if (held == 0) return -1
@@ -51,75 +48,21 @@ final class CompactDictionary private (
     -1
   }
 
-  /** The first used slot after `slot`, -1 at the end; start with -1. */
-  def nextSlot(slot: Int): Int = {
-    var next = slot + 1
-    while (next < ids.length && ids(next) == 0) next += 1
-    if (next < ids.length) next else -1
+  override private[cqels] def capacity: Int = ids.length
+
+  override def idAt(slot: Int): Long = ids(slot)
+
+  override protected def appendOwnText(slot: Int, out: ByteSink): Unit = {
+    val from = blob.startOf(place(slot))
+    blob.copy(from, blob.lengthAt(place(slot)), out)
   }
 
-  def idAt(slot: Int): Long = ids(slot)
+  override protected def quotedPart(slot: Int, part: Int): Long = blob.longAt(place(slot) + 8 * part)
 
-  /** Writes the canonical text of the term in a slot. */
-  def appendText(slot: Int, out: ByteSink): Unit =
-    if (ids(slot) >= 0) {
-      val from = blob.startOf(place(slot))
-      blob.copy(from, blob.lengthAt(place(slot)), out)
-    } else {
-      out.appendAscii("<< ")
-      appendPart(quotedPart(slot, 0), out)
-      out.appendByte(' ')
-      appendPart(quotedPart(slot, 1), out)
-      out.appendByte(' ')
-      appendPart(quotedPart(slot, 2), out)
-      out.appendAscii(" >>")
-    }
-
-  private def appendPart(id: Long, out: ByteSink): Unit =
-    if (TermId.isInline(id)) TermCodec.appendInline(id, out)
-    else {
-      val slot = find(id)
-      if (slot < 0) throw new UnknownTermException(id)
-      appendText(slot, out)
-    }
-
-  /** The canonical text of the term in a slot, as UTF-8. */
-  def utf8At(slot: Int): Array[Byte] = {
-    val sink = new ByteSink()
-    appendText(slot, sink)
-    sink.toBytes
-  }
-
-  def textAt(slot: Int): String = new String(utf8At(slot), UTF_8)
-
-  /** The ids of subject, predicate and object of the quoted triple in a slot, null for other
-    * terms.
-    */
-  def quotedAt(slot: Int): Array[Long] =
-    if (ids(slot) >= 0) null
-    else Array(quotedPart(slot, 0), quotedPart(slot, 1), quotedPart(slot, 2))
-
-  private def quotedPart(slot: Int, part: Int): Long = blob.longAt(place(slot) + 8 * part)
-
-  /** All ids with their canonical texts as UTF-8. */
-  def iterator: Iterator[(Long, Array[Byte])] =
-    Iterator
-      .iterate(nextSlot(-1))(nextSlot)
-      .takeWhile(_ >= 0)
-      .map(slot => (ids(slot), utf8At(slot)))
-
-  /** Whether the slot holds the term with this text; not for quoted triples. */
-  private[cqels] def hasText(slot: Int, utf8: Array[Byte]): Boolean =
-    blob.sameAt(place(slot), utf8)
-
-  private[cqels] def hasText(slot: Int, bytes: Array[Byte], from: Int, until: Int): Boolean =
+  override private[cqels] def hasText(slot: Int, bytes: Array[Byte], from: Int, until: Int): Boolean =
     blob.sameAt(place(slot), bytes, from, until)
 
-  private[cqels] def hasParts(slot: Int, s: Long, p: Long, o: Long): Boolean =
-    quotedPart(slot, 0) == s && quotedPart(slot, 1) == p && quotedPart(slot, 2) == o
-
-  /** Slots of terms whose ids are not their plain hashes. */
-  private[cqels] def saltedSlots: Array[Int] = salted
+  override private[cqels] def saltedSlots: Array[Int] = salted
 
   private def place(slot: Int): Long = (high(slot) & 0xffL) << 32 | (low(slot) & 0xffffffffL)
 
@@ -153,20 +96,13 @@ final class CompactDictionary private (
 }
 
 object CompactDictionary {
+  import DictionaryLayer.{capacityFor, home}
 
   private final val FormatVersion = 1
-  private final val MaxCapacity = Int.MaxValue - 16
 
   /** All terms of two layers that agree. */
-  private[cqels] def merged(one: CompactDictionary, other: CompactDictionary): CompactDictionary =
+  private[cqels] def merged(one: DictionaryLayer, other: DictionaryLayer): CompactDictionary =
     new Builder(one.size + other.size, new TermHasher(one.hashBits)).addAll(one).addAll(other).build()
-
-  /** The first slot to look at: the upper half of a multiplicative hash, scaled to the capacity. */
-  private def home(id: Long, capacity: Int): Int =
-    ((KeyHash.spread(id) >>> 32) * capacity >>> 32).toInt
-
-  private def capacityFor(entries: Long): Int =
-    math.min(entries + entries / 4 + 2, MaxCapacity.toLong).toInt
 
   /** Collects terms for a layer; `expected` need only be roughly right. Not for several threads at
     * once.
@@ -223,7 +159,7 @@ object CompactDictionary {
     }
 
     /** Takes over the terms of a layer, which must agree with those that are here. */
-    private[cqels] def addAll(layer: CompactDictionary): Builder = {
+    private[cqels] def addAll(layer: DictionaryLayer): Builder = {
       val salted = layer.saltedSlots.map(layer.idAt).toSet
       var from = layer.nextSlot(-1)
       while (from >= 0) {

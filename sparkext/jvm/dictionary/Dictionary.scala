@@ -57,7 +57,7 @@ class Dictionary {
   /** The number of places where a static term is looked for. */
   def layerCount: Int = layers.all.length
 
-  private[cqels] def staticLayers: Array[CompactDictionary] = layers.all
+  private[cqels] def staticLayers: Array[DictionaryLayer] = layers.all
 
   /** Whether the term with this id is part of static data, and so stays. */
   def isStatic(id: Long): Boolean = layers.of(id) != null
@@ -83,12 +83,12 @@ class Dictionary {
     * would have two ids. The remedy: `encode` the added text here (and `retain` it), build again
     * with the id answered, add again. Layers that share terms with earlier ones are fine.
     */
-  def addStatic(layer: CompactDictionary): Unit = {
+  def addStatic(layer: DictionaryLayer): Unit = {
     takeStatic(layer)
     layers.merge()
   }
 
-  private def takeStatic(layer: CompactDictionary): Unit = lock.synchronized {
+  private def takeStatic(layer: DictionaryLayer): Unit = lock.synchronized {
     if (layer.hashBits != bits)
       throw new IllegalArgumentException(
         s"a layer with hashes of ${layer.hashBits} bits in a dictionary of $bits"
@@ -102,7 +102,7 @@ class Dictionary {
     dropFromStream(layer)
   }
 
-  private def checkStream(layer: CompactDictionary): Unit =
+  private def checkStream(layer: DictionaryLayer): Unit =
     for (slot <- 0 until stream.capacity if stream.idAt(slot) != 0) {
       val id = stream.idAt(slot)
       val other = layer.find(id)
@@ -113,7 +113,7 @@ class Dictionary {
   /** A term with a note here must not come under its plain id, nor a term with a note there be
     * known otherwise.
     */
-  private def checkExceptions(layer: CompactDictionary): Unit = {
+  private def checkExceptions(layer: DictionaryLayer): Unit = {
     exceptions.foreach { (key, id) =>
       val plain = key.id(0, bits)
       val slot = layer.find(plain)
@@ -128,7 +128,7 @@ class Dictionary {
     }
   }
 
-  private def dropFromStream(layer: CompactDictionary): Unit = {
+  private def dropFromStream(layer: DictionaryLayer): Unit = {
     val shared = Array.newBuilder[Long]
     for (slot <- 0 until stream.capacity)
       if (layer.find(stream.idAt(slot)) >= 0) shared += stream.idAt(slot)

@@ -15,10 +15,10 @@ import org.apache.spark.sql.cqels.terms.TermKey
  */
 private[cqels] final class StaticLayers(most: Int) {
 
-  @volatile private var held = new Array[CompactDictionary](0)
+  @volatile private var held = new Array[DictionaryLayer](0)
 
   /** All layers of this moment; some terms may be in several. */
-  def all: Array[CompactDictionary] = held
+  def all: Array[DictionaryLayer] = held
 
   /** The number of terms, those in several layers counted once for each. */
   def size: Long = held.iterator.map(_.size.toLong).sum
@@ -26,7 +26,7 @@ private[cqels] final class StaticLayers(most: Int) {
   def memoryBytes: Long = held.iterator.map(_.memoryBytes).sum
 
   /** The first layer that holds an id, null when none does. */
-  def of(id: Long): CompactDictionary = {
+  def of(id: Long): DictionaryLayer = {
     val known = held
     var i = 0
     while (i < known.length) {
@@ -70,7 +70,7 @@ private[cqels] final class StaticLayers(most: Int) {
   }
 
   /** Takes in a layer, which must agree with all others. */
-  def add(layer: CompactDictionary): Unit = synchronized {
+  def add(layer: DictionaryLayer): Unit = synchronized {
     if (layer.size > 0) held = held :+ layer
   }
 
@@ -89,7 +89,7 @@ private[cqels] final class StaticLayers(most: Int) {
     }
   }
 
-  private def replace(before: CompactDictionary, last: CompactDictionary, merged: CompactDictionary): Boolean = synchronized {
+  private def replace(before: DictionaryLayer, last: DictionaryLayer, merged: DictionaryLayer): Boolean = synchronized {
     val at = held.indexWhere(_ eq before)
     val there = at >= 0 && at + 1 < held.length && (held(at + 1) eq last)
     if (there) held = held.patch(at, Seq(merged), 2)

@@ -1,60 +1,74 @@
 package org.apache.spark.sql.cqels
 package loading
 
-import java.io.ObjectOutputStream
-import java.util.{List => JList, Map => JMap}
+import java.nio.file.{Files, Path}
+import java.util.{Map => JMap}
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.{Partition, SparkContext, TaskContext}
-import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.hadoop.fs.{FileSystem, Path => HadoopPath}
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
-import org.apache.spark.sql.cqels.spark.Frames
+import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary, LayerFile, MappedDictionary, UnreadableTerms}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.types.{BinaryType, LongType, StructField, StructType}
 
-/** Dictionary layers as Parquet: id BIGINT and the canonical text as UTF-8. */
+/** The static terms of a saved store: one file that is used as it lies, or Parquet of id BIGINT and canonical text in UTF-8. */
 object DictionaryFiles {
-  private final val TermsPerSlice = 1 << 18
+  /** The file of the terms, to be named in errors. */
+  final val Name = "terms.bin"
+
+  private final val TermsPerBlock = 1 << 18
   private val schema = StructType(Seq(StructField("id", LongType, nullable = false), StructField("text", BinaryType, nullable = false)))
 
-  /** Writes the static terms, each once; returns how many. */
-  def write(spark: SparkSession, dictionary: Dictionary, path: String): Long = {
-    val layers = dictionary.staticLayers
-    val slices = layers.zipWithIndex.flatMap { case (layer, i) =>
-      val earlier = layers.take(i)
-      slotRanges(layer).map { case (from, until) => (earlier, layer, from, until) }
+  /** Writes the static terms, each once, to a file in a folder that is there; returns how many. */
+  def write(spark: SparkSession, dictionary: Dictionary, folder: String): Long = {
+    val to = new HadoopPath(folder, Name)
+    val here = local(spark, to)
+    if (here != null) LayerFile.write(dictionary.staticLayers, dictionary.hashBits, here).toLong
+    else inTemporaryFile { file =>
+      val terms = LayerFile.write(dictionary.staticLayers, dictionary.hashBits, file)
+      system(spark, to).copyFromLocalFile(new HadoopPath(file.toUri), to)
+      terms.toLong
     }
-    val rdd = new LayerSlices(spark.sparkContext, slices.zipWithIndex.map { case ((earlier, layer, from, until), i) =>
-      new LayerSlice(i, earlier, layer, from, until)
-    })
-    val rows = rdd.mapPartitions(_.flatMap { block =>
-      Iterator.range(0, block.count).map(i => new GenericInternalRow(Array[Any](block.ids(i), block.utf8(i))): InternalRow)
-    })
-    Frames.ofRows(spark, rows, schema).write.parquet(path)
-    spark.read.schema(schema).parquet(path).count()
   }
 
-  private def slotRanges(layer: CompactDictionary): Array[(Int, Int)] = {
-    val starts = new scala.collection.mutable.ArrayBuffer[Int]
-    var slot = layer.nextSlot(-1)
-    var n = 0
-    while (slot >= 0) {
-      if (n % TermsPerSlice == 0) starts += slot
-      n += 1
-      slot = layer.nextSlot(slot)
-    }
-    starts.toArray.zip(starts.drop(1).toArray :+ Int.MaxValue)
+  /** Adds the terms of what `write` wrote to `dictionary` as they lie in the file, without reading them; returns how many.
+   *
+   *  A file of a file system that is not this machine's is copied. Throws [[UnreadableTerms]] for anything else than a
+   *  whole file, and [[IdCollision]] when an id contradicts the dictionary, which then stays as it was.
+   */
+  def open(spark: SparkSession, dictionary: Dictionary, folder: String): Long = {
+    val from = new HadoopPath(folder, Name)
+    if (!system(spark, from).exists(from)) throw new UnreadableTerms("is missing")
+    val here = local(spark, from)
+    val layer =
+      if (here != null) MappedDictionary.open(here)
+      else inTemporaryFile { file =>
+        system(spark, from).copyToLocalFile(false, from, new HadoopPath(file.toUri), true)
+        MappedDictionary.open(file)
+      }
+    if (layer.hashBits != dictionary.hashBits) throw new UnreadableTerms(s"has hashes of ${layer.hashBits} bits: damaged")
+    dictionary.addStatic(layer)
+    layer.size.toLong
   }
 
-  /** The static texts whose ids are not their plain hashes. */
-  def exceptions(dictionary: Dictionary): JList[String] =
-    dictionary.staticLayers.toSeq.flatMap(layer => layer.saltedSlots.map(layer.textAt)).distinct.sorted.asJava
+  private def system(spark: SparkSession, path: HadoopPath): FileSystem =
+    path.getFileSystem(spark.sparkContext.hadoopConfiguration)
 
-  /** Reads what `write` wrote into one layer and adds it to `dictionary`; returns the number of terms.
+  /** The place of a file on this machine, null for one elsewhere. */
+  private def local(spark: SparkSession, path: HadoopPath): Path =
+    if (system(spark, path).getScheme == "file") Path.of(path.toUri.getPath) else null
+
+  /** Gives a file that has its name only meanwhile: what is mapped of it stays. */
+  private def inTemporaryFile[A](use: Path => A): A = {
+    val folder = Files.createTempDirectory("cqels-terms")
+    val file = folder.resolve(Name)
+    try use(file)
+    finally {
+      Files.deleteIfExists(file)
+      Files.delete(folder)
+    }
+  }
+
+  /** Reads terms from Parquet, as stores of format version 1 have them, and adds them to `dictionary`; returns how many.
    *
    *  `expected` is the number of terms, `exceptions` are the ids of the texts that have not their plain hashes. Throws [[IdCollision]] when an id
    *  contradicts the dictionary, which then stays as it was.
@@ -72,7 +86,7 @@ object DictionaryFiles {
         override def hasNext: Boolean = rows.hasNext
         override def next(): TermBlock = {
           val block = new TermBlock
-          while (rows.hasNext && block.count < TermsPerSlice) {
+          while (rows.hasNext && block.count < TermsPerBlock) {
             val row = rows.next()
             block.add(row.getLong(0), row.getBinary(1))
           }
@@ -89,37 +103,4 @@ object DictionaryFiles {
     dictionary.addStatic(layer)
     layer.size
   }
-}
-
-/** Some slots of a layer of the driver's dictionary; only their terms are sent when a task is. */
-private[cqels] final class LayerSlice(override val index: Int, @transient private val earlier: Array[CompactDictionary],
-    @transient private val layer: CompactDictionary, from: Int, until: Int) extends Partition {
-  private var terms: TermBlock = _
-
-  def block: TermBlock = if (terms == null) collect() else terms
-
-  private def collect(): TermBlock = {
-    val block = new TermBlock
-    var slot = if (from == 0) layer.nextSlot(-1) else from
-    while (slot >= 0 && slot < until) {
-      val id = layer.idAt(slot)
-      if (!earlier.exists(_.find(id) >= 0)) block.add(id, layer.utf8At(slot))
-      slot = layer.nextSlot(slot)
-    }
-    block
-  }
-
-  private def writeObject(out: ObjectOutputStream): Unit = {
-    terms = collect()
-    out.defaultWriteObject()
-    terms = null
-  }
-}
-
-/** The terms of dictionary layers, block by block. */
-private[cqels] final class LayerSlices(context: SparkContext, @transient private val slices: Array[LayerSlice])
-    extends RDD[TermBlock](context, Nil) {
-  override protected def getPartitions: Array[Partition] = slices.map(s => s: Partition)
-  override def compute(split: Partition, context: TaskContext): Iterator[TermBlock] =
-    Iterator.single(split.asInstanceOf[LayerSlice].block)
 }

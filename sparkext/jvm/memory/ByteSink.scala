@@ -1,7 +1,10 @@
 package org.apache.spark.sql.cqels
 package memory
 
+import java.nio.{ByteBuffer, LongBuffer}
 import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.spark.unsafe.Platform
 
 /** A growable byte array that terms are written to; one is reused for many rows, so it never
   * shrinks.
@@ -25,6 +28,27 @@ final class ByteSink(initialCapacity: Int) {
   def append(source: Array[Byte], offset: Int, count: Int): Unit = {
     reserve(count)
     System.arraycopy(source, offset, bytes, used, count)
+    used += count
+  }
+
+  /** Appends bytes of a buffer, wherever its position is. */
+  def append(source: ByteBuffer, offset: Int, count: Int): Unit = {
+    reserve(count)
+    source.get(offset, bytes, used, count)
+    used += count
+  }
+
+  /** Appends the first bytes of little-endian words. */
+  private[memory] def appendWords(source: LongBuffer, offset: Int, count: Int): Unit = {
+    reserve(count + 7) // the last word is written whole
+    var at = offset
+    var to = Platform.BYTE_ARRAY_OFFSET.toLong + used
+    val end = to + count
+    while (to < end) {
+      Platform.putLong(bytes, to, MappedBytes.littleEndian(source.get(at)))
+      at += 1
+      to += 8
+    }
     used += count
   }
 
