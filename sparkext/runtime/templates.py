@@ -61,9 +61,6 @@ class Templates:
         self._kinds: dict[Hashable, _Kind] = {}
         self._kind_of: dict[str, Hashable] = {}
 
-    def __len__(self) -> int:
-        return sum(len(kind.templates) for kind in self._kinds.values())
-
     def find(
         self, name: str, given: GivenQuery, report: object, make: Made
     ) -> tuple[Template, Skeleton] | None:

@@ -23,7 +23,7 @@ import org.apache.spark.sql.cqels.terms.TermCodec
 final class Instances(dictionary: Dictionary, constants: Int) {
   private val table = new WindowTable(constants + 1)
   val content = new WindowContent("instances", table)
-  private final class Instance(val texts: Array[String], var row: Array[Long], val offset: Int, val limit: Int)
+  private final class Instance(val row: Array[Long], val offset: Int, val limit: Int)
   private val instances = mutable.HashMap[Int, Instance]()
   private var cut = 0 // how many have an OFFSET or a LIMIT
 
@@ -41,7 +41,7 @@ final class Instances(dictionary: Dictionary, constants: Int) {
 
   private def add(number: Int, texts: Array[String], offset: Int, limit: Int): Unit = {
     require(texts.length == constants && !instances.contains(number), s"instance $number of ${texts.length} constants")
-    val made = new Instance(texts, TermCodec.integerId(number.toLong) +: texts.map(dictionary.encodeRetained), offset, limit)
+    val made = new Instance(TermCodec.integerId(number.toLong) +: texts.map(dictionary.encodeRetained), offset, limit)
     instances(number) = made
     if (isCut(made)) cut += 1
     table.insert(made.row)
@@ -52,17 +52,6 @@ final class Instances(dictionary: Dictionary, constants: Int) {
     if (isCut(gone)) cut -= 1
     dictionary.release(gone.row, gone.row.length)
   }
-
-  /** Asks the dictionary for the constants again: static data have changed. */
-  def encodeAnew(): Unit = instances.values.foreach { one =>
-    val now = one.row(0) +: one.texts.map(dictionary.encodeRetained)
-    if (!Arrays.equals(now, one.row)) { table.delete(one.row); table.insert(now) }
-    dictionary.release(one.row, one.row.length)
-    one.row = now
-  }
-
-  def size: Int = instances.size
-  def memoryBytes: Long = table.memoryBytes + instances.size * (48L + 8 * constants)
 
   def close(): Unit = instances.keys.toSeq.foreach(remove)
 

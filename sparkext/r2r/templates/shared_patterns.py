@@ -20,13 +20,11 @@ from sparkext.language.algebra import (
     LeftJoin,
     Minus,
     OrderBy,
-    Path,
     Project,
     Reduced,
     Slice,
     ToMultiset,
     Union,
-    Values,
     Window,
 )
 from sparkext.language.expressions import (
@@ -70,7 +68,7 @@ def shared(pattern: Node, instances: Instances) -> Node:
 
     A SELECT has it as its last variable. Raises NotShareableError.
     """
-    return _numbered(_Part.of(pattern, instances), instances)
+    return _numbered(_part(pattern, instances), instances)
 
 
 @dataclass(frozen=True)
@@ -83,13 +81,16 @@ class _Part:
     node: Node
     numbered: bool = False
 
-    @staticmethod
-    def of(node: Node, instances: Instances) -> _Part:
-        return _part(node, instances)
-
 
 def _numbered(part: _Part, instances: Instances) -> Node:
     return part.node if part.numbered else Join(instances.rows, part.node)
+
+
+def _bound(part: _Part, wanted: frozenset[Variable], instances: Instances) -> Node:
+    """The part with a number, and these constants, in each of its solutions."""
+    if part.numbered and wanted <= certain_variables(part.node):
+        return part.node
+    return Join(instances.rows, part.node)
 
 
 def _uses(node: Node, instances: Instances) -> bool:
@@ -126,11 +127,7 @@ def _part(node: Node, instances: Instances) -> _Part:
         case Group():
             return _group(node, instances)
         case Project():
-            part = _part(node.input, instances)
-            if not part.numbered and not _uses(node, instances):
-                # The outermost one: a pattern without a constant is answered to each instance.
-                part = _Part(Join(instances.rows, part.node), True)
-            inner = _numbered(part, instances)
+            inner = _numbered(_part(node.input, instances), instances)
             return _Part(
                 dataclasses.replace(node, input=inner, names=(*node.names, instances.number)), True
             )
@@ -147,8 +144,6 @@ def _part(node: Node, instances: Instances) -> _Part:
             return _over(node, instances)
         case Slice():
             raise NotShareableError("a LIMIT or OFFSET in a sub-select")
-        case Path() | Values():
-            raise NotShareableError("a constant in a path")
     raise NotShareableError(f"a constant in {type(node).__name__}")
 
 
@@ -177,10 +172,8 @@ def _reading(
     part = _part(node.input, instances)
     if not any(_reads(expression, instances) for expression in read):
         return _Part(dataclasses.replace(node, input=part.node), part.numbered)
-    bound = certain_variables(part.node)
     wanted = instances.holes & {v for e in read for v in variables_of(e)}
-    inner = part.node if part.numbered and wanted <= bound else Join(instances.rows, part.node)
-    made = dataclasses.replace(node, input=inner)
+    made = dataclasses.replace(node, input=_bound(part, wanted, instances))
     return _Part(map_expressions(made, lambda e: _inside_exists(e, instances)), True)
 
 
@@ -201,9 +194,7 @@ def _optional(node: LeftJoin, instances: Instances) -> _Part:
         return _Part(dataclasses.replace(node, left=left.node), left.numbered)
     right = _part(node.right, instances).node
     # Constants are bound on the left, so that the right side and the condition are about the same instance.
-    bound = certain_variables(left.node)
-    whole = left.numbered and instances.holes <= bound
-    outer = left.node if whole else Join(instances.rows, left.node)
+    outer = _bound(left, instances.holes, instances)
     made = dataclasses.replace(node, left=outer, right=right)
     return _Part(map_expressions(made, lambda e: _inside_exists(e, instances)), True)
 
@@ -216,9 +207,7 @@ def _minus(node: Minus, instances: Instances) -> _Part:
     if not own - instances.holes:
         # Solutions that share no variable exclude nothing; with holes and numbers, all share some.
         raise NotShareableError("a constant in a MINUS that may share no variable")
-    bound = certain_variables(left.node)
-    whole = left.numbered and instances.holes <= bound
-    outer = left.node if whole else Join(instances.rows, left.node)
+    outer = _bound(left, instances.holes, instances)
     right = _part(node.right, instances).node
     return _Part(dataclasses.replace(node, left=outer, right=right), True)
 
@@ -228,11 +217,7 @@ def _group(node: Group, instances: Instances) -> _Part:
     part = _part(node.input, instances)
     read = [*(key for _, key in node.keys), *(aggregate for _, aggregate in node.aggregates)]
     needs = instances.holes & {v for e in read for v in variables_of(e)}
-    inner = (
-        part.node
-        if part.numbered and needs <= certain_variables(part.node)
-        else Join(instances.rows, part.node)
-    )
+    inner = _bound(part, needs, instances)
     number = (instances.number, VariableReference(instances.number))
     made = dataclasses.replace(node, input=inner, keys=(*node.keys, number))
     if node.keys:

@@ -150,10 +150,6 @@ class QueryMatches:
     def _unbounded(self, match: Match) -> list[str]:
         return unbounded(match, lambda name: self._windows[name].spec)
 
-    def present(self, rows: MatchRows) -> int:
-        """How many solution mappings a MATCH has now."""
-        return int(self._states[rows.number].content.rowCount())
-
     def arrived(self, number: int) -> Any:
         """The JVM's solution mappings that a MATCH found last."""
         return self._states[number].arrived
