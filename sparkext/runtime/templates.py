@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.stage_rows import InstanceRows
+from sparkext.r2r.templates.filled_patterns import filled
 from sparkext.r2r.templates.shared_patterns import Instances, NotShareableError, shared
-from sparkext.r2r.templates.skeletons import Skeleton, filled, hole
+from sparkext.r2r.templates.skeletons import Skeleton, hole
 from sparkext.runtime.queries.given_query import GivenQuery
 from sparkext.runtime.queries.template_instances import NUMBER, TemplateInstances
 from static_data.terms import Term

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from sparkext.errors import CqelsError
 from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
-from sparkext.r2r.templates.parameters import ParameterisedQuery, Terms
+from sparkext.r2r.templates.filled_patterns import Terms
+from sparkext.r2r.templates.parameters import ParameterisedQuery
 from sparkext.r2r.templates.skeletons import skeleton_of
 from static_data.terms import Iri, Literal, Term
 

@@ -94,29 +94,6 @@ def _whole(pattern: Node) -> tuple[Node, int, int | None]:
     return pattern, 0, None
 
 
-def filled(node: Node, terms: Mapping[Variable, Term]) -> Node:
-    """The pattern with terms in place of some of its holes."""
-
-    def in_expression(expression: Expression) -> Expression:
-        if isinstance(expression, VariableReference) and expression.variable in terms:
-            return Constant(terms[expression.variable], occurrence=expression.occurrence)
-        return expression
-
-    def in_node(inner: Node) -> Node:
-        inner = map_expressions(inner, lambda e: e.transform(in_expression))
-        if not isinstance(inner, Bgp):
-            return inner
-        return dataclasses.replace(
-            inner, patterns=tuple(_with_ends(p, lambda t: _of(terms, t)) for p in inner.patterns)
-        )
-
-    return transform_everywhere(node, in_node)
-
-
-def _of(terms: Mapping[Variable, Term], term: PatternTerm) -> PatternTerm:
-    return terms.get(term, term) if isinstance(term, Variable) else term
-
-
 _Ends = TypeVar("_Ends", TriplePattern, QuotedPattern)
 
 

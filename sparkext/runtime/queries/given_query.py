@@ -7,7 +7,8 @@ from functools import cached_property
 
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS
-from sparkext.r2r.templates.parameters import ParameterisedQuery, Terms, with_terms
+from sparkext.r2r.templates.filled_patterns import Terms
+from sparkext.r2r.templates.parameters import ParameterisedQuery, with_terms
 from sparkext.r2r.templates.skeletons import Skeleton, skeleton_of
 from sparkext.runtime.queries.report_choice import ReportWish
 

@@ -13,8 +13,9 @@ from sparkext.language import parse_query
 from sparkext.language.algebra import Project, Values
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.query import Query
+from sparkext.r2r.templates.filled_patterns import filled
 from sparkext.r2r.templates.shared_patterns import Instances, NotShareableError, shared
-from sparkext.r2r.templates.skeletons import Skeleton, filled, hole, skeleton_of
+from sparkext.r2r.templates.skeletons import Skeleton, hole, skeleton_of
 from static_data.terms import Term
 from tests.sparkext.rewriting.algebra_evaluation import Evaluation, integer
 from tests.sparkext.rewriting.random_patterns import TERMS, RandomPatterns
