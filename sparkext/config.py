@@ -240,6 +240,14 @@ class Settings(SparkSqlSettings):
         "Static files that are no larger together are read on the driver, without a Spark job, and stay"
         " in its memory until they are saved; 0 gives all loading to Spark.",
     )
+    mapped_indexes_min_rows: int = declare(
+        "mappedIndexes.minRows",
+        whole_number(0),
+        131_072,
+        "A static table of so many rows, loaded from files or opened, is looked up in index files that are mapped into"
+        " memory: they may be larger than memory, are saved with the store and take no heap. Smaller ones are read"
+        " into memory.",
+    )
     class_archive: bool = declare(
         "classArchive",
         BOOLEAN,

@@ -1,6 +1,4 @@
-"""The static data of a session: encoded, one two-column table per graph and predicate, kept as
-Parquet.
-"""
+"""The static data of a session: encoded, one two-column table per graph and predicate, kept in files."""
 
 from __future__ import annotations
 
@@ -36,6 +34,7 @@ from static_data.storage.row_edits import Pair, RowEdits, TableKey
 from static_data.storage.saved_store import SavedTable, read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.stored_tables import StoredTables
+from static_data.storage.table_indexes import MAPPED_ROWS, TableIndexes
 from static_data.storage.tables import Table, Tables
 
 DRIVER_BYTES = 256 * 1024
@@ -46,10 +45,10 @@ class StaticStore:
     """Named graphs and a default graph of Linked Data, encoded to 64-bit ids.
 
     `dictionary` is the extension's Dictionary of the session (made when not given). Tables are kept
-    in `work_dir`, in a folder of the store's own that `close` deletes; when not given, in a
-    temporary folder. On a cluster it must be a place that all executors reach. Local files of up to
-    `driver_bytes` together are read on the driver and stay in its memory. `version` tells how
-    quoted triples in files are read. Loads, edits and opening exclude each other, as does whoever
+    in `work_dir`, in a folder of the store's own that `close` deletes; when not given, in a temporary folder. On a
+    cluster it must be a place that all executors reach. Local files of up to `driver_bytes` together are read on the
+    driver and stay in its memory; tables of `mapped_rows` rows are looked up in files. `version` tells how quoted
+    triples in files are read. Loads, edits and opening exclude each other, as does whoever
     has `lock`; reading is free meanwhile and sees the state before.
     """
 
@@ -60,11 +59,13 @@ class StaticStore:
         work_dir: str | Path | None = None,
         driver_bytes: int = DRIVER_BYTES,
         version: RdfVersion = RdfVersion.STAR,
+        mapped_rows: int = MAPPED_ROWS,
     ) -> None:
         self._spark = spark
         new = extension(spark).dictionary.Dictionary
         self.dictionary: Any = new() if dictionary is None else dictionary
         self._tables = StoredTables(spark, self.dictionary, work_dir)
+        self.indexes = TableIndexes(spark, mapped_rows)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
         self._rdf = version
@@ -91,21 +92,19 @@ class StaticStore:
         contexts: Mapping[str, str | Path] | None = None,
         resume: str | Path | None = None,
     ) -> LoadReport:
-        """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates
-        vanish. With `replace`, `graph` holds nothing else afterwards.
+        """Load RDF files in parallel, adding to what is there; a graph is a set, so duplicates vanish. With `replace`,
+        `graph` holds nothing else afterwards.
 
-        `graph` is the IRI of the graph for triples that name none (None: the default graph),
-        `format` overrides what file names say, `progress` shows a bar on standard error (None: only
-        on a terminal), `base_iri` is what relative IRIs are resolved against (None: each file's own
-        IRI). With `one_graph`, a statement that names a graph itself is malformed, so that all go to
-        `graph`. Blank nodes are new with each file and load.
+        `graph` is the IRI of the graph for triples that name none (None: the default graph), `format` overrides what
+        file names say, `progress` shows a bar on standard error (None: only on a terminal), `base_iri` is what
+        relative IRIs are resolved against (None: each file's own IRI). With `one_graph`, a statement that names a
+        graph itself is malformed, so that all go to `graph`. Blank nodes are new with each file and load.
 
-        `on_error` says what becomes of statements that are malformed, see `OnError`: with "skip" they are
-        left out, counted in the report and added to `skipped_file`, JSON Lines (None: a new temporary
-        file). `contexts` are the JSON-LD contexts that documents refer to: local files by IRI; none is
-        fetched. With `resume`, a folder for this load alone, encoded parts stay there until the store is saved: the
-        same load goes on from them after a kill. Raises MalformedRdfError, UnsupportedFormatError or
-        MissingFileError, with nothing changed.
+        `on_error` says what becomes of statements that are malformed, see `OnError`: with "skip" they are left out,
+        counted in the report and added to `skipped_file`, JSON Lines (None: a new temporary file). `contexts` are the
+        JSON-LD contexts that documents refer to: local files by IRI; none is fetched. With `resume`, a folder for
+        this load alone, encoded parts stay there until the store is saved: the same load goes on from them after a
+        kill. Raises MalformedRdfError, UnsupportedFormatError or MissingFileError, with nothing changed.
         """
         named = check.paths("files", files)
         if base_iri is not None:
@@ -319,9 +318,7 @@ class StaticStore:
         return tables.frame(self._spark, tables.of_graph(graph_id))
 
     def encode(self, text: str) -> int:
-        """The id of a term by its canonical text; a term that is new gets one, see
-        Dictionary.encode. Raises MalformedTermError for text that is none.
-        """
+        """The id of a term by its canonical text, given to a new one; raises MalformedTermError for other text."""
         check.text("text", text)
         return int(checked_term(self.dictionary.encode, text))
 
@@ -353,8 +350,8 @@ class StaticStore:
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Save all in one folder, from which `open` reads without parsing.
 
-        The folder is written under another name and renamed when whole. Raises StoreFormatError
-        when `path` exists, unless it is a saved store and `overwrite` is set.
+        The folder is renamed when whole. Raises StoreFormatError when `path` exists, unless it is a saved store and
+        `overwrite` is set.
         """
         check.path("path", path)
         check.flag("overwrite", overwrite)
@@ -365,6 +362,7 @@ class StaticStore:
                 overwrite,
                 self.dictionary,
                 self._tables.in_files(),
+                self.indexes.save,
                 [text for text in self._graphs.values() if text is not None],
                 self._scopes,
                 self.catalogue(),
@@ -375,8 +373,8 @@ class StaticStore:
     def open(self, path: str | Path, progress: bool | None = None) -> None:
         """Take over a saved store; this one must be empty. The folder must stay where it is.
 
-        Raises StoreFormatError for a folder that is no whole store of this format version, and
-        StoreConflictError when its ids contradict those given out in this session.
+        Raises StoreFormatError for a folder that is no whole store, and StoreConflictError when its ids contradict
+        those given out in this session.
         """
         check.path("path", path)
         check.flag("progress", progress, or_none=True)
@@ -385,7 +383,8 @@ class StaticStore:
                 raise StoreConflictError(
                     f"{path}: a saved store is opened before anything is loaded"
                 )
-            saved = read_saved(self._spark, Folder(self._spark, path), self.dictionary)
+            place = (Folder(self._spark, path), self.dictionary, self._tables.take_index_folder())
+            saved = read_saved(self._spark, *place)
             self._scopes = max(self._scopes, saved.scopes)
             for text in saved.graphs:
                 self._graphs[self._held_id(text)] = text

@@ -23,6 +23,7 @@ ROOMS = (
     "distributions",
     "calls",
     "relations",
+    "indexes",
     "streams",
     "mapped",
     "events",

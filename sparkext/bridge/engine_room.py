@@ -166,9 +166,13 @@ class EngineRoom:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
         return self.jvm.staticContent(name, frame._jdf, counted)
 
+    def mapped_content(self, name: str, table: Any) -> Any:
+        """The rows (subject, object) of a table in index files."""
+        return self.jvm.mappedContent(name, table)
+
     def edited(self, content: Any, edits: CellEdits) -> Any:
         """A static relation without multiplicities after an edit of some rows."""
-        return content.edited(edits.added, edits.removed)
+        return content.edited(edits.added, edits.removed) if edits else content
 
     def stage_content(self, name: str, arity: int) -> Any:
         """An empty relation for the rows of a stage."""

@@ -38,6 +38,14 @@ class RowEdits:
         """Number of rows concerned."""
         return len(self.added) + len(self.removed)
 
+    @property
+    def cells(self) -> CellEdits:
+        """The rows, their cells side by side."""
+        added, removed = (
+            ids_to_bytes(i for pair in pairs for i in pair) for pairs in (self.added, self.removed)
+        )
+        return CellEdits(added, removed)
+
     def then(self, later: RowEdits) -> RowEdits:
         """Both edits as one; the later one adds only rows that are not there and removes only some that are."""
         return RowEdits(

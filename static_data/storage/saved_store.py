@@ -5,7 +5,7 @@ manifest that says it is whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from static_data.errors import StoreConflictError, StoreFormatError
 from static_data.jvm import extension
 from static_data.storage.catalogue import Catalogue
 from static_data.storage.folders import Folder
+from static_data.storage.row_edits import TableKey
 
 FORMAT_NAME = "spark-cqels static store"
 FORMAT_VERSION = 2
@@ -24,16 +25,18 @@ FORMAT_VERSION = 2
 _PARQUET_DICTIONARY = 1
 _MANIFEST = "manifest.json"
 _CATALOGUE = "catalogue.json"
+_INDEXES = "indexes"
 
 
 @dataclass(frozen=True)
 class SavedTable:
-    """The table of one graph and predicate under the folder `root`."""
+    """The table of one graph and predicate under the folder `root`; its indexes are, or will be, under `indexes`."""
 
     root: str
     graph: int
     predicate: int
     rows: int
+    indexes: str
 
     @property
     def inner(self) -> str:
@@ -44,6 +47,11 @@ class SavedTable:
     def path(self) -> str:
         """The table's folder."""
         return f"{self.root}/{self.inner}"
+
+    @property
+    def index_path(self) -> str:
+        """The folder of the table's indexes."""
+        return f"{self.indexes}/{self.inner}"
 
 
 @dataclass(frozen=True)
@@ -62,12 +70,15 @@ def write_saved(
     overwrite: bool,
     dictionary: Any,
     tables: Sequence[SavedTable],
+    save_indexes: Callable[[Sequence[SavedTable], Folder], Sequence[TableKey]],
     graphs: Sequence[str],
     scopes: int,
     catalogue: Catalogue | None,
 ) -> None:
     """Write a store beside `folder`, then rename it; raises StoreFormatError when `folder` must not
     be replaced.
+
+    `save_indexes` puts the indexes of tables into a folder, and returns which have some.
     """
     replacing = folder.exists() and not folder.is_empty()
     if replacing:
@@ -81,6 +92,9 @@ def write_saved(
         for table in tables:
             quads.child(f"graph={table.graph}").make()
             Folder(spark, table.path).copy(quads.child(table.inner))
+        indexes = partial.child(_INDEXES)
+        indexes.make()
+        indexed = save_indexes(tables, indexes)
         terms = partial.child("dictionary")
         terms.make()
         count = extension(spark).loading.DictionaryFiles.write(
@@ -96,6 +110,8 @@ def write_saved(
             "dictionaryBytes": terms.size(),
             "quads": sum(table.rows for table in tables),
             "quadBytes": quads.size() if tables else 0,
+            "indexed": [list(key) for key in indexed],
+            "indexBytes": indexes.size(),
             "blankScopes": scopes,
             "graphs": list(graphs),
             "tables": [[t.graph, t.predicate, t.rows] for t in tables],
@@ -113,19 +129,29 @@ def write_saved(
         partial.delete()
 
 
-def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedStore:
+def read_saved(
+    spark: SparkSession, folder: Folder, dictionary: Any, other_indexes: str
+) -> SavedStore:
     """Check a saved store and add its terms to `dictionary`, where they are read when looked up; its
     tables are read when asked for.
+
+    Indexes that it lacks will be in `other_indexes`.
     """
     manifest = _read_manifest(folder)
     try:
         quads = folder.child("quads")
-        tables = tuple(SavedTable(quads.path, g, p, n) for g, p, n in manifest["tables"])
+        indexes = folder.child(_INDEXES)
+        indexed = {(graph, predicate) for graph, predicate in manifest.get("indexed", ())}
+        tables = tuple(
+            SavedTable(quads.path, g, p, n, indexes.path if (g, p) in indexed else other_indexes)
+            for g, p, n in manifest["tables"]
+        )
         hash_bits = manifest["hashBits"]
         exceptions = manifest["exceptions"] if manifest["version"] == _PARQUET_DICTIONARY else None
         graphs = tuple(manifest["graphs"])
         scopes = manifest["blankScopes"]
         expected = (manifest["quadBytes"], manifest["dictionaryBytes"], manifest["terms"])
+        index_bytes = manifest["indexBytes"] if indexed else 0
     except (KeyError, TypeError, ValueError) as error:
         raise StoreFormatError(folder.name, f"{_MANIFEST} lacks or misstates {error}") from error
     terms = folder.child("dictionary")
@@ -133,6 +159,8 @@ def read_saved(spark: SparkSession, folder: Folder, dictionary: Any) -> SavedSto
         raise StoreFormatError(folder.name, "tables or dictionary are missing: not a whole store")
     if (quads.size() if tables else 0, terms.size()) != expected[:2]:
         raise StoreFormatError(folder.name, "files are missing or cut off: not a whole store")
+    if indexed and (not indexes.exists() or indexes.size() != index_bytes):
+        raise StoreFormatError(folder.name, "indexes are missing or cut off: not a whole store")
     if dictionary.hashBits() != hash_bits:
         raise StoreConflictError(
             f"{folder.name}: made with hashes of {hash_bits} bits,"

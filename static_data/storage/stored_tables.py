@@ -122,6 +122,10 @@ class StoredTables:
             self._write_out(here)
         return [table for table in self.now.whole.values() if isinstance(table, SavedTable)]
 
+    def take_index_folder(self) -> str:
+        """A folder for indexes that a saved store lacks."""
+        return self._files.take_index_folder()
+
     def close(self) -> None:
         """Delete the files."""
         self._files.close()

@@ -67,13 +67,22 @@ class TableFiles:
         self._delete_unread()
         folder = self._own.child(f"load-{self._writes}")
         self._writes += 1
+        indexes = folder.child("_indexes").path  # Spark reads nothing of such a name as rows.
         try:
-            tables = [SavedTable(folder.path, *map(int, row)) for row in rows_of(folder.path)]
+            tables = [
+                SavedTable(folder.path, int(graph), int(predicate), int(rows), indexes)
+                for graph, predicate, rows in rows_of(folder.path)
+            ]
         except BaseException:
             self._delete(folder)
             raise
         self._written.append(_Written(folder, [weakref.ref(table) for table in tables]))
         return {(table.graph, table.predicate): table for table in tables}
+
+    def take_index_folder(self) -> str:
+        """A folder for indexes of tables whose files are elsewhere; it is made when one is written."""
+        self._writes += 1
+        return self._own.child(f"indexes-{self._writes - 1}").path
 
     def close(self) -> None:
         """Delete all files."""

@@ -15,7 +15,6 @@ from static_data.storage.row_edits import (
     Pair,
     RowEdits,
     TableKey,
-    ids_to_bytes,
     quads_frame,
     with_edits,
 )
@@ -82,11 +81,8 @@ class Tables:
         known = table.content if isinstance(table, MemoryTable) else None
         if edits is None:
             return known
-        added, removed = (
-            ids_to_bytes(i for pair in pairs for i in pair)
-            for pairs in (edits.added, edits.removed)
-        )
-        return extension(spark).loading.MemoryTables.edited(known, *key, added, removed)
+        cells = edits.cells
+        return extension(spark).loading.MemoryTables.edited(known, *key, cells.added, cells.removed)
 
     # -- reading ----------------------------------------------------------------------------------
 

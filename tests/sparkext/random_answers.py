@@ -45,22 +45,31 @@ class Case:
         return "\n".join(lines)
 
 
-class Worlds:
-    """Engines by dialect, all over one random static dataset, made when first asked for."""
+IN_FILES = {"load.driverMaxBytes": "0", "mappedIndexes.minRows": "0"}
 
-    def __init__(self, spark: SparkSession, folder: Path, seed: int) -> None:
+
+class Worlds:
+    """Engines by dialect, all over one random static dataset, made when first asked for.
+
+    With `in_files` they look static tables up in index files, as engines do with large ones.
+    """
+
+    def __init__(
+        self, spark: SparkSession, folder: Path, seed: int, in_files: bool = False
+    ) -> None:
         self._spark = spark
         self.static: RandomStatic = random_static(Random(seed))
         self.for_oracle: StaticGraphs = self.static.for_oracle()
         self._path = folder / f"static-{seed}.nq"
         self._path.write_text(self.static.nquads())
         self._engines: dict[str, Engine] = {}
+        self._settings = IN_FILES if in_files else {}
 
     def engine(self, dialect: Dialect) -> Engine:
         from sparkext import Engine
 
         if dialect.name not in self._engines:
-            settings = {"semantics": dialect.profile, **dialect.settings}
+            settings = {"semantics": dialect.profile, **dialect.settings, **self._settings}
             keys = {f"spark.cqels.{key}": value for key, value in settings.items()}
             for key, value in keys.items():
                 self._spark.conf.set(key, value)

@@ -104,5 +104,5 @@ final class ClusterBuilder(session: SparkSession, columnNames: Seq[String], name
 }
 
 private[cqels] object ClusterBuilder {
-  val Nothing = new StaticContent("nothing", new LongTable(1), null)
+  val Nothing = StaticContent("nothing", new LongTable(1), null)
 }

@@ -95,7 +95,7 @@ case class ClusterJoinExec(
       val rows = new LongTable(children(s.child).output.size, 64)
       val width = rows.arity
       DriverRows.foreachRow(childRows(s.child))(IdRows.appendBound(rows, width, _))
-      new StaticContent("derived", rows, null, lasting = false)
+      StaticContent("derived", rows, null, lasting = false)
     }
   }.toArray
 
@@ -121,7 +121,7 @@ case class ClusterJoinExec(
         else {
           val rows = new LongTable(children(s.child).output.size, 64)
           children(s.child).executeCollect().foreach(IdRows.appendBound(rows, rows.arity, _))
-          new StaticContent("derived", rows, null, lasting = false)
+          StaticContent("derived", rows, null, lasting = false)
         }
       }.toArray[RelationContent]
       job = new JoinJob(sparkContext, spec, contents, order.data, order.chooser(new JoinRunner(spec, 1, 0L)), slices, shape.mostSent)

@@ -32,7 +32,7 @@ private[clusters] final class JoinStage(
     if (!blocks.hasNext) Iterator.empty
     else {
       val first = blocks.next()
-      contents(0) = new StaticContent(JoinStages.Arrived, JoinStages.withoutWeights(first, spec.relations(0).variables.length), null, lasting = false)
+      contents(0) = StaticContent(JoinStages.Arrived, JoinStages.withoutWeights(first, spec.relations(0).variables.length), null, lasting = false)
       runner.arriving(contents, order, everything, Iterator.single(first) ++ blocks, limit, weighed = !isLast)
     }
 

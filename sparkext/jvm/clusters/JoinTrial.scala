@@ -10,7 +10,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.functions.Numbers
 import org.apache.spark.sql.cqels.join.{JoinItem, JoinNode, JoinNodes, JoinOrderData, JoinRunner, JoinSpec, JoinStep, JoinedRelation}
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent, StageContent, StaticContent, WindowContent, WindowTable}
+import org.apache.spark.sql.cqels.relations.{HashedRows, RelationContent, StageContent, StaticContent, WindowContent, WindowTable}
 import org.apache.spark.sql.cqels.runs.RunLimit
 import org.apache.spark.sql.cqels.spark.DriverTask
 import org.apache.spark.sql.cqels.streams.MergedContent
@@ -91,7 +91,7 @@ final class JoinTrial(session: SparkSession) {
   private def made(kind: String, arity: Int, cells: Array[Long], counts: Array[Int]): RelationContent = {
     val rows = LongTable.of(arity, cells)
     if (arity == 0) counts.foreach(_ => rows.appendRow())
-    lazy val static = new StaticContent("static", rows, if (counts.isEmpty) null else counts)
+    lazy val static = StaticContent("static", rows, if (counts.isEmpty) null else counts)
     kind match {
       case "static" | "counted" => static
       case "stage" => val stage = new StageContent("stage", arity); stage.replace(rows); stage
@@ -202,7 +202,7 @@ object JoinTrial {
       var total = 0L
       for (rows <- parts; at = rows.find(columns, 0) if at >= 0) {
         for (n <- 0 until rows.length(at)) {
-          for (c <- 0 until rows.width) lines.append(rows.cells(rows.first(at) + n * rows.width + c)).append(',')
+          for (c <- 0 until rows.width) lines.append(rows.cell(at, n, c)).append(',')
           lines.append(':').append(rows.times(at, n)).append(';')
         }
         total += rows.total(at)
@@ -218,7 +218,7 @@ object JoinTrial {
     val counts = for (probe <- Numbers.list(probes).grouped(keys.length + 1)) yield {
       var bySet, compared = 0L
       for (rows <- parts; at = rows.find(probe.map(Array(_)), 0) if at >= 0) {
-        val set = rows.set(at, KeyedRows.AsksASet)
+        val set = rows.set(at, HashedRows.AsksASet)
         bySet += (if (set == null) rows.search(at, probe.last) else set.times(probe.last))
         compared += rows.search(at, probe.last)
       }

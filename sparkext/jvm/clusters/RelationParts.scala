@@ -5,8 +5,9 @@ import scala.collection.mutable
 
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.relations.{KeyedRows, RelationContent, StaticContent}
+import org.apache.spark.sql.cqels.relations.{HashedRows, KeyedRows, RelationContent, StaticContent}
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.streams.MergedContent
 
@@ -42,12 +43,18 @@ private[clusters] object RelationParts {
   private val static = new java.util.WeakHashMap[StaticContent, Kept]()
   private def kept(content: StaticContent): Kept = static.computeIfAbsent(content, _ => new Kept)
 
-  /** The part in which rows with a value lie: other bits of its hash than those that place it within an index. */
-  @inline def partOf(value: Long, parts: Int): Int = ((KeyedRows.hash(value) & Int.MaxValue) % parts).toInt
+  /** The part in which rows with a value lie: a range of the upper half of its hash, as rows in files lie. */
+  @inline def partOf(value: Long, parts: Int): Int = (((HashedRows.hash(value) >>> 32) * parts) >>> 32).toInt
 
-  /** The rows of a table by the part in which they are. */
-  def split(content: StaticContent, column: Int, parts: Int): Array[StaticContent] = {
-    val (arity, n, data) = (content.arity, content.table.rowCount, content.table.data)
+  /** The rows of a table by the part in which they are; of rows in files, where they are. */
+  def split(content: StaticContent, column: Int, parts: Int): Array[StaticContent] = content match {
+    case inFiles: MappedContent => Array.tabulate(parts)(inFiles.part(column, _, parts))
+    case held => splitRows(held, column, parts)
+  }
+
+  private def splitRows(content: StaticContent, column: Int, parts: Int): Array[StaticContent] = {
+    val rows = content.table
+    val (arity, n, data) = (content.arity, rows.rowCount, rows.data)
     val sizes = new Array[Int](parts)
     var r = 0
     while (r < n) { sizes(partOf(data(r * arity + column), parts)) += 1; r += 1 }
@@ -60,7 +67,7 @@ private[clusters] object RelationParts {
       tables(p).appendAll(data, r, 1)
       r += 1
     }
-    Array.tabulate(parts)(p => new StaticContent(content.name, tables(p), if (counts == null) null else counts(p), content.isLasting))
+    Array.tabulate(parts)(p => StaticContent(content.name, tables(p), if (counts == null) null else counts(p), content.isLasting))
   }
 
   /** Any content in parts, here. */
@@ -106,8 +113,8 @@ private[clusters] object RelationParts {
 
   /** Of so many rows at equal steps, how many have another value in a column than those before. */
   private def distinctOf(content: StaticContent, column: Int): Double = {
-    val n = content.table.rowCount
-    val rows = math.min(n, Sampled)
-    (0 until rows).map(r => content.table((n.toLong * r / rows).toInt, column)).distinct.length.toDouble
+    val sample = new LongTable(content.arity, Sampled)
+    for (part <- 0 until Sampled) content.append(part, Sampled, sample, 1)
+    (0 until sample.rowCount).map(sample(_, column)).distinct.length.toDouble
   }
 }

@@ -8,6 +8,7 @@ import com.esotericsoftware.kryo.io.{Input, Output}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, LongTable}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
 import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
@@ -19,6 +20,12 @@ private[clusters] final class ShippedContent(@transient private var held: Relati
 
   override def writeExternal(out: java.io.ObjectOutput): Unit = {
     val now = held.snapshot()
+    val inFiles = now.isInstanceOf[MappedContent]
+    out.writeBoolean(inFiles)
+    if (inFiles) out.writeObject(now) else writeRows(out, now)
+  }
+
+  private def writeRows(out: java.io.ObjectOutput, now: StaticContent): Unit = {
     out.writeObject(now.name)
     out.writeInt(now.arity)
     out.writeInt(now.table.rowCount)
@@ -31,18 +38,27 @@ private[clusters] final class ShippedContent(@transient private var held: Relati
   override def write(kryo: Kryo, output: Output): Unit = { val out = new ObjectOutputStream(output); writeExternal(out); out.flush() }
   override def read(kryo: Kryo, input: Input): Unit = readExternal(new ObjectInputStream(input))
 
-  override def readExternal(in: java.io.ObjectInput): Unit = {
+  override def readExternal(in: java.io.ObjectInput): Unit =
+    held = if (in.readBoolean()) in.readObject().asInstanceOf[MappedContent] else readRows(in)
+
+  private def readRows(in: java.io.ObjectInput): StaticContent = {
     val name = in.readObject().asInstanceOf[String]
     val arity = in.readInt()
     val count = in.readInt()
     val rows = LongTable.of(arity, LongArrayIO.read(in))
     while (rows.rowCount < count) rows.appendRow() // of no columns: there are no cells that tell how many
-    held = new StaticContent(name, rows, in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
+    StaticContent(name, rows, in.readObject().asInstanceOf[Array[Int]], in.readBoolean())
   }
 }
 
 private[clusters] object ShippedContent {
   private val static = new java.util.WeakHashMap[StaticContent, Broadcast[ShippedContent]]()
+
+  /** Not the content itself: what a broadcast refers to stays as long as there is an entry. */
+  private def copyOf(content: StaticContent): StaticContent = content match {
+    case inFiles: MappedContent => inFiles.copy()
+    case held => StaticContent(held.name, held.table, held.counts, lasting = true)
+  }
 
   /** A content for all executors, and what of it serves one run only. */
   def broadcast(sc: SparkContext, content: RelationContent): (ShippedRelation, Seq[Broadcast[ShippedContent]]) = {
@@ -50,8 +66,7 @@ private[clusters] object ShippedContent {
     if (sc.isLocal) (whole(new InProcessBroadcast[ShippedContent](BroadcastIds.take(), () => new ShippedContent(content))), Nil)
     else content match {
       case lasting: StaticContent if lasting.isLasting => (whole(static.synchronized(static.computeIfAbsent(lasting, c =>
-        // Not the content itself: what the broadcast refers to stays as long as there is an entry.
-        sc.broadcast(new ShippedContent(new StaticContent(c.name, c.table, c.counts, lasting = true)))))), Nil)
+        sc.broadcast(new ShippedContent(copyOf(c)))))), Nil)
       case other => val sent = sc.broadcast(new ShippedContent(other)); (whole(sent), Seq(sent))
     }
   }

@@ -73,11 +73,9 @@ private[join] final class JoinExtending(run: JoinRun) {
         val p = if (parts.length > 1 && parts(0).length(places(0)(j)) == 0) 1 else 0
         val rows = parts(p)
         val at = places(p)(j)
-        val cell = rows.first(at)
-        val cells = rows.cells
         var c = 0
         while (c < part.others.length) {
-          if ((live & 1L << part.others(c)) != 0) buffer.column(part.others(c))(i) = cells(cell + c)
+          if ((live & 1L << part.others(c)) != 0) buffer.column(part.others(c))(i) = rows.cell(at, 0, c)
           c += 1
         }
         if (rows.counted) {
@@ -123,8 +121,6 @@ private[join] final class JoinExtending(run: JoinRun) {
     val target = step.next
     val to = run.bufferOf(target)
     val others = part.others
-    val single = others.length == 1
-    val first = if ((target.live & 1L << others(0)) != 0) to.column(others(0)) else null
     var base = to.rows
     var m = base
     var read = 0L
@@ -136,28 +132,22 @@ private[join] final class JoinExtending(run: JoinRun) {
         val rows = parts(p)
         val at = places(p)(j)
         val length = rows.length(at)
-        if (length > 0) {
-          read += length
-          val cells = rows.cells
-          val start = rows.first(at)
-          var r = 0
-          while (r < length) {
-            if (single) first(m) = cells(start + r)
-            else {
-              val cell = start + r * others.length
-              var c = 0
-              while (c < others.length) {
-                if ((target.live & 1L << others(c)) != 0) to.column(others(c))(m) = cells(cell + c)
-                c += 1
-              }
-            }
-            origins(m) = i
-            if (rows.counted && (rows.times(at, r) != 1 || to.weighted)) to.weightsOf(m)(m) = rows.times(at, r)
-            else if (to.weighted) to.weights(m) = 1L
-            m += 1
-            if (m >= target.limit) { gather(step, buffer, to, base, m); run.process(target); base = 0; m = 0 }
-            r += 1
+        read += length
+        var r = 0
+        while (r < length) {
+          val count = math.min(length - r, math.max(1, target.limit - m))
+          var c = 0
+          while (c < others.length) {
+            if ((target.live & 1L << others(c)) != 0) rows.copy(at, r, count, c, to.column(others(c)), m)
+            c += 1
           }
+          val until = m + count
+          if (rows.counted) weigh(rows, at, r, to, m, until)
+          else if (to.weighted) java.util.Arrays.fill(to.weights, m, until, 1L)
+          java.util.Arrays.fill(origins, m, until, i)
+          m = until
+          r += count
+          if (m >= target.limit) { gather(step, buffer, to, base, m); run.process(target); base = 0; m = 0 }
         }
         p += 1
       }
@@ -167,6 +157,17 @@ private[join] final class JoinExtending(run: JoinRun) {
     if (m > base) gather(step, buffer, to, base, m)
   }
 
+  /** Notes how often rows count that are written from `m` on. */
+  private def weigh(rows: KeyedRows, at: Int, from: Int, to: JoinBuffer, m: Int, until: Int): Unit = {
+    var k = m
+    while (k < until) {
+      val times = rows.times(at, from + k - m)
+      if (times != 1 || to.weighted) to.weightsOf(k)(k) = times
+      k += 1
+    }
+  }
+
+  private val stretchIds = new Array[Long](Vector)
   private val hits = new Array[Long](Vector)
 
   /** As `intersect`, where each row counts once and lies in one part: lists are read at a stretch. */
@@ -190,11 +191,10 @@ private[join] final class JoinExtending(run: JoinRun) {
         read += least
         val rows = step.parts(shortest).rows(0)
         val at = places(2 * shortest)(j)
-        val cells = rows.cells
-        val start = rows.first(at)
         var done = 0
         while (done < least) {
           val stretch = math.min(Vector, least - done)
+          rows.copy(at, done, stretch, 0, stretchIds, 0)
           var found = -1
           k = 0
           while (found != 0 && k < count) {
@@ -202,9 +202,9 @@ private[join] final class JoinExtending(run: JoinRun) {
               val others = step.parts(k).rows(0)
               val place = places(2 * k)(j)
               val set = others.set(place, least)
-              val (ids, from, length) = if (found < 0) (cells, start + done, stretch) else (hits, 0, found)
+              val (ids, length) = if (found < 0) (stretchIds, stretch) else (hits, found)
               asked += length
-              found = if (set != null) set.select(ids, from, length, hits) else compare(others, place, ids, from, length)
+              found = if (set != null) set.select(ids, 0, length, hits) else compare(others, place, ids, length)
             }
             k += 1
           }
@@ -234,10 +234,10 @@ private[join] final class JoinExtending(run: JoinRun) {
     if (m > base) gather(step, buffer, to, base, m)
   }
 
-  private def compare(rows: KeyedRows, place: Int, ids: Array[Long], from: Int, length: Int): Int = {
+  private def compare(rows: KeyedRows, place: Int, ids: Array[Long], length: Int): Int = {
     var kept = 0
-    var i = from
-    while (i < from + length) {
+    var i = 0
+    while (i < length) {
       val id = ids(i)
       if (rows.search(place, id) > 0) { hits(kept) = id; kept += 1 }
       i += 1
@@ -287,11 +287,9 @@ private[join] final class JoinExtending(run: JoinRun) {
           val at = places(2 * shortest + p)(j)
           val length = rows.length(at)
           if (length > 0) {
-            val cells = rows.cells
-            val start = rows.first(at)
             var r = 0
             while (r < length) {
-              val x = cells(start + r)
+              val x = rows.cell(at, r, 0)
               var times = if (rows.counted) rows.times(at, r).toLong else 1L
               k = 0
               while (times > 0 && k < count) {

@@ -191,8 +191,8 @@ private[join] final class JoinProbe(run: JoinRun) {
           val given = parts(shortest).rows
           var p = 0
           while (at >= given(p).length(places(2 * shortest + p))) { at -= given(p).length(places(2 * shortest + p)); p += 1 }
-          val cell = given(p).first(places(2 * shortest + p)) + at * width
-          val value = given(p).cells(cell)
+          val place = places(2 * shortest + p)
+          val value = given(p).cell(place, at, 0)
           var ok = true
           k = 0
           while (ok && k < parts.length) {
@@ -202,7 +202,7 @@ private[join] final class JoinProbe(run: JoinRun) {
           if (ok) {
             passed += 1
             if (width == 1) { if (pickedCount(r) < Picked) { picked(r)(pickedCount(r)) = value; pickedCount(r) += 1 } }
-            else if (target != null && !target.isFull && t == 0) keepRow(sample, r, target, parts(0).others, given(p).cells, cell)
+            else if (target != null && !target.isFull && t == 0) keepRow(sample, r, target, parts(0).others, given(p), place, at)
           }
           t += 1
         }
@@ -246,10 +246,10 @@ private[join] final class JoinProbe(run: JoinRun) {
     false
   }
 
-  private def keepRow(sample: JoinSample, r: Int, target: JoinSample, others: Array[Int], cells: Array[Long], cell: Int): Unit = {
+  private def keepRow(sample: JoinSample, r: Int, target: JoinSample, others: Array[Int], rows: KeyedRows, place: Int, at: Int): Unit = {
     keep(sample, r, target)
     var c = 0
-    while (c < others.length) { target.columns(others(c))(target.size - 1) = cells(cell + c); c += 1 }
+    while (c < others.length) { target.columns(others(c))(target.size - 1) = rows.cell(place, at, c); c += 1 }
   }
 
   /** Takes rows of the join, each as likely as any other. */

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
+import org.apache.spark.sql.cqels.relations.{RelationContent, TableContent}
 import org.apache.spark.sql.cqels.runs.{RunLimit, Workers}
 import org.apache.spark.sql.cqels.spark.DriverTask
 import org.apache.spark.sql.cqels.streams.MergedContent
@@ -291,7 +291,7 @@ private[cqels] object JoinRunner {
 
   /** The rows of a relation, as often as they count, cells side by side, and how many they are. */
   def rowsOf(content: RelationContent): (Array[Long], Int) = content match {
-    case static: StaticContent if static.counts == null => (static.table.data, static.table.rowCount)
+    case held: TableContent if held.counts == null => (held.table.data, held.table.rowCount)
     case other =>
       val rows = new LongTable(other.arity, math.max(1L, math.min(other.rowCount, 1L << 20)).toInt)
       other.append(0, 1, rows, Int.MaxValue)

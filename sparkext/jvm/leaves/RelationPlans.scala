@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
 import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, Partitioning, SinglePartition, UnknownPartitioning}
+import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, TableScan}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
 import org.apache.spark.sql.cqels.runs.RunLimit
@@ -116,8 +117,18 @@ private[cqels] final class ShippedTable(
 }
 
 private[cqels] object ShippedTable {
-  def of(content: StaticContent): ShippedTable =
-    new ShippedTable(content.arity, content.table.rowCount, content.table.data, content.counts)
+  def of(content: StaticContent): ScanSource = content match {
+    case inFiles: MappedContent => new MappedScan(inFiles)
+    case held => new ShippedTable(held.arity, held.table.rowCount, held.table.data, held.counts)
+  }
+}
+
+/** Rows in files, of which tasks are told where they lie. */
+private final class MappedScan(private var content: MappedContent) extends ScanSource with java.io.Externalizable {
+  def this() = this(null)
+  override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
+  override def writeExternal(out: java.io.ObjectOutput): Unit = out.writeObject(content)
+  override def readExternal(in: java.io.ObjectInput): Unit = content = in.readObject().asInstanceOf[MappedContent]
 }
 
 private[cqels] final case class ScanSlice(index: Int) extends Partition

@@ -21,6 +21,9 @@ private[cqels] final class PairBuffer {
     filled += 1
   }
 
+  /** Puts a pair in the place of another one. */
+  def move(from: Int, to: Int): Unit = { first(to) = first(from); second(to) = second(from) }
+
   /** Sorts by the first column, then by the second, both as signed numbers. */
   def sort(): Unit = new PairSort(first, second, filled).sort()
 }

@@ -3,7 +3,7 @@ package memory
 
 /** Hashes of ids and of keys of several ids, for tables with slots; ids carry tags in their high bits.
  *
- *  All are for one process only but `spread`, by which tables that are saved find their slots.
+ *  Files that are saved rest on `spread` and on `mix` of one id: they stay as they are.
  */
 object KeyHash {
   // The golden ratio: a product's upper bits spread numbers whose lower or upper bits differ little (Knuth, volume 3, 6.4).
@@ -17,6 +17,13 @@ object KeyHash {
     var h = (seed ^ value) * Golden
     h ^= h >>> 29
     h * 0xBF58476D1CE4E5B9L
+  }
+
+  /** The id whose `mix` with 0 this is: no two ids have the same. */
+  def unmixed(hash: Long): Long = {
+    var h = hash * 0x96DE1B173F119089L // the inverse of what is multiplied by last
+    h ^= h >>> 29 ^ h >>> 58
+    h * 0xF1DE83E19937733DL // that of Golden
   }
 
   /** The hash of `count` cells beside each other. */

@@ -21,6 +21,7 @@ import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
 import org.apache.spark.sql.cqels.ingest.Handover
 import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.indexes.{IndexedTable, MappedContent}
 import org.apache.spark.sql.cqels.relations.{PathReach, RelationContent, StageContent, StaticContent, WindowContent}
 import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.cqels.streams.{ArrivedElements, ArrivedRows, MergedContent, PatternFeed, QuadMatcher, QuadPattern, StarPattern, StreamLog, StreamWindow, TimedContent, WindowStar}
@@ -126,7 +127,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     val matcher = new QuadMatcher(pattern, dictionary)
     val rows = new LongTable(pattern.columns.length)
     PatternFeed.each(quads, 0, quads.rowCount)((cells, at) => if (matcher.matches(cells, at)) rows.appendAll(matcher.row, 0, 1))
-    frame(new StaticContent("quoted triples", rows, null), columns, rows.rowCount.toLong)
+    frame(StaticContent("quoted triples", rows, null), columns, rows.rowCount.toLong)
   }
 
   /** The rows of a pattern over static data, to which windows can be merged; with `bag`, all of theirs count. */
@@ -177,7 +178,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       }
       parts(p) = null // twice the relation in memory at most for a moment
     }
-    new StaticContent(name, table, if (counted && counts.forall(_ == 1)) null else counts)
+    StaticContent(name, table, if (counted && counts.forall(_ == 1)) null else counts)
   }
 
   /** The data, with what executors cannot compute computed already. */
@@ -192,9 +193,12 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     data.queryExecution.analyzed.collectLeaves().forall(_.isInstanceOf[LocalRelation]) &&
       PreparedPlan(data, name, 1, sliceNanos, interpreted = true).driverRefusal == null
 
+  /** The rows of a table that lie in its index files. */
+  def mappedContent(name: String, table: IndexedTable): MappedContent = MappedContent.of(name, table)
+
   /** A static relation of few rows given by value: constants of a query travel as data, never as literals. */
   def smallContent(name: String, arity: Int, cells: String): StaticContent =
-    new StaticContent(name, LongTable.of(arity, Numbers.list(cells)), null)
+    StaticContent(name, LongTable.of(arity, Numbers.list(cells)), null)
 
   def stageContent(name: String, arity: Int): StageContent = new StageContent(name, arity)
 

@@ -5,15 +5,44 @@ import org.apache.spark.sql.cqels.memory.KeyHash
 
 /** The rows of a relation by the values of some of its columns, as the join reads them: no iterator, no row object.
  *
+ *  A key is looked up once ([[find]]), and what is asked of its rows is asked of the place that was found. In memory there is one class for
+ *  static rows and for those of a window ([[HashedRows]]), beside it one for rows in files: loops that read them are compiled for two classes at
+ *  most, as long as nobody edits rows in files.
+ */
+abstract class KeyedRows(val keyWidth: Int, val width: Int) {
+  /** Whether rows may count several times. */
+  def counted: Boolean
+  /** The place of a key of one id; -1 where there is none. */
+  def find(key: Long): Int
+  /** The same for keys of any width, read from row `i` of columns. */
+  def find(columns: Array[Array[Long]], i: Int): Int
+  /** How many rows there are at a place that `find` gave. */
+  def length(at: Int): Int
+  /** Another column, the `c`-th of those that are not in the key, of the `n`-th row at a place. */
+  def cell(at: Int, n: Int, c: Int): Long
+  /** The same of `count` rows from the `from`-th on, one after the other. */
+  def copy(at: Int, from: Int, count: Int, c: Int, to: Array[Long], start: Int): Unit
+  /** How often the row counts that is the `n`-th at a place. */
+  def times(at: Int, n: Int): Int
+  /** How often all rows at a place count together. */
+  def total(at: Int): Long
+  /** The list at a place as a set, if it is worth one to whom asks so many times; else null: its values are to be compared. */
+  def set(at: Int, asks: Int): IdSet
+  /** How often a value counts at a place, by comparing it with those that are there. */
+  def search(at: Int, value: Long): Int
+  /** Distinct keys, with those that have lost all rows. */
+  def keyCount: Int
+  def memoryBytes: Long
+}
+
+/** Rows by key in memory.
+ *
  *  An open-addressing table holds each key beside the place of its rows, whose other columns lie side by side in `rest`, in
  *  the order of the relation's columns. A look-up thus waits for memory twice: for the slot, and for the list. Where each
  *  key has one row, that row's other columns lie in the slot itself. Long lists that are asked again and again whether they hold a
- *  value get a set beside them ([[IdSet]]). No id is 0, which marks a free slot.
- *
- *  One class for static rows, built once, and for those of a window ([[WindowLists]] keeps them up): the loops that read
- *  them are compiled for one class.
+ *  value get a set beside them ([[IdSet]]). No id is 0, which marks a free slot. [[WindowLists]] keeps up those of a window.
  */
-final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
+final class HashedRows(keys: Int, others: Int, val unique: Boolean) extends KeyedRows(keys, others) {
   private[relations] val stride = keyWidth + (if (unique) width else 1)
   private[relations] var table: Array[Long] = _
   private[relations] var slots = 0
@@ -23,12 +52,10 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
   private var asked: Array[Int] = _ // by slot: values read to look for others, in units of the list's length
   private[relations] var lists = 0 // keys with rows, and keys that had some
 
-  /** Whether rows may count several times. */
-  def counted: Boolean = counts != null
+  override def counted: Boolean = counts != null
 
-  /** The place in the table of a key of one id; -1 where there is none. */
-  def find(key: Long): Int = {
-    var at = KeyedRows.slot(KeyedRows.hash(key), slots) * stride
+  override def find(key: Long): Int = {
+    var at = HashedRows.slot(HashedRows.hash(key), slots) * stride
     val end = table.length
     while (true) {
       val here = table(at)
@@ -40,15 +67,14 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
     -1
   }
 
-  /** The same for keys of any width, read from row `i` of columns. */
-  def find(columns: Array[Array[Long]], i: Int): Int =
+  override def find(columns: Array[Array[Long]], i: Int): Int =
     if (keyWidth == 1) find(columns(0)(i))
     else if (keyWidth == 0) 0
     else {
       var hash = 0L
       var c = 0
       while (c < keyWidth) { hash = KeyHash.mix(hash, columns(c)(i)); c += 1 }
-      var at = KeyedRows.slot(hash, slots) * stride
+      var at = HashedRows.slot(hash, slots) * stride
       while (true) {
         if (table(at) == 0L) return -1
         c = 0
@@ -60,18 +86,26 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
       -1
     }
 
-  /** How many rows there are at a place that `find` gave. */
-  @inline def length(at: Int): Int = if (at < 0) 0 else if (unique) 1 else table(at + keyWidth).toInt
+  override def length(at: Int): Int = if (at < 0) 0 else if (unique) 1 else table(at + keyWidth).toInt
 
-  /** The array in which the other columns of rows lie, and where those of the first row at a place begin. */
-  @inline def cells: Array[Long] = if (unique) table else rest
-  @inline def first(at: Int): Int = if (unique) at + keyWidth else (table(at + keyWidth) >>> 32).toInt * width
+  @inline private def cells: Array[Long] = if (unique) table else rest
+  @inline private def first(at: Int): Int = if (unique) at + keyWidth else (table(at + keyWidth) >>> 32).toInt * width
 
-  /** How often the row counts that is the `n`-th at a place. */
-  @inline def times(at: Int, n: Int): Int = if (counts == null) 1 else counts((table(at + keyWidth) >>> 32).toInt + n)
+  override def cell(at: Int, n: Int, c: Int): Long = cells(first(at) + n * width + c)
 
-  /** How often all rows at a place count together. */
-  def total(at: Int): Long = {
+  override def copy(at: Int, from: Int, count: Int, c: Int, to: Array[Long], start: Int): Unit = {
+    val source = cells
+    var cell = first(at) + from * width + c
+    if (width == 1) System.arraycopy(source, cell, to, start, count)
+    else {
+      var i = start
+      while (i < start + count) { to(i) = source(cell); cell += width; i += 1 }
+    }
+  }
+
+  override def times(at: Int, n: Int): Int = if (counts == null) 1 else counts((table(at + keyWidth) >>> 32).toInt + n)
+
+  override def total(at: Int): Long = {
     val n = length(at)
     if (counts == null || n == 0) n.toLong
     else {
@@ -82,10 +116,9 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
     }
   }
 
-  /** The list at a place as a set, if it is worth one to whom asks so many times; else null: its values are to be compared. */
-  def set(at: Int, asks: Int): IdSet = {
+  override def set(at: Int, asks: Int): IdSet = {
     val n = length(at)
-    if (unique || n <= KeyedRows.Short) null
+    if (unique || n <= HashedRows.Short) null
     else {
       val slot = at / stride
       if (sets == null) synchronized {
@@ -96,7 +129,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
       else {
         val spent = asked(slot) + asks // threads may lose counts of each other: a set is made a little later
         asked(slot) = spent
-        if (spent < KeyedRows.AsksASet) null
+        if (spent < HashedRows.AsksASet) null
         else {
           val made = IdSet.of(rest, counts, (table(at + keyWidth) >>> 32).toInt, n)
           sets(slot) = made // its fields are final: who sees it sees all of it
@@ -106,8 +139,7 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
     }
   }
 
-  /** How often a value counts at a place, by comparing it with all that are there. */
-  def search(at: Int, value: Long): Int =
+  override def search(at: Int, value: Long): Int =
     if (at < 0 || value == 0L) 0
     else if (unique) { if (table(at + keyWidth) == value) 1 else 0 }
     else {
@@ -128,10 +160,9 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
   /** Forgets all sets: places are others from now on. */
   private[relations] def forgetSets(): Unit = { sets = null; asked = null }
 
-  /** Distinct keys, with those that have lost all rows. */
-  def keyCount: Int = lists
+  override def keyCount: Int = lists
 
-  def memoryBytes: Long = {
+  override def memoryBytes: Long = {
     var sum = 8L * (table.length + (if (rest == null) 0 else rest.length)) + (if (counts == null) 0L else 4L * counts.length)
     val known = sets
     if (known != null) { sum += 12L * known.length; known.foreach(s => if (s != null) sum += s.memoryBytes) }
@@ -139,14 +170,15 @@ final class KeyedRows(val keyWidth: Int, val width: Int, val unique: Boolean) {
   }
 }
 
-object KeyedRows {
+object HashedRows {
   /** Lists up to this length are compared value by value: two lines of memory. */
   final val Short = 16
   /** As many questions about a long list as pay for a set of it. */
   final val AsksASet = 12
 
   @inline def hash(key: Long): Long = KeyHash.mix(0L, key)
-  @inline def slot(hash: Long, slots: Int): Int = (((hash >>> 32) * slots) >>> 32).toInt
+  /** By the lower half of the hash: the upper one tells the part in which a row is on a cluster. */
+  @inline def slot(hash: Long, slots: Int): Int = (((hash & 0xffffffffL) * slots) >>> 32).toInt
 
   /** Slots for so many keys: three fifths of them are used. */
   private[relations] def slotsFor(keys: Int, stride: Int): Int = {
@@ -156,7 +188,7 @@ object KeyedRows {
   }
 
   /** Distinct rows, `arity` cells each, by the columns `keys`; `counts` tells how often each counts (null: once). */
-  def build(data: Array[Long], n: Int, arity: Int, keys: Array[Int], counts: Array[Int]): KeyedRows = {
+  def build(data: Array[Long], n: Int, arity: Int, keys: Array[Int], counts: Array[Int]): HashedRows = {
     val others = Array.range(0, arity).filterNot(keys.contains(_))
     if (keys.length == 0) whole(data, n, arity, counts)
     else {
@@ -179,8 +211,8 @@ object KeyedRows {
     if (row == n) null else Array.range(0, n).filterNot(unbound)
   }
 
-  private def whole(data: Array[Long], n: Int, arity: Int, counts: Array[Int]): KeyedRows = {
-    val all = new KeyedRows(0, arity, unique = false)
+  private def whole(data: Array[Long], n: Int, arity: Int, counts: Array[Int]): HashedRows = {
+    val all = new HashedRows(0, arity, unique = false)
     all.table = Array(n.toLong)
     all.slots = 1
     all.rest = java.util.Arrays.copyOf(data, n * arity)
@@ -241,7 +273,7 @@ object KeyedRows {
     }
 
     /** An empty index with the keys of all groups, and where each of them is. */
-    private def placed(index: KeyedRows): Array[Int] = {
+    private def placed(index: HashedRows): Array[Int] = {
       table = null
       index.slots = slotsFor(groups, index.stride)
       index.table = new Array[Long](index.slots * index.stride)
@@ -260,8 +292,8 @@ object KeyedRows {
       places
     }
 
-    def unique(others: Array[Int]): KeyedRows = {
-      val index = new KeyedRows(keys.length, others.length, unique = true)
+    def unique(others: Array[Int]): HashedRows = {
+      val index = new HashedRows(keys.length, others.length, unique = true)
       val places = placed(index)
       var row = 0
       while (row < n) {
@@ -273,8 +305,8 @@ object KeyedRows {
       index
     }
 
-    def lists(others: Array[Int], times: Array[Int]): KeyedRows = {
-      val index = new KeyedRows(keys.length, others.length, unique = false)
+    def lists(others: Array[Int], times: Array[Int]): HashedRows = {
+      val index = new HashedRows(keys.length, others.length, unique = false)
       val places = placed(index)
       val sizes = new Array[Int](groups)
       var row = 0

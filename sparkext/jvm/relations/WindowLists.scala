@@ -49,7 +49,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   private val others = Array.range(0, if (timed) table.arity + 1 else table.arity).filterNot(keys.contains(_))
   private val width = others.length
   /** What is read: the same object always, whose content moves. */
-  val rows = new KeyedRows(keys.length, width, unique = false)
+  val rows = new HashedRows(keys.length, width, unique = false)
   private var sizes: Array[Byte] = _ // by slot: the segment's size, as a power of two
   private var rowAt: Array[Int] = _ // by place: the row of the table
   private var placeOf: Array[Int] = _ // by row of the table
@@ -66,7 +66,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   def memoryBytes: Long = rows.memoryBytes + sizes.length + 4L * (rowAt.length + placeOf.length) + free.map(_.memoryBytes).sum
 
   /** Called before the rows are read. */
-  private[cqels] def ask(): KeyedRows = {
+  private[cqels] def ask(): HashedRows = {
     upkeep = 0L
     if (resting) {
       resting = false
@@ -81,7 +81,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
 
   /** Has no rows, and room for so many. */
   private def forget(rowCount: Int): Unit = {
-    rows.slots = if (keys.isEmpty) 1 else math.max(LeastSlots, KeyedRows.slotsFor(math.min(rowCount, keysBefore + keysBefore / 4), rows.stride))
+    rows.slots = if (keys.isEmpty) 1 else math.max(LeastSlots, HashedRows.slotsFor(math.min(rowCount, keysBefore + keysBefore / 4), rows.stride))
     rows.table = new Array[Long](rows.slots * rows.stride)
     rows.lists = 0
     val places = math.max(LeastSlots, rowCount + rowCount / 2)
@@ -178,7 +178,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
   /** The place in the table of a row's key, or of the free slot where it belongs. */
   private def find(row: Int): Int = if (keys.isEmpty) 0 else {
     val (cells, stride) = (rows.table, rows.stride)
-    var at = KeyedRows.slot(hashOf(row), rows.slots) * stride
+    var at = HashedRows.slot(hashOf(row), rows.slots) * stride
     while (cells(at) != 0L) {
       var c = 0
       while (c < keys.length && cells(at + c) == table.cell(row, keys(c))) c += 1
@@ -280,7 +280,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
     var held = 0
     var at = 0
     while (at < before.length) { if (before(at) != 0L && before(at + keys.length).toInt > 0) held += 1; at += stride }
-    rows.slots = math.max(LeastSlots, KeyedRows.slotsFor(held * 3 / 2 + 16, stride))
+    rows.slots = math.max(LeastSlots, HashedRows.slotsFor(held * 3 / 2 + 16, stride))
     rows.table = new Array[Long](rows.slots * stride)
     rows.lists = held
     rows.forgetSets()
@@ -288,7 +288,7 @@ final class WindowLists(table: ListedRows, val keys: Array[Int], val timed: Bool
     at = 0
     while (at < before.length) {
       if (before(at) != 0L && before(at + keys.length).toInt > 0) {
-        var to = KeyedRows.slot(KeyHash.of(before, at, keys.length), rows.slots) * stride
+        var to = HashedRows.slot(KeyHash.of(before, at, keys.length), rows.slots) * stride
         while (rows.table(to) != 0L) { to += stride; if (to == rows.table.length) to = 0 }
         System.arraycopy(before, at, rows.table, to, stride)
         sizes(to / stride) = sizesBefore(at / stride)

@@ -25,7 +25,7 @@ private[cqels] object FixedRelations {
       r += 1
     }
     if (coder.usesDictionary) cleaner.register(owner, new Release(coder, table))
-    new StaticContent(name, table, null)
+    StaticContent(name, table, null)
   }
 
   private final class Release(coder: RowCoder, table: LongTable) extends Runnable {
@@ -57,7 +57,7 @@ private[cqels] object FixedRelations {
         val kept = row match { case u: UnsafeRow => u; case other => unsafe(other) }
         if (coder.code(kept, codes)) append(table, codes, numbers.add(kept.copy()) + 1L)
       }
-      new StaticContent(name, table, null)
+      StaticContent(name, table, null)
     }
 
     def clear(): Unit = {

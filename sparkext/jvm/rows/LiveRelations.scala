@@ -137,6 +137,6 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
     val rows = new LongTable(arity, math.max(1, table.rowCount))
     val it = scan(0, 1)
     while (it.hasNext) IdRows.append(rows, arity, it.next())
-    new StaticContent(name, rows, null, lasting = false)
+    StaticContent(name, rows, null, lasting = false)
   }
 }

@@ -5,12 +5,14 @@ import java.util.concurrent.ScheduledExecutorService
 
 import scala.reflect.ClassTag
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.mapreduce.InputSplit
 import org.apache.spark.{Partition, SparkContext}
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.rdd.{NewHadoopPartition, RDD}
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
-import org.apache.spark.util.ThreadUtils
+import org.apache.spark.util.{SerializableConfiguration, ThreadUtils}
 
 /** What jobs of ours ask of Spark's scheduler. */
 private[cqels] object Jobs {
@@ -26,6 +28,13 @@ private[cqels] object Jobs {
 
   /** As `mapPartitions`, for code of ours, which need not be looked through for what cannot be serialised. */
   def mapPartitions[T: ClassTag, U: ClassTag](rdd: RDD[T])(map: Iterator[T] => Iterator[U]): RDD[U] = rdd.mapPartitionsInternal(map)
+
+  /** How this process, the driver or an executor, reaches file systems. */
+  def hadoopConf: Configuration = SparkHadoopUtil.get.conf
+
+  /** The driver's way to reach file systems, for tasks. */
+  def sendHadoopConf(sc: SparkContext): Broadcast[SerializableConfiguration] = sc.broadcast(new SerializableConfiguration(sc.hadoopConfiguration))
+  def confOf(sent: Broadcast[SerializableConfiguration]): Configuration = sent.value.value
 
   /** The split of a file that a partition reads. */
   def splitOf(part: Partition): InputSplit = part.asInstanceOf[NewHadoopPartition].serializableHadoopSplit.value

@@ -49,11 +49,11 @@ final class MergedContent(name: String, static: StaticContent, bag: Boolean) ext
 
   override def snapshot(): StaticContent = {
     val now = windows.snapshot()
-    val rows = new LongTable(arity, math.max(1, static.table.rowCount + now.table.rowCount))
-    for (part <- Seq(static, now)) rows.appendAll(part.table.data, 0, part.table.rowCount)
-    def times(part: StaticContent): Array[Int] =
-      if (part.counts == null) Array.fill(part.table.rowCount)(1) else part.counts
-    val counts = if (static.counts == null && now.counts == null) null else times(static) ++ times(now)
-    new StaticContent(name, rows, counts, lasting = false)
+    val parts = Seq(static.table, now.table)
+    val rows = new LongTable(arity, math.max(1, parts.map(_.rowCount).sum))
+    parts.foreach(part => rows.appendAll(part.data, 0, part.rowCount))
+    def times(part: StaticContent, rows: LongTable): Array[Int] = if (part.counts == null) Array.fill(rows.rowCount)(1) else part.counts
+    val counts = if (static.counts == null && now.counts == null) null else times(static, parts(0)) ++ times(now, parts(1))
+    StaticContent(name, rows, counts, lasting = false)
   }
 }

@@ -6,10 +6,11 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.RecordLayout
 import org.apache.spark.sql.cqels.memory.{IdRow, LongTable}
-import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
+import org.apache.spark.sql.cqels.relations.WindowTable
+import org.apache.spark.sql.execution.joins.IdRelation
 
 /** Keeps up the rows of one pattern; those that `known` holds are left out (null: none). */
-private[cqels] final class PatternFeed(spec: QuadPattern, dictionary: Dictionary, val table: WindowTable, known: StaticIndex)
+private[cqels] final class PatternFeed(spec: QuadPattern, dictionary: Dictionary, val table: WindowTable, known: IdRelation)
     extends QuadFeed {
   private val matcher = new QuadMatcher(spec, dictionary)
   private val absent = if (known == null) null else known.asReadOnlyCopy()

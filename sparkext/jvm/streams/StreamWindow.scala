@@ -3,7 +3,8 @@ package streams
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowContent, WindowTable}
+import org.apache.spark.sql.cqels.relations.{WindowContent, WindowTable}
+import org.apache.spark.sql.execution.joins.IdRelation
 
 /** One window of a stream and the patterns that queries match in it. */
 class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
@@ -60,7 +61,7 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   }
 
   /** Has the rows of a pattern that `known` does not hold go into a table, which may be that of several windows. */
-  private[cqels] def feed(spec: QuadPattern, table: WindowTable, known: StaticIndex): Unit = stream.synchronized {
+  private[cqels] def feed(spec: QuadPattern, table: WindowTable, known: IdRelation): Unit = stream.synchronized {
     val feed = new PatternFeed(spec, stream.dictionary, table, known)
     table.copiesChains = stream.copiesChains
     feeds.add(spec.predicate, feed)

@@ -30,7 +30,7 @@ final class TimedContent(content: WindowContent) extends RelationContent(content
       }
       row += 1
     }
-    new StaticContent(name, copy, null, lasting = false)
+    StaticContent(name, copy, null, lasting = false)
   }
 
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sparkext.bridge.engine_room import EngineRoom
+    from static_data.storage.row_edits import CellEdits
     from static_data.store import StaticStore
 
 
@@ -177,6 +178,16 @@ class Dataset:
             frame = frame.where(F.col("spog"[first]) == F.col("spog"[second]))
         chosen = zip(key.columns, names, strict=True)
         return frame.select(*(F.col("spog"[place]).alias(name) for place, name in chosen))
+
+    def indexed(self, key: TableKey) -> tuple[Any, CellEdits] | None:
+        """The table with index files that has the pattern's rows, and its edits since; None for another pattern."""
+        graphs, (subject, predicate, object_) = key.graphs or (), key.constants
+        whole = not subject and predicate > 0 and not object_ and key.columns == (0, 2)
+        if len(graphs) != 1 or not whole or key.named or key.quoted or key.equal:
+            return None
+        tables = self.store.tables
+        table = self.store.indexes.of(tables.whole.get((graphs[0], predicate)))
+        return None if table is None else (table, tables.edits_of((graphs[0], predicate)).cells)
 
     def _graph_rows(self, graph: int, key: TableKey) -> DataFrame:
         subject, predicate, object_ = key.constants

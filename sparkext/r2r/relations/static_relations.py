@@ -71,9 +71,12 @@ class StaticRelations:
         names = [f"c{place}" for place in range(len(key.columns))]
 
         def make() -> Any:
-            return self._room.static_content(
-                f"{name} {leaf.pattern.predicate.n3()}", dataset.rows(key, names)
-            )
+            called = f"{name} {leaf.pattern.predicate.n3()}"
+            indexed = dataset.indexed(key)
+            if indexed is None:
+                return self._room.static_content(called, dataset.rows(key, names))
+            table, edits = indexed
+            return self._room.edited(self._room.mapped_content(called, table), edits)
 
         return self._content(
             dataset, ("table", key), make, lambda: frozenset(dataset.reads_of(leaf)), key

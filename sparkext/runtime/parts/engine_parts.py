@@ -47,6 +47,7 @@ class EngineParts:
             work_dir=work_dir,
             driver_bytes=settings.load_driver_max_bytes,
             version=self.rdf,
+            mapped_rows=settings.mapped_indexes_min_rows,
         )
         self.store.dictionary.setHashBits(settings.dictionary_hash_bits)
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)

@@ -20,3 +20,17 @@ def test_one_query_on_a_cluster(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_all_queries_and_random_ones_on_a_cluster(tmp_path: Path) -> None:
     run_on_cluster(SCRIPT, tmp_path, "all", "25")
+
+
+MAPPED = "tests.sparkext.execution.mapped_on_cluster"
+
+
+@pytest.mark.cluster
+def test_tables_in_index_files_while_executors_are_killed(tmp_path: Path) -> None:
+    run_on_cluster(MAPPED, tmp_path, "0")
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_executors_hold_large_tables_once(tmp_path: Path) -> None:
+    run_on_cluster(MAPPED, tmp_path, "700000")

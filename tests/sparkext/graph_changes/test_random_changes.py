@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.sparkext.graph_changes.watched import triple
+from tests.sparkext.listening import settings
 from tests.sparkext.paper_examples.test_rspql_examples import E
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ QUERIES = [
 ]
 PREDICATES = ("in", "likes", "size")
 GRAPHS = (None, f"{E}g1", f"{E}g2")
+IN_FILES = {"load.driverMaxBytes": "0", "mappedIndexes.minRows": "0"}
 
 
 def some_triples(random: Random, count: int) -> list[str]:
@@ -88,14 +90,20 @@ def text_of(term: object) -> str:
     return "" if term is None else str(term)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_random_changes_against_oxigraph(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Some graphs come from files and are changed row by row, others exist beside files only."""
+@pytest.mark.parametrize(("seed", "in_files"), [(0, False), (1, True)])
+def test_random_changes_against_oxigraph(
+    spark: SparkSession, tmp_path: Path, seed: int, in_files: bool
+) -> None:
+    """Some graphs come from files and are changed row by row, others exist beside files only.
+
+    With `in_files`, their tables are large ones, which are looked up in index files.
+    """
     import pyoxigraph as ox
 
     from sparkext import Engine
 
-    random, store, engine = Random(seed), ox.Store(), Engine(spark)
+    with settings(spark, **(IN_FILES if in_files else {})):
+        random, store, engine = Random(seed), ox.Store(), Engine(spark)
     try:
         for graph in GRAPHS[:2]:
             lines = some_triples(random, 12)

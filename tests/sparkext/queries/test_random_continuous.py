@@ -75,16 +75,17 @@ def check_seed(worlds: Worlds, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def check_seeds(spark: SparkSession, folder: Path, seeds: Sequence[int], static_seed: int) -> None:
-    worlds = Worlds(spark, folder, static_seed)
+    both = [Worlds(spark, folder, static_seed, in_files) for in_files in (False, True)]
     seen: Counter[str] = Counter()
     wrong: list[str] = []
     try:
         for seed in seeds:
-            more, found = check_seed(worlds, seed)
+            more, found = check_seed(both[seed % 2], seed)
             seen += more
             wrong += found
     finally:
-        worlds.close()
+        for worlds in both:
+            worlds.close()
     assert not wrong, f"{len(wrong)} of {seen['queries']} queries differ\n\n" + "\n\n".join(wrong)
     assert seen["refused"] <= seen["queries"] / 10, (
         "too many are refused only when they are compiled"

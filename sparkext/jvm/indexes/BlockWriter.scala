@@ -1,0 +1,87 @@
+package org.apache.spark.sql.cqels
+package indexes
+
+import java.io.{IOException, OutputStream}
+import java.nio.{ByteBuffer, ByteOrder}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.cqels.loading.PairBuffer
+
+/** Writes one block from its pairs: hash of the key, value. */
+private[indexes] object BlockWriter {
+  /** Of five slots, four hold a key: keys stand in their order, so that one which is not there is found missing as fast. */
+  private def homeFor(keys: Int): Int = keys + keys / 4 + 1
+
+  /** Hashes are put into a buffer in this form, so that signed numbers have their order. */
+  @inline def ordered(hash: Long): Long = hash ^ Long.MinValue
+
+  /** Sorts pairs (see `ordered`), and writes them to the file of a block, whole or not at all. */
+  def write(pairs: PairBuffer, layout: IndexLayout, number: Int, attempt: Long, conf: Configuration): BlockLayout = {
+    pairs.sort()
+    val size = distinct(pairs)
+    val block = measured(pairs, size, layout.blockBits)
+    val (to, partial) = (new Path(layout.file(number)), new Path(s"${layout.file(number)}.$attempt"))
+    val system = to.getFileSystem(conf)
+    val out = new Words(system.create(partial, true))
+    try { table(pairs, size, block, layout.blockBits, out); if (!block.unique) rest(pairs, size, out) } finally out.close()
+    system.delete(to, false) // of another attempt
+    if (!system.rename(partial, to)) throw new IOException(s"cannot rename $partial to $to")
+    block
+  }
+
+  /** Moves each pair that is there several times together; how many are left. */
+  private def distinct(pairs: PairBuffer): Int = {
+    var kept = 0
+    var i = 0
+    while (i < pairs.size) {
+      if (kept == 0 || pairs.left(i) != pairs.left(kept - 1) || pairs.right(i) != pairs.right(kept - 1)) { pairs.move(i, kept); kept += 1 }
+      i += 1
+    }
+    kept
+  }
+
+  private def measured(pairs: PairBuffer, size: Int, blockBits: Int): BlockLayout = {
+    var keys = 0
+    var i = 0
+    while (i < size) { if (i == 0 || pairs.left(i) != pairs.left(i - 1)) keys += 1; i += 1 }
+    val home = homeFor(keys)
+    var next = 0
+    i = 0
+    while (i < size) {
+      if (i == 0 || pairs.left(i) != pairs.left(i - 1)) next = math.max(next, IndexLayout.homeOf(ordered(pairs.left(i)), blockBits, home)) + 1
+      i += 1
+    }
+    BlockLayout(home, math.max(home, next) + 1, keys, size, unique = keys == size)
+  }
+
+  private def table(pairs: PairBuffer, size: Int, block: BlockLayout, blockBits: Int, out: Words): Unit = {
+    var next = 0
+    var i = 0
+    while (i < size) {
+      var until = i + 1
+      while (until < size && pairs.left(until) == pairs.left(i)) until += 1
+      val hash = ordered(pairs.left(i))
+      val at = math.max(next, IndexLayout.homeOf(hash, blockBits, block.home))
+      out.zeros(2L * (at - next))
+      out.put(hash)
+      out.put(if (block.unique) pairs.right(i) else i.toLong << 32 | (until - i))
+      next = at + 1
+      i = until
+    }
+    out.zeros(2L * (block.slots - next))
+  }
+
+  private def rest(pairs: PairBuffer, size: Int, out: Words): Unit = {
+    var i = 0
+    while (i < size) { out.put(pairs.right(i)); i += 1 }
+  }
+
+  private final class Words(out: OutputStream) {
+    private val bytes = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN)
+    def put(word: Long): Unit = { if (!bytes.hasRemaining) flush(); bytes.putLong(word) }
+    def zeros(count: Long): Unit = { var left = count; while (left > 0) { put(0L); left -= 1 } }
+    private def flush(): Unit = { out.write(bytes.array, 0, bytes.position); bytes.clear() }
+    def close(): Unit = try flush() finally out.close()
+  }
+}

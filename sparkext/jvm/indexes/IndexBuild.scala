@@ -1,0 +1,77 @@
+package org.apache.spark.sql.cqels
+package indexes
+
+import org.apache.spark.{Partitioner, SparkContext, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.cqels.loading.PairBuffer
+import org.apache.spark.sql.cqels.memory.KeyHash
+import org.apache.spark.sql.cqels.spark.Jobs
+
+/** Makes indexes of a table in one Spark job: its pairs go to their blocks, and each block is sorted and written by one task. */
+private[indexes] object IndexBuild {
+  private final val PairsSent = 4096
+
+  /** Writes the indexes by `columns` (0: subjects, 1: objects) into `folders`; `rows` is how many (subject, object) there are. */
+  def run(sc: SparkContext, pairs: RDD[InternalRow], rows: Long, columns: Array[Int], folders: Array[String]): Unit = {
+    val count = IndexLayout.blocksFor(rows)
+    val conf = Jobs.sendHadoopConf(sc)
+    // What is not known yet of blocks: where they are is.
+    val plans = folders.map(new IndexLayout(_, Array.fill(count)(BlockLayout(1, 1, 0, 0, unique = false))))
+    val sent = pairs.mapPartitions(deal(_, columns, plans.head.blockBits)).partitionBy(new BlockPartitioner(columns.length * count))
+    val written = sent.mapPartitionsWithIndex { (part, chunks) =>
+      val buffer = new PairBuffer
+      chunks.foreach { case (_, cells) => var i = 0; while (i < cells.length) { buffer.add(cells(i), cells(i + 1)); i += 2 } }
+      val layout = BlockWriter.write(buffer, plans(part / count), part % count, TaskContext.get().taskAttemptId(), Jobs.confOf(conf))
+      Iterator.single((part, layout))
+    }.collect().toMap
+    for ((plan, n) <- plans.zipWithIndex)
+      IndexLayout.write(new IndexLayout(plan.folder, Array.tabulate(count)(b => written(n * count + b))), sc.hadoopConfiguration)
+    conf.destroy()
+  }
+
+  private def deal(rows: Iterator[InternalRow], columns: Array[Int], blockBits: Int): Iterator[(Int, Array[Long])] = {
+    val blocks = 1 << blockBits
+    new Iterator[(Int, Array[Long])] {
+      private val held = new Array[Array[Long]](columns.length * blocks)
+      private val used = new Array[Int](held.length)
+      private var full = -1 // a block that is to be sent
+      private var rest = 0 // as far as those have been looked at that are not full
+
+      private def take(): Unit = while (full < 0 && rows.hasNext) {
+        val row = rows.next()
+        var c = 0
+        while (c < columns.length) {
+          val hash = KeyHash.mix(0L, row.getLong(columns(c)))
+          val b = c * blocks + IndexLayout.blockOf(hash, blockBits)
+          if (held(b) == null) held(b) = new Array[Long](64)
+          else if (used(b) == held(b).length) held(b) = java.util.Arrays.copyOf(held(b), used(b) * 2)
+          held(b)(used(b)) = BlockWriter.ordered(hash)
+          held(b)(used(b) + 1) = row.getLong(1 - columns(c))
+          used(b) += 2
+          if (used(b) == 2 * PairsSent) { if (full < 0) full = b else waiting = b }
+          c += 1
+        }
+      }
+      private var waiting = -1 // one row may fill two
+      override def hasNext: Boolean = {
+        if (full < 0 && waiting >= 0) { full = waiting; waiting = -1 }
+        take()
+        if (full < 0) { while (rest < held.length && used(rest) == 0) rest += 1; if (rest < held.length) full = rest }
+        full >= 0
+      }
+      override def next(): (Int, Array[Long]) = {
+        if (!hasNext) throw new NoSuchElementException
+        val b = full
+        full = -1
+        val cells = java.util.Arrays.copyOf(held(b), used(b))
+        used(b) = 0
+        (b, cells)
+      }
+    }
+  }
+
+  private final class BlockPartitioner(override val numPartitions: Int) extends Partitioner {
+    override def getPartition(key: Any): Int = key.asInstanceOf[Int]
+  }
+}
