@@ -9,7 +9,8 @@ open_s is open_static alone, first_s the time from there, in a session that has 
 has its first answer; started_s begins with the process. cold_s is first_s in another process, with no page of the
 saved files in memory. Then come Q1-Q4 as `python -m bench arrival` has them: 1,000 sightings a second, from rows in the
 caller's hand to decoded answers there, from the first second on, a new process for each query. The answers of every
-second are compared with look-ups in NumPy. growth is p50 of the largest size over that of the smallest.
+second are compared with look-ups in NumPy. growth is p50 of the largest size over that of the smallest, growth_last
+that of the last ten seconds, as the first ones are of cold code.
 """
 
 from __future__ import annotations
@@ -57,7 +58,18 @@ COLUMNS = (
     "cold_s",
     *(f"{query}_{percentile}_ms" for query in QUERIES for percentile in ("p50", "p95")),
 )
-SHOWN = ("rate", "seconds", "growth", "register_s", "first_s", "answers", "compared", "notes")
+SHOWN = (
+    "rate",
+    "seconds",
+    "growth",
+    "growth_last",
+    "register_s",
+    "first_s",
+    "answers",
+    "compared",
+    "notes",
+)
+ALL_SECONDS, LAST_SECONDS = slice(None), slice(-10, None)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,6 +177,7 @@ def summary(measured: list[Measured], wanted: Wanted, notes: list[str]) -> dict[
         return {
             "open_s": round(m.served[query].open_s, 3),
             "first_ms": round(answers.ms[0], 2),
+            "last_ms": round(float(np.median(answers.ms[LAST_SECONDS])), 2),
             "evaluation_ms": round(float(np.median(answers.evaluation_ms)), 3),
             "heap_mib": round(m.served[query].heap_mib),
             "resident_mib": round(m.served[query].resident.now_mib),
@@ -175,6 +188,7 @@ def summary(measured: list[Measured], wanted: Wanted, notes: list[str]) -> dict[
         "rate": wanted.rate,
         "seconds": wanted.seconds,
         "growth": growth(measured),
+        "growth_last": growth(measured, LAST_SECONDS),
         "register_s": by_size(lambda m, query: round(m.answers(query).register_s, 2)),
         "first_s": by_size(lambda m, query: round(m.served[query].first_s(query), 2)),
         "answers": by_size(lambda m, query: round(float(np.median(m.answers(query).counts)))),
@@ -184,14 +198,12 @@ def summary(measured: list[Measured], wanted: Wanted, notes: list[str]) -> dict[
     }
 
 
-def growth(measured: list[Measured]) -> dict[str, float]:
-    """How much longer the largest world takes than the smallest, by query."""
+def growth(measured: list[Measured], seconds: slice = ALL_SECONDS) -> dict[str, float]:
+    """How many times as long a query takes over the largest world as over the smallest: medians of these seconds."""
     if len(measured) < 2:
         return {}
-    small, large = measured[0], measured[-1]
-    return {
-        query: round(
-            float(np.median(large.answers(query).ms) / np.median(small.answers(query).ms)), 2
-        )
-        for query in small.served
-    }
+    small, large = (
+        {query: float(np.median(m.answers(query).ms[seconds])) for query in m.served}
+        for m in (measured[0], measured[-1])
+    )
+    return {query: round(large[query] / small[query], 2) for query in small}

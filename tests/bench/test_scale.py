@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from bench.data import generate_world
 from bench.large_static import one_size
 from bench.large_static.making import TRIPLES_A_SCALE, Made, among_holders, make
 from bench.large_static.resident import Resident, drop_cached_pages, files_below
-from bench.large_static.serving import Served
+from bench.large_static.serving import Answers, Served
 from bench.peers.answers import fingerprint
 from bench.peers.runs import AnswersDifferError
 
@@ -72,6 +73,20 @@ def test_files_whose_pages_are_dropped_stay_as_they_are(tmp_path: Path) -> None:
     assert path.read_bytes() == b"some"
 
 
+def measured(ms: list[float]) -> one_size.Measured:
+    served = Served(1.0, 0.5, {"q2": Answers(0.25, ms=ms)}, 1.0, Resident(1.0, 1.0, 1.0))
+    nothing: Any = None
+    return one_size.Measured(nothing, nothing, {"q2": served}, None, 0)
+
+
+def test_growth_is_of_medians_of_the_largest_and_the_smallest() -> None:
+    sizes = [measured([40.0] * 20 + [10.0] * 10), measured([7.0]), measured([60.0] * 30)]
+    assert scale.growth(sizes) == {"q2": 1.5}
+    assert scale.growth(sizes, scale.LAST_SECONDS) == {"q2": 6.0}
+    assert scale.growth(sizes[:1]) == {}
+    assert sizes[2].served["q2"].first_s("q2") == pytest.approx(0.5 + 0.25 + 0.06)
+
+
 def test_too_few_triples_are_refused() -> None:
     with pytest.raises(SystemExit, match="at least 500 triples, not 10"):
         scale.run(arguments("--triples", "10"))
@@ -92,15 +107,19 @@ def test_a_small_world_goes_all_the_way_and_a_wrong_answer_is_found_out(
         return honest(made, served)
 
     monkeypatch.setattr(one_size, "compare", compare)
-    given = ["--quick", "--triples", "5000", "--seconds", "2", "--data", str(tmp_path)]
+    given = ["--quick", "--triples", "5000", "--seconds", "2", "--query", "q2"]
+    given += ["--data", str(tmp_path)]
     report = scale.run(arguments(*given))
     (row,) = report.rows
     assert set(scale.COLUMNS) <= set(row)
-    assert {key for key in scale.COLUMNS if row[key] is None} == {"cold_s"}
-    assert all(row[key] > 0 for key in scale.COLUMNS if key != "cold_s")
+    others = {f"{query}_p{percent}_ms" for query in ("q1", "q3", "q4") for percent in (50, 95)}
+    assert {key for key in scale.COLUMNS if row[key] is None} == {"cold_s", *others}
+    assert all(row[key] > 0 for key in scale.COLUMNS if row[key] is not None)
     assert row["started_s"] > row["first_s"] > row["open_s"]
     assert row["disk_b"] == pytest.approx(row["terms_b"] + row["tables_b"], abs=0.02)
-    assert set(report.summary["register_s"].popitem()[1]) == set(scale.QUERIES)
+    assert list(report.summary["register_s"].values()) == [
+        {"q2": pytest.approx(row["first_s"], rel=0.5)}
+    ]
     assert report.summary["growth"] == {}
     assert files_below(tmp_path / "5000" / ENCODED)
 
