@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from bench.answers import fingerprint
 from bench.peers.alone import alone
+from bench.peers.answers import fingerprint
 from bench.peers.real_time_peer import MASTER, seconds_answered
 from bench.peers.spark_stock import cached_view, launch_settings
 from bench.report import BenchError, Report, progress

@@ -37,12 +37,12 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.answers import fingerprint
 from bench.data.annotated import SERIALISATIONS, annotated_element, read_elements, serialised
 from bench.data.ehealth import HOME
 from bench.data.rdf_files import QUERIES
 from bench.data.reification import reified_pattern
 from bench.peers.alone import alone
+from bench.peers.answers import fingerprint
 from bench.report import BenchError, Report, progress
 from sparkext import Engine
 

@@ -33,10 +33,7 @@ class Peer:
 
     def load(self, world: World, folder: Path) -> None:
         """Starts the session and loads the RDF files, or what an earlier process made of them."""
-        builder = sparkext.configure(SparkSession.builder)
-        for key, value in {**launch_settings(world.scale), **self.settings}.items():
-            builder = builder.config(key, value)
-        self.open(builder.config("spark.log.level", "ERROR").getOrCreate(), folder)
+        self.open(start_session(world.scale, self.settings), folder)
 
     def open(self, spark: SparkSession, folder: Path) -> None:
         """Loads the static data into an engine of this session."""
@@ -85,6 +82,14 @@ class Peer:
     def pass_by(self, rows: pa.Table, instant: int) -> None:
         """Does the same: a registered query is answered."""
         self.take(rows, instant)
+
+
+def start_session(scale: float, settings: Mapping[str, str]) -> SparkSession:
+    """A session with the extension, launched as all Spark peers are at this size of the world, with other settings."""
+    builder = sparkext.configure(SparkSession.builder)
+    for key, value in {**launch_settings(scale), **settings}.items():
+        builder = builder.config(key, value)
+    return builder.config("spark.log.level", "ERROR").getOrCreate()
 
 
 def push_rows(stream: Any, rows: pa.Table) -> None:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from bench.answers import fingerprint
 from bench.arrivals.rows import rows_at
 from bench.data.world import World
+from bench.peers.answers import fingerprint
 from bench.peers.protocol import answer_requests, milliseconds_since
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,8 @@ AUTHOR_FROM_GROUP = 0.85
 REFERENCE_TO_GROUP = 0.10
 SMALLEST_GROUP = 5
 MEAN_GROUP = 14
+# What is drawn is drawn for so many papers at a time, which bounds the memory that large worlds take.
+PAPERS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,20 @@ def _pareto(rng: np.random.Generator, exponent: float, size: int, most: float) -
 
 def _draw(cumulative: np.ndarray, low: np.ndarray, high: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Weighted choice in positions [low, high) of a cumulative sum that starts with 0."""
-    target = cumulative[low] + u * (cumulative[high] - cumulative[low])
-    position = np.searchsorted(cumulative, target, side="right") - 1
-    return np.asarray(np.clip(position, low, high - 1))
+    begin = cumulative[low]
+    target = begin + u * (cumulative[high] - begin)
+    # In order of the targets, searches of a sum that no cache holds go through it once.
+    order = np.argsort(target)
+    position = np.empty(len(target), dtype=np.int64)
+    position[order] = np.searchsorted(cumulative, target[order], side="right") - 1
+    return np.clip(position, low, high - 1, out=position)
+
+
+def _pieces(count: np.ndarray) -> list[slice]:
+    """Slices of rows of which paper i has count[i], one paper after the other; no paper is in two of them."""
+    ends = np.cumsum(count)
+    last = np.append(ends[PAPERS_AT_ONCE - 1 : -1 : PAPERS_AT_ONCE], ends[-1])
+    return [slice(int(a), int(b)) for a, b in pairwise([0, *last])]
 
 
 def _groups(rng: np.random.Generator, people: int) -> np.ndarray:
@@ -105,10 +119,18 @@ def _groups(rng: np.random.Generator, people: int) -> np.ndarray:
     return np.append(borders, people)
 
 
-def _distinct(subject: np.ndarray, obj: np.ndarray, objects: int) -> tuple[np.ndarray, np.ndarray]:
-    key = np.unique(subject.astype(np.int64) * objects + obj)
-    first, second = np.divmod(key, objects)
-    return first.astype(np.int32), second.astype(np.int32)
+def _distinct(
+    pieces: list[slice], subject: np.ndarray, obj: np.ndarray, objects: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs in order, written over the arrays given; a piece has all pairs of its subjects."""
+    kept = 0
+    for rows in pieces:
+        key = np.sort(subject[rows].astype(np.int64) * objects + obj[rows])
+        key = key[np.append(True, np.diff(key) != 0)[: len(key)]]
+        after = kept + len(key)
+        subject[kept:after], obj[kept:after] = np.divmod(key, objects)
+        kept = after
+    return subject[:kept], obj[:kept]
 
 
 def _creators(
@@ -119,19 +141,29 @@ def _creators(
     productivity = _pareto(rng, PRODUCTIVITY_EXPONENT, people, most=200.0)
     cumulative = np.concatenate([[0.0], np.cumsum(productivity)])
     count = rng.choice(np.arange(1, len(AUTHORS) + 1), size=papers, p=AUTHORS)
-    paper = np.repeat(np.arange(papers), count)
-    inside = rng.random(len(paper)) < AUTHOR_FROM_GROUP
-    group = paper_group[paper]
-    low = np.where(inside, borders[group], 0)
-    high = np.where(inside, borders[group + 1], people)
-    author = _draw(cumulative, low, high, rng.random(len(paper)))
-    # A name drawn twice for one paper is drawn once more, evenly; then it drops out.
-    order = np.lexsort((author, paper))
+    paper = np.repeat(np.arange(papers, dtype=np.int32), count)
+    pieces = _pieces(count)
+    inside = np.empty(len(paper), dtype=bool)
+    for rows in pieces:
+        inside[rows] = rng.random(rows.stop - rows.start) < AUTHOR_FROM_GROUP
+
+    def choice(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        group = paper_group[paper[rows]]
+        low = np.where(inside[rows], borders[group], 0)
+        return low, np.where(inside[rows], borders[group + 1], people)
+
+    author = np.empty(len(paper), dtype=np.int32)
     again = np.zeros(len(paper), dtype=bool)
-    again[order[1:]] = (np.diff(paper[order]) == 0) & (np.diff(author[order]) == 0)
-    span = (high - low)[again]
-    author[again] = low[again] + (rng.random(len(span)) * span).astype(np.int64)
-    return _distinct(paper, author, people)
+    for rows in pieces:
+        author[rows] = _draw(cumulative, *choice(rows), rng.random(rows.stop - rows.start))
+        order = np.lexsort((author[rows], paper[rows]))
+        same = (np.diff(paper[rows][order]) == 0) & (np.diff(author[rows][order]) == 0)
+        again[rows][order[1:]] = same
+    # A name drawn twice for one paper is drawn once more, evenly; then it drops out.
+    for rows in pieces:
+        low, high = (bound[again[rows]] for bound in choice(rows))
+        author[rows][again[rows]] = low + (rng.random(len(low)) * (high - low)).astype(np.int64)
+    return _distinct(pieces, paper, author, people)
 
 
 def _references(rng: np.random.Generator, paper_group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,18 +172,30 @@ def _references(rng: np.random.Generator, paper_group: np.ndarray) -> tuple[np.n
     popularity = _pareto(rng, POPULARITY_EXPONENT, papers, most=2_000.0)
     count = rng.geometric(1 / (MEAN_REFERENCES + 1), papers) - 1
     count[0] = 0
-    paper = np.repeat(np.arange(papers), count)
+    paper = np.repeat(np.arange(papers, dtype=np.int32), count)
+    pieces = _pieces(count)
+    cited = np.empty(len(paper), dtype=np.int32)
     cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
-    cited = _draw(cumulative, np.zeros_like(paper), paper, rng.random(len(paper)))
-    by_group = np.argsort(paper_group, kind="stable")
-    position = np.empty(papers, dtype=np.int64)
-    position[by_group] = np.arange(papers)
-    start = np.searchsorted(paper_group[by_group], paper_group)
-    own = (rng.random(len(paper)) < REFERENCE_TO_GROUP) & (start < position)[paper]
+    for rows in pieces:
+        chance = rng.random(rows.stop - rows.start)
+        cited[rows] = _draw(cumulative, np.zeros_like(paper[rows]), paper[rows], chance)
+    by_group = np.argsort(paper_group, kind="stable").astype(np.int32)
+    position = np.empty(papers, dtype=np.int32)
+    position[by_group] = np.arange(papers, dtype=np.int32)
+    start = np.searchsorted(paper_group[by_group], paper_group).astype(np.int32)
+    has_earlier = start < position
+    own = np.empty(len(paper), dtype=bool)
+    for rows in pieces:
+        own[rows] = rng.random(rows.stop - rows.start) < REFERENCE_TO_GROUP
+        own[rows] &= has_earlier[paper[rows]]
     cumulative = np.concatenate([[0.0], np.cumsum(popularity[by_group])])
-    drawn = _draw(cumulative, start[paper[own]], position[paper[own]], rng.random(own.sum()))
-    cited[own] = by_group[drawn]
-    return _distinct(paper, cited, papers)
+    for rows in pieces:
+        citing = paper[rows][own[rows]]
+        chance = rng.random(len(citing))
+        cited[rows][own[rows]] = by_group[
+            _draw(cumulative, start[citing], position[citing], chance)
+        ]
+    return _distinct(pieces, paper, cited, papers)
 
 
 def _badges(
@@ -179,7 +223,9 @@ def generate_world(scale: float, seed: int = DEFAULT_SEED) -> World:
     paper_group = rng.choice(len(sizes), size=papers, p=sizes / people)
     creator_paper, author = _creators(rng, borders, people, paper_group)
     reference_paper, reference_cited = _references(rng, paper_group)
-    chosen, group = _badges(rng, borders, np.unique(author), holder_count(people))
+    wrote = np.zeros(people, dtype=bool)
+    wrote[author] = True
+    chosen, group = _badges(rng, borders, np.flatnonzero(wrote), holder_count(people))
     # Groups are neighbours by position; ids are shuffled, so that nearness tells nothing.
     person = rng.permutation(people).astype(np.int32)
     return World(

@@ -9,10 +9,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
-from bench.answers import fingerprint
 from bench.join_orders.batch_streams import BatchStream
 from bench.join_orders.operator_order import order_taken
 from bench.join_orders.replay import OPERATOR, Replay
+from bench.peers.answers import fingerprint
 
 
 @dataclass(frozen=True)

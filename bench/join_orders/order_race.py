@@ -11,7 +11,6 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from adaptive import PlanNode
-from bench.answers import fingerprint
 from bench.join_orders import fixed_orders, flipping_filters
 from bench.join_orders.batch_streams import BatchStream
 from bench.join_orders.duckdb_relations import DuckDbRelations
@@ -22,6 +21,7 @@ from bench.join_orders.operator_order import graph_of
 from bench.join_orders.order_candidates import best_by_cost
 from bench.join_orders.replay import OPERATOR, Replay
 from bench.join_orders.static_worlds import StaticData
+from bench.peers.answers import fingerprint
 from bench.report import BenchError, progress
 
 # An order is given up when in each phase of the trials it took this many times as long as the fastest one there, and

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sparkext
-from bench.answers import fingerprint
+from bench.peers.answers import fingerprint
 from bench.report import BenchError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.registered_query import RegisteredQuery

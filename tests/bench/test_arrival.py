@@ -13,7 +13,6 @@ import pytest
 
 from bench import arrival
 from bench.__main__ import discover, main
-from bench.answers import fingerprint
 from bench.arrivals import PEERS, engine_peer, numpy_peer
 from bench.arrivals.minutes import PARTS, Minutes
 from bench.arrivals.pair_windows import PairWindows
@@ -29,6 +28,7 @@ from bench.arrivals.serving import ArrivalPeer
 from bench.data import World, generate_world
 from bench.data.rdf_files import write_world
 from bench.peers import OURS, PeerModule
+from bench.peers.answers import fingerprint
 from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
 
 if TYPE_CHECKING:

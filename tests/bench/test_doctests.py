@@ -22,7 +22,7 @@ import pytest
         "bench.data.tunnel_files",
         "bench.data.vocabulary",
         "bench.peers.alone",
-        "bench.answers",
+        "bench.peers.answers",
         "bench.arrivals.rows",
         "bench.join_orders.drifting",
         "bench.join_orders.duckdb_relations",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bench.data import World, generate_world
+from bench.data import world as generator
 from bench.data.sightings import ROOMS
 from bench.data.vocabulary import COMBINATIONS, person_names
 
@@ -117,3 +118,11 @@ def test_people_are_mostly_with_their_group(world: World) -> None:
         rooms = [where[person] for person in world.holders[world.holder_group == group].tolist()]
         together += np.bincount(rooms).max()
     assert together > 0.7 * len(world.holders)
+
+
+def test_how_much_is_drawn_at_a_time_changes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for papers in (1, 700, 6_000):
+        monkeypatch.setattr(generator, "PAPERS_AT_ONCE", papers)
+        assert same(world, generate_world(SCALE)), papers

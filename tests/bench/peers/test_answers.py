@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.answers import fingerprint
+from bench.peers.answers import fingerprint
 
 Rows = list[tuple[str | None, ...]]
 texts = st.one_of(st.none(), st.sampled_from(["", "a", "b", "ab"]), st.text(max_size=2))
