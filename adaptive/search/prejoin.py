@@ -36,7 +36,8 @@ class PrejoinPolicy:
 
     Up to `always_rows` a part may always be made. Beyond that it may have at most `max_rows`, and
     at most `max_growth` times the rows of its inputs together (a table used twice counts twice).
-    `max_candidates` bounds how many parts are looked at, small ones first.
+    `max_candidates` bounds how many parts are looked at, small ones first. Who waits for the part to
+    be made, as a query that is registered does, sets `max_rows` lower.
 
     >>> PrejoinPolicy().refusal(rows=20e6, input_rows=4.6e6)
     'over 3 times its 4,600,000 input rows'
