@@ -166,9 +166,9 @@ class EngineRoom:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
         return self.jvm.staticContent(name, frame._jdf, counted)
 
-    def mapped_content(self, name: str, table: Any) -> Any:
-        """The rows (subject, object) of a table in index files."""
-        return self.jvm.mappedContent(name, table)
+    def mapped_content(self, name: str, table: Any, constants: tuple[int, int, int]) -> Any:
+        """The rows of a table in index files: (subject, object), or the other one where one of them is a constant."""
+        return self.jvm.mappedContent(name, table, constants[0], constants[2])
 
     def edited(self, content: Any, edits: CellEdits) -> Any:
         """A static relation without multiplicities after an edit of some rows."""

@@ -19,6 +19,10 @@ Pair = tuple[int, int]
 """Ids of subject and object: a row of a table."""
 
 
+MOST_EDITS = 50_000
+"""A table with more edited rows than this is written anew."""
+
+
 @dataclass(frozen=True)
 class RowEdits:
     """Rows that a table has beyond some other state of it, and rows that it lacks.

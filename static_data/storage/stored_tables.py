@@ -10,15 +10,19 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from static_data.jvm import extension
-from static_data.storage.row_edits import NO_EDITS, Pair, RowEdits, TableKey, ids_to_bytes
+from static_data.storage.row_edits import (
+    MOST_EDITS,
+    NO_EDITS,
+    Pair,
+    RowEdits,
+    TableKey,
+    ids_to_bytes,
+)
 from static_data.storage.saved_store import SavedTable
 from static_data.storage.table_files import TableFiles
 from static_data.storage.tables import MemoryTable, Table, Tables
 
 logger = logging.getLogger(__name__)
-
-_MOST_EDITS = 50_000
-"""A table with more edited rows than this is written anew."""
 
 _ROWS_IN_MEMORY = 65_536
 """So many rows of a load, with the tables that it adds to, may stay in the driver's memory."""
@@ -87,7 +91,7 @@ class StoredTables:
     def write_large_edits(self, changed: Iterable[TableKey]) -> None:
         """Write those of the tables anew that have many edits; where that fails, the next edit tries again."""
         try:
-            self._write_edits([k for k in changed if self.now.edits_of(k).size > _MOST_EDITS])
+            self._write_edits([k for k in changed if self.now.edits_of(k).size > MOST_EDITS])
         except Exception:  # The rows are read from memory as well.
             logger.exception("tables with many edits could not be written anew")
 

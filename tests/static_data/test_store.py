@@ -312,7 +312,7 @@ def _fail(*_: object) -> None:
 def test_a_table_that_cannot_be_written_anew_keeps_no_listener_from_hearing(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("static_data.storage.stored_tables._MOST_EDITS", 0)
+    monkeypatch.setattr("static_data.storage.stored_tables.MOST_EDITS", 0)
     store = StaticStore(spark)
     heard: list[StoreChange] = []
     store.listen(heard.append)

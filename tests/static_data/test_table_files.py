@@ -35,7 +35,7 @@ class GrowingTable:
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrowingTable:
-    monkeypatch.setattr("static_data.storage.stored_tables._MOST_EDITS", 0)
+    monkeypatch.setattr("static_data.storage.stored_tables.MOST_EDITS", 0)
     return GrowingTable(spark, StaticStore(spark, work_dir=tmp_path / "work", driver_bytes=0))
 
 

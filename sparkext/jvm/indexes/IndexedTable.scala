@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.spark.Jobs
 
 /** A table (subject, object) of `rows` rows in files, with an index by each column in a folder of its own.
@@ -38,6 +39,15 @@ final class IndexedTable private (data: Dataset[Row], val rows: Long, val folder
       }
     }
     this
+  }
+
+  /** The values that stand beside one of a column. */
+  def beside(column: Int, key: Long): LongTable = {
+    val rows = make().by(column)
+    val at = rows.find(key)
+    val found = new Array[Long](rows.length(at))
+    if (at >= 0) rows.copy(at, 0, found.length, 0, found, 0)
+    LongTable.of(1, found)
   }
 
   def memoryBytes: Long = opened.foldLeft(0L)((n, rows) => if (rows == null) n else n + rows.memoryBytes)

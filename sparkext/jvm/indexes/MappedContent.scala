@@ -84,8 +84,7 @@ final class MappedContent private[indexes] (name: String, source: IndexedTable, 
     new MappedContent(name, source, edits.andThen(PairEdits.rows(added), PairEdits.rows(removed), there), range)
   }
 
-  /** How many rows edits have changed since the files were written. */
-  def editedRows: Int = edits.size
+  override def editedRows: Int = edits.size
 
   /** The rows of one of `parts` equal ranges of the hashes of a column. */
   private[cqels] def part(column: Int, part: Int, parts: Int): MappedContent = new MappedContent(name, source, edits, HashRange(column, part, parts))

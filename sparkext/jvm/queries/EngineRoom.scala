@@ -193,8 +193,11 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     data.queryExecution.analyzed.collectLeaves().forall(_.isInstanceOf[LocalRelation]) &&
       PreparedPlan(data, name, 1, sliceNanos, interpreted = true).driverRefusal == null
 
-  /** The rows of a table that lie in its index files. */
-  def mappedContent(name: String, table: IndexedTable): MappedContent = MappedContent.of(name, table)
+  /** The rows of a table that lie in its index files; with a constant (else 0), what stands beside it there, in memory. */
+  def mappedContent(name: String, table: IndexedTable, subject: Long, obj: Long): StaticContent =
+    if (subject != 0L) StaticContent(name, table.beside(0, subject), null)
+    else if (obj != 0L) StaticContent(name, table.beside(1, obj), null)
+    else MappedContent.of(name, table)
 
   /** A static relation of few rows given by value: constants of a query travel as data, never as literals. */
   def smallContent(name: String, arity: Int, cells: String): StaticContent =

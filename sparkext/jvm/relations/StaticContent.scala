@@ -24,6 +24,8 @@ abstract class StaticContent(name: String, arity: Int) extends RelationContent(n
    *  again changes nothing. Only without multiplicities.
    */
   def edited(added: Array[Byte], removed: Array[Byte]): StaticContent
+  /** How many rows edits have changed that lie beside those before; 0 where each edit makes all rows anew. */
+  def editedRows: Int = 0
   def indexCount: Int
   def memoryBytes: Long
 }

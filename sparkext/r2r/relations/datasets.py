@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sparkext.bridge.engine_room import EngineRoom
-    from static_data.storage.row_edits import CellEdits
+    from static_data.storage.row_edits import RowEdits
     from static_data.store import StaticStore
 
 
@@ -179,15 +179,19 @@ class Dataset:
         chosen = zip(key.columns, names, strict=True)
         return frame.select(*(F.col("spog"[place]).alias(name) for place, name in chosen))
 
-    def indexed(self, key: TableKey) -> tuple[Any, CellEdits] | None:
-        """The table with index files that has the pattern's rows, and its edits since; None for another pattern."""
+    def indexed(self, key: TableKey) -> tuple[int, Any, RowEdits] | None:
+        """Graph and table, with index files, that have the pattern's rows, and its edits; None for other patterns."""
         graphs, (subject, predicate, object_) = key.graphs or (), key.constants
-        whole = not subject and predicate > 0 and not object_ and key.columns == (0, 2)
-        if len(graphs) != 1 or not whole or key.named or key.quoted or key.equal:
+        if len(graphs) != 1 or predicate <= 0 or (subject and object_):
+            return None
+        shown = (2,) if subject else (0,) if object_ else (0, 2)
+        if key.columns != shown or key.named or key.quoted or key.equal:
             return None
         tables = self.store.tables
         table = self.store.indexes.of(tables.whole.get((graphs[0], predicate)))
-        return None if table is None else (table, tables.edits_of((graphs[0], predicate)).cells)
+        return (
+            None if table is None else (graphs[0], table, tables.edits_of((graphs[0], predicate)))
+        )
 
     def _graph_rows(self, graph: int, key: TableKey) -> DataFrame:
         subject, predicate, object_ = key.constants

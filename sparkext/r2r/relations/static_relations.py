@@ -16,7 +16,7 @@ from sparkext.r2r.leaves.leaf import StaticLeaf
 from sparkext.r2r.relations.datasets import Dataset, TableKey
 from sparkext.r2r.relations.static_reads import StaticRead
 from static_data.progress import progress_bar
-from static_data.storage.row_edits import CellEdits, ids_to_bytes
+from static_data.storage.row_edits import MOST_EDITS, CellEdits, RowEdits, ids_to_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,8 +75,9 @@ class StaticRelations:
             indexed = dataset.indexed(key)
             if indexed is None:
                 return self._room.static_content(called, dataset.rows(key, names))
-            table, edits = indexed
-            return self._room.edited(self._room.mapped_content(called, table), edits)
+            graph, table, edits = indexed
+            content = self._room.mapped_content(f"{called} in files", table, key.constants)
+            return self._room.edited(content, _cells_of(key, graph, key.constants[1], edits))
 
         return self._content(
             dataset, ("table", key), make, lambda: frozenset(dataset.reads_of(leaf)), key
@@ -151,7 +152,7 @@ class StaticRelations:
                 if not any(read.touches(change.tables, lookup) for read in held.reads):
                     continue
                 edits = None if held.table is None else _edits_of(held.table, change)
-                if edits is None:
+                if edits is None or held.content.editedRows() > MOST_EDITS:
                     del self._contents[key]
                     self._recent.pop(key, None)
                 elif edits:
@@ -165,8 +166,7 @@ def _edits_of(table: TableKey, change: StoreChange) -> CellEdits | None:
     graphs = table.graphs or ()
     if table.quoted or (not table.named and len(graphs) != 1):
         return None  # merged graphs: another one may still have a triple that left
-    added: list[int] = []
-    removed: list[int] = []
+    cells = CellEdits(b"", b"")
     for graph, predicate in change.tables:
         if graph not in graphs:
             return None
@@ -174,9 +174,18 @@ def _edits_of(table: TableKey, change: StoreChange) -> CellEdits | None:
             edits = change.edits.get((graph, predicate))
             if edits is None:
                 return None
-            added.extend(_cells(table, graph, predicate, edits.added))
-            removed.extend(_cells(table, graph, predicate, edits.removed))
-    return CellEdits(ids_to_bytes(added), ids_to_bytes(removed))
+            more = _cells_of(table, graph, predicate, edits)
+            cells = CellEdits(cells.added + more.added, cells.removed + more.removed)
+    return cells
+
+
+def _cells_of(table: TableKey, graph: int, predicate: int, edits: RowEdits) -> CellEdits:
+    """What edits of a table mean for the rows of a pattern."""
+    added, removed = (
+        ids_to_bytes(_cells(table, graph, predicate, pairs))
+        for pairs in (edits.added, edits.removed)
+    )
+    return CellEdits(added, removed)
 
 
 def _cells(
