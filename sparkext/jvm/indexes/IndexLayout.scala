@@ -37,10 +37,13 @@ private[indexes] object IndexLayout {
 
   def name(block: Int): String = f"block-$block%05d.bin"
 
+  /** With more, places would leave less than a million slots to each. */
+  private final val MostBlocks = 512
+
   /** How many blocks so many rows get: about a million rows each. */
   def blocksFor(rows: Long): Int = {
     var count = 1
-    while (count < 4096 && rows > (count.toLong << 20)) count *= 2
+    while (count < MostBlocks && rows > (count.toLong << 20)) count *= 2
     count
   }
 
