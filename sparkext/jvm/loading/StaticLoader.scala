@@ -8,10 +8,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.SparkContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
-import org.apache.spark.sql.cqels.rdf.{IdCollision, LoadProblem}
+import org.apache.spark.sql.cqels.rdf.{CanonicalLines, IdCollision, LoadProblem}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
@@ -107,7 +107,7 @@ object StaticLoader {
       if (problem != null) new StaticLoad(spark, null, null, summaries, problem, null)
       else {
         val noted = summaries.map(_.terms.toLong).sum
-        val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
+        val added = addTerms(fetch(spark.sparkContext, encoded, summaries, dictionary.hasher()), noted, dictionary, colliding)
         kept = colliding.isEmpty
         if (kept) new StaticLoad(spark, encoded, null, summaries, null, added) else null
       }
@@ -229,33 +229,20 @@ object StaticLoader {
     }
   }
 
-  /** The terms of all blocks, brought to the driver group by group. */
-  private def fetch(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary]): Iterator[TermBlock] =
-    fetchGroups(context, summaries).iterator.flatMap { group =>
-      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
-      context.runJob(encoded,
-        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
-          val indexes = wanted(task.partitionId())
-          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
-        },
-        wanted.keys.toSeq.sorted).iterator.flatMap(_.iterator)
-    }
-
-  /** Blocks in groups whose terms are small enough to be sent to the driver together. */
-  private def fetchGroups(context: SparkContext, summaries: Array[BlockSummary]): Seq[Seq[BlockSummary]] = {
+  /** The terms of all blocks, each about once, brought to the driver group by group. */
+  private def fetch(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary],
+      hasher: TermHasher): Iterator[TermBlock] = {
+    val bytes = summaries.map(_.bytes).sum
+    val ranges = TermRanges.count(bytes)
+    val terms = if (ranges == 1) encoded.map(_.terms) else TermRanges.of(encoded, ranges, hasher)
+    val partitions = terms.partitions.length
+    // What a partition may have, at most.
+    val each = if (ranges == 1) bytes else bytes / ranges + 1
     val allowed = context.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
     val most = if (allowed <= 0) FetchBytes else math.min(FetchBytes, allowed / 3)
-    val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
-    var room = 0L
-    for (summary <- summaries if summary.terms > 0) {
-      if (groups.isEmpty || summary.bytes > room) {
-        groups += new mutable.ArrayBuffer[BlockSummary]
-        room = most
-      }
-      groups.last += summary
-      room -= summary.bytes
-    }
-    groups.map(_.toSeq).toSeq
+    val together = math.max(1L, math.min(most / math.max(each, 1L), partitions.toLong)).toInt
+    (0 until partitions).grouped(together).flatMap(group =>
+      context.runJob(terms, (blocks: Iterator[TermBlock]) => blocks.toArray, group).iterator.flatMap(_.iterator))
   }
 }
 

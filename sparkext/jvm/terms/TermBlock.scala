@@ -120,6 +120,12 @@ final class TermEncoder(hasher: TermHasher) {
       entry >= 0
     }
 
+  /** Notes the terms of another block, whose ids are from an encoder like this. */
+  private[cqels] def note(terms: TermBlock): Unit = {
+    var i = 0
+    while (i < terms.count) { note(terms.ids(i), terms.texts, terms.start(i), terms.ends(i)); i += 1 }
+  }
+
   private def note(id: Long, utf8: Array[Byte], from: Int, until: Int): Unit = {
     if (2 * block.count >= slots.length) widen()
     val hash = TermEncoder.hash(id)
