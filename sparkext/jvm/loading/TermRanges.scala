@@ -1,10 +1,13 @@
 package org.apache.spark.sql.cqels
 package loading
 
-import org.apache.spark.Partitioner
+import org.apache.spark.{Partitioner, SparkContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.cqels.memory.KeyHash
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermEncoder, TermHasher}
+
+/** The terms of encoded blocks on the driver, block by block, and how many different ones there may be, about. */
+private[loading] final class FetchedTerms(val blocks: Iterator[TermBlock], val expected: Long)
 
 /** The terms of encoded blocks, each once: a term that many blocks have noted is compared by the tasks, not by the driver.
  *
@@ -15,11 +18,41 @@ private[loading] object TermRanges {
   /** A range of terms, repeated ones included, fits the caches of a core at about this size. */
   private final val BytesPerRange = 8L << 20
   private final val MostRanges = 2048
+  private final val FetchBytes = 64L << 20
 
-  def count(bytes: Long): Int = math.min(bytes / BytesPerRange + 1, MostRanges.toLong).toInt
+  /** How many of so many noted terms are different ones, as a guess for what grows when it is too small. */
+  def distinctOf(noted: Long): Long = noted / 3 + 1024
+
+  /** The terms of all blocks, each about once, brought to the driver group by group as they are asked for. */
+  def fetched(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary], hasher: TermHasher): FetchedTerms = {
+    val bytes = summaries.map(_.bytes).sum
+    val ranges = math.min(bytes / BytesPerRange + 1, MostRanges.toLong).toInt
+    val terms = if (ranges == 1) encoded.map(_.terms) else of(encoded, ranges, hasher)
+    val partitions = terms.partitions.length
+    // What a partition may have, at most.
+    val each = if (ranges == 1) bytes else bytes / ranges + 1
+    val allowed = context.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
+    val most = if (allowed <= 0) FetchBytes else math.min(FetchBytes, allowed / 3)
+    val together = math.max(1L, math.min(most / math.max(each, 1L), partitions.toLong)).toInt
+    val groups = (0 until partitions).grouped(together).map { group =>
+      context.runJob(terms, (blocks: Iterator[TermBlock]) => blocks.toArray, group).flatten
+    }.buffered
+    val expected =
+      if (ranges == 1) distinctOf(summaries.map(_.terms.toLong).sum)
+      else whole(groups.head.map(_.count.toLong).sum, together, ranges)
+    new FetchedTerms(groups.flatMap(_.iterator), expected)
+  }
+
+  /** How many terms all ranges have, when some have so many: ranges are parts of equal size of what hashes can be.
+   *
+   *  A layer that is filled from one end and has too few slots grows too late: where its load is more than one, a term
+   *  looks for its slot past all before it.
+   */
+  private[loading] def whole(found: Long, of: Int, ranges: Int): Long =
+    ((found + 4 * math.sqrt(found.toDouble) + 16) * ranges / of).toLong
 
   /** The distinct terms in so many ranges, a partition for each. */
-  def of(encoded: RDD[EncodedBlock], ranges: Int, hasher: TermHasher): RDD[TermBlock] =
+  private def of(encoded: RDD[EncodedBlock], ranges: Int, hasher: TermHasher): RDD[TermBlock] =
     encoded.mapPartitions(_.flatMap(block => divided(block.terms, ranges)))
       .partitionBy(new RangeNumbers(ranges))
       .mapPartitions { blocks =>
