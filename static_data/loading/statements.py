@@ -93,7 +93,7 @@ def canonical_lines(
     skipped: list[Skipped] | None = None,
 ) -> str:
     """Lines of N-Quads-star, made of a file of that kind, checked and in canonical form; raises MalformedRdfError."""
-    reader = extension(spark).loading.CanonicalLines(
+    reader = extension(spark).rdf.CanonicalLines(
         kind is not RdfFormat.N_TRIPLES and not one_graph,
         reading.version is RdfVersion.RDF_1_2 and kind.line_based,
         reading.on_error.value,

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader, SimpleLine}
+import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader, OnError, SimpleLine}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermEncoder, TermHasher}
 
 /** Quads and new terms of up to `BlockEncoder.StatementsPerBlock` statements, or why there are none; what was left out;

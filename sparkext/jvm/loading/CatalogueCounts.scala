@@ -47,12 +47,11 @@ object CatalogueCounts {
       val parts = Array.fill(tasks)(new QuadBlock)
       def send(value: Long, column: Int, i: Int): Unit =
         parts(Math.floorMod(QuadTables.mix(value), tasks)).add(value, block.predicate(i), column, block.graph(i))
+      // One column after the other: each is then written as one number.
       var i = 0
-      while (i < block.size) {
-        send(block.subject(i), Subject, i)
-        send(block.obj(i), Object, i)
-        i += 1
-      }
+      while (i < block.size) { send(block.subject(i), Subject, i); i += 1 }
+      i = 0
+      while (i < block.size) { send(block.obj(i), Object, i); i += 1 }
       parts.iterator.zipWithIndex.collect { case (part, task) if part.size > 0 => (task, part) }
     }
 

@@ -7,7 +7,7 @@ import java.util.{TreeSet => JTreeSet}
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
-import org.apache.spark.sql.cqels.rdf.LoadProblem
+import org.apache.spark.sql.cqels.rdf.{CanonicalLines, LoadProblem}
 import org.apache.spark.sql.classic.SparkSession
 
 /** N-Quads statements that are in no file: encoded on this thread, block by block as they are handed over.

@@ -3,7 +3,7 @@ package loading
 
 import java.io.{Externalizable, ObjectInput, ObjectOutput}
 
-import org.apache.spark.sql.cqels.memory.LongRuns
+import org.apache.spark.sql.cqels.memory.LongColumns
 
 /** Encoded quads as four growable columns; graph 0 is the default graph. */
 final class QuadBlock extends Externalizable {
@@ -66,7 +66,7 @@ final class QuadBlock extends Externalizable {
 
   override def writeExternal(out: ObjectOutput): Unit = {
     out.writeInt(filled)
-    for (column <- Seq(s, p, o, g)) LongRuns.write(java.util.Arrays.copyOf(column, filled), out)
+    for (column <- Seq(s, p, o, g)) LongColumns.write(column, filled, out)
   }
 
   override def readExternal(in: ObjectInput): Unit = {
@@ -78,8 +78,7 @@ final class QuadBlock extends Externalizable {
   }
 
   // `add` doubles, so it must never find nothing to double.
-  private def column(in: ObjectInput): Array[Long] =
-    java.util.Arrays.copyOf(LongRuns.read(filled, in), math.max(filled, 16))
+  private def column(in: ObjectInput): Array[Long] = LongColumns.read(filled, math.max(filled, 16), in)
 }
 
 private object QuadBlock {

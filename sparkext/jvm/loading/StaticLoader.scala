@@ -8,10 +8,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
-import org.apache.spark.sql.cqels.rdf.{IdCollision, LoadProblem}
+import org.apache.spark.sql.cqels.rdf.{CanonicalLines, IdCollision, LoadProblem}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermHasher}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
@@ -36,7 +35,7 @@ final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean,
  *  collision shows. Then the texts concerned get their ids from the dictionary, and the files are encoded again.
  */
 object StaticLoader {
-  private final val FetchBytes = 64L << 20
+  private final val MostExpected = 1L << 28
 
   /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
    *
@@ -106,8 +105,8 @@ object StaticLoader {
       val problem = firstProblem(summaries)
       if (problem != null) new StaticLoad(spark, null, null, summaries, problem, null)
       else {
-        val noted = summaries.map(_.terms.toLong).sum
-        val added = addTerms(fetch(spark.sparkContext, encoded, summaries), noted, dictionary, colliding)
+        val terms = TermRanges.fetched(spark.sparkContext, encoded, summaries, dictionary.hasher())
+        val added = addTerms(terms.blocks, terms.expected, dictionary, colliding)
         kept = colliding.isEmpty
         if (kept) new StaticLoad(spark, encoded, null, summaries, null, added) else null
       }
@@ -120,7 +119,7 @@ object StaticLoader {
     val problem = firstProblem(summaries)
     if (problem != null) return new StaticLoad(spark, null, blocks, summaries, problem, null)
     val noted = summaries.map(_.terms.toLong).sum
-    val added = addTerms(blocks.iterator.map(_.terms), noted, dictionary, colliding)
+    val added = addTerms(blocks.iterator.map(_.terms), TermRanges.distinctOf(noted), dictionary, colliding)
     if (colliding.isEmpty) new StaticLoad(spark, null, blocks, summaries, null, added) else null
   }
 
@@ -199,11 +198,14 @@ object StaticLoader {
       else problem.copy(line = (problem.line + linesBefore.getOrElse((problem.file, problem.position), 0L)).toInt)
   }
 
-  /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`. */
-  private def addTerms(blocks: Iterator[TermBlock], noted: Long, dictionary: Dictionary,
+  /** Puts all terms into the dictionary, unless some collide: these are put into `colliding`.
+   *
+   *  They are about so many as `expected`: terms in the order of a layer's slots need a layer that is not too small.
+   */
+  private def addTerms(blocks: Iterator[TermBlock], expected: Long, dictionary: Dictionary,
       colliding: JTreeSet[String]): CompactDictionary = {
     val layers = dictionary.staticLayers
-    val builder = new CompactDictionary.Builder(math.min(noted / 3 + 1024, 1L << 28).toInt, dictionary.hasher())
+    val builder = new CompactDictionary.Builder(math.min(expected, MostExpected).toInt, dictionary.hasher())
     def collide(collision: IdCollision): Unit = {
       colliding.add(collision.knownText)
       colliding.add(collision.addedText)
@@ -227,35 +229,6 @@ object StaticLoader {
       catch { case e: IdCollision => collide(e) }
       layer
     }
-  }
-
-  /** The terms of all blocks, brought to the driver group by group. */
-  private def fetch(context: SparkContext, encoded: RDD[EncodedBlock], summaries: Array[BlockSummary]): Iterator[TermBlock] =
-    fetchGroups(context, summaries).iterator.flatMap { group =>
-      val wanted = group.groupBy(_.partition).map { case (p, blocks) => p -> blocks.map(_.index).toSet }
-      context.runJob(encoded,
-        (task: TaskContext, blocks: Iterator[EncodedBlock]) => {
-          val indexes = wanted(task.partitionId())
-          blocks.zipWithIndex.collect { case (block, i) if indexes(i) => block.terms }.toArray
-        },
-        wanted.keys.toSeq.sorted).iterator.flatMap(_.iterator)
-    }
-
-  /** Blocks in groups whose terms are small enough to be sent to the driver together. */
-  private def fetchGroups(context: SparkContext, summaries: Array[BlockSummary]): Seq[Seq[BlockSummary]] = {
-    val allowed = context.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
-    val most = if (allowed <= 0) FetchBytes else math.min(FetchBytes, allowed / 3)
-    val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
-    var room = 0L
-    for (summary <- summaries if summary.terms > 0) {
-      if (groups.isEmpty || summary.bytes > room) {
-        groups += new mutable.ArrayBuffer[BlockSummary]
-        room = most
-      }
-      groups.last += summary
-      room -= summary.bytes
-    }
-    groups.map(_.toSeq).toSeq
   }
 }
 

@@ -4,9 +4,9 @@ package mapped
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.columns.RowColumns
-import org.apache.spark.sql.cqels.loading.{EncodedBlock, OnError, QuadBlock, TextPart}
+import org.apache.spark.sql.cqels.loading.{EncodedBlock, QuadBlock, TextPart}
 import org.apache.spark.sql.cqels.memory.ByteSink
-import org.apache.spark.sql.cqels.rdf.LoadProblem
+import org.apache.spark.sql.cqels.rdf.{LoadProblem, OnError}
 import org.apache.spark.sql.cqels.terms.{TermEncoder, TermHasher}
 
 /** What is the same for all rows of a load: the prefix of blank nodes, the graph of quads that name none (null: the default graph),

@@ -66,14 +66,19 @@ final class TermEncoder(hasher: TermHasher) {
   private val last = Array.fill(4)(new LastTerm)
   private val lastTexts = new Array[String](4)
   private val lastIds = new Array[Long](4)
+  // Terms that wait to be noted together.
+  private var staged = new TermBlock
+  private val heldSlots = new Array[Long](TermEncoder.Together)
+  private var touched = 0
 
-  def memoryBytes: Long = block.estimatedBytes + 8L * slots.length
+  def memoryBytes: Long = block.estimatedBytes + staged.estimatedBytes + 8L * slots.length
 
   /** The entries noted since the last call. */
   def takeBlock(): TermBlock = {
+    noteStaged()
     val taken = block
     block = new TermBlock
-    slots = new Array[Long](1 << 12)
+    if (slots.length <= TermEncoder.MostKept) util.Arrays.fill(slots, 0L) else slots = new Array[Long](1 << 12)
     util.Arrays.fill(lastTexts.asInstanceOf[Array[AnyRef]], null)
     last.foreach(_.forget())
     taken
@@ -103,7 +108,10 @@ final class TermEncoder(hasher: TermHasher) {
   /** The id of the term whose canonical text these bytes are. */
   def encode(utf8: Array[Byte], from: Int, until: Int): Long = {
     val id = hasher.id(utf8, from, until)
-    if (!TermId.isInline(id)) note(id, utf8, from, until)
+    if (!TermId.isInline(id)) {
+      if (staged.count == TermEncoder.Together || staged.textBytes > TermEncoder.StagedBytes) noteStaged()
+      staged.add(id, utf8, from, until)
+    }
     id
   }
 
@@ -111,6 +119,7 @@ final class TermEncoder(hasher: TermHasher) {
   private[cqels] def appendText(id: Long, out: ByteSink): Boolean =
     if (TermId.isInline(id)) { TermCodec.appendInline(id, out); true }
     else {
+      noteStaged()
       val hash = TermEncoder.hash(id)
       val mask = slots.length - 1
       var slot = hash & mask
@@ -119,6 +128,39 @@ final class TermEncoder(hasher: TermHasher) {
       if (entry >= 0) out.append(block.texts, block.start(entry), block.ends(entry) - block.start(entry))
       entry >= 0
     }
+
+  /** Notes the terms of another block, whose ids are from an encoder like this. */
+  private[cqels] def note(terms: TermBlock): Unit = {
+    var from = 0
+    while (from < terms.count) {
+      val until = math.min(from + TermEncoder.Together, terms.count)
+      noteAll(terms, from, until)
+      from = until
+    }
+  }
+
+  private def noteStaged(): Unit = if (staged.count > 0) {
+    noteAll(staged, 0, staged.count)
+    if (staged.textBytes > 2 * TermEncoder.StagedBytes) staged = new TermBlock else staged.count = 0
+  }
+
+  /** Notes some terms together: what the table has of all of them is fetched first, so that they wait for memory at once. */
+  private def noteAll(terms: TermBlock, from: Int, until: Int): Unit = {
+    val mask = slots.length - 1
+    var i = from
+    while (i < until) { heldSlots(i - from) = slots(TermEncoder.hash(terms.ids(i)) & mask); i += 1 }
+    var sum = 0
+    i = 0
+    while (i < until - from) {
+      val entry = heldSlots(i).toInt - 1
+      if (entry >= 0) sum += block.texts(block.start(entry)) + block.texts(block.ends(entry) - 1)
+      i += 1
+    }
+    // Kept, so that no compiler leaves the reading out.
+    touched = sum
+    i = from
+    while (i < until) { note(terms.ids(i), terms.texts, terms.start(i), terms.ends(i)); i += 1 }
+  }
 
   private def note(id: Long, utf8: Array[Byte], from: Int, until: Int): Unit = {
     if (2 * block.count >= slots.length) widen()
@@ -149,6 +191,13 @@ final class TermEncoder(hasher: TermHasher) {
 }
 
 private object TermEncoder {
+  /** A table of so many slots is used again for the next block. */
+  final val MostKept = 1 << 19
+
+  /** So many terms are noted together, or so many bytes of them and one term more. */
+  final val Together = 128
+  final val StagedBytes = 1 << 14
+
   def hash(id: Long): Int = (KeyHash.spread(id) >>> 32).toInt
 }
 

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.cqels
-package loading
-
-import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader}
+package rdf
 
 /** Line-based RDF text read whole: its statements in canonical form, or the first problem. */
 final class CanonicalLines(allowGraph: Boolean, rdf12: Boolean, onError: String) {
@@ -46,6 +44,6 @@ private[cqels] object OnError {
   final val Accept = "accept"
 }
 
-private[loading] object CanonicalLines {
+private[cqels] object CanonicalLines {
   val EndOfLine: java.util.regex.Pattern = java.util.regex.Pattern.compile("\r\n|\r|\n")
 }
