@@ -16,7 +16,7 @@ from sparkext.errors import CqelsError
 from sparkext.language.nodes import Variable
 from sparkext.language.query import Query
 from sparkext.r2r.templates.filled_patterns import Terms
-from sparkext.r2r.templates.parameters import ParameterisedQuery
+from sparkext.r2r.templates.parameters import ParameterisedQuery, with_terms
 from sparkext.r2r.templates.skeletons import skeleton_of
 from static_data.terms import Iri, Literal, Term
 
@@ -101,10 +101,15 @@ class TextShapes:
             at = end
         try:
             general = ParameterisedQuery(self._read("".join((*parts, pattern[at:]))), terms)
-            same = general.skeleton(terms) == skeleton_of(self._read(text))
+            wanted = skeleton_of(self._read(text))
+            same = wanted == skeleton_of(with_terms(general.query, terms))
         except CqelsError:
             return None
-        return general if same and general.skeleton(terms) is not None else None
+        made = general.skeleton(terms)
+        if wanted is None or made is None or not same:
+            return None
+        # Where whole parts could be exchanged with each other, so could their constants.
+        return general if made.query == wanted.query else None
 
 
 def _parameter(number: int) -> Variable:
