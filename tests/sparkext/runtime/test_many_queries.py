@@ -152,6 +152,26 @@ def test_instances_come_and_go_between_evaluations(engine: Engine) -> None:
     assert evaluated(engine) == ["r0", "template-1"]
 
 
+def test_what_is_new_comes_to_each_instance_in_whatever_order_it_is_found(engine: Engine) -> None:
+    pattern = "WINDOW :w {{ ?p :at ?room . ?room :in :{0} }}"
+    texts = [query(pattern.format(f"h{n}"), select="?p", operator="ISTREAM") for n in range(3)]
+    for number, text in enumerate(texts):
+        engine.register_query(text, name=f"n{number}")
+    engine.register_query(texts[1] + " LIMIT 1", name="cut")
+    assert evaluated(engine) == ["n0", "template-1", "cut"]
+    assert engine.queries["n1"].evaluation == "delta evaluation"
+    for number in (1, 2, 1, 2):
+        engine.push(S, triple("r", "in", f"h{number}"), number)
+    for person in ("ann", "bob", "cat"):
+        engine.push(S, triple(person, "at", "r"), 3)
+    engine.advance_to(3)
+    found = [engine.queries[f"n{number}"].last_answers for number in range(3)]
+    assert [names(a.rows()) if a else [] for a in found] == [[], *[["ann", "bob", "cat"]] * 2]
+    last = engine.queries["cut"].last_answers
+    assert last is not None
+    assert len(last) == 1
+
+
 def test_the_last_instance_ends_the_template(engine: Engine) -> None:
     hear(engine, *(in_room(f"r{n}") for n in range(3)))
     at(engine, 1, "ann", "r1")
