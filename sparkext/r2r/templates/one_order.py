@@ -10,12 +10,12 @@ import dataclasses
 from collections.abc import Iterator
 from functools import reduce
 
-from sparkext.language.algebra import Bgp, Join
+from sparkext.language.algebra import Bgp, Join, Path, Values
 from sparkext.language.expressions import Constant, Exists, Expression
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.inner_patterns import map_expressions, transform_everywhere
-from sparkext.r2r.templates.constant_places import is_what_it_does
+from sparkext.r2r.templates.constant_places import has_any_cells, has_any_ends, is_what_it_does
 from sparkext.r2r.templates.refinement import Edge, numbering
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
@@ -69,6 +69,7 @@ class _QueryGraph:
         self._of_values: dict[Variable | Term, int] = {}
         # By identity: equal ones may stand at several places.
         self.of_operators: dict[int, int] = {}
+        self.of_rows: dict[int, list[int]] = {}  # those of VALUES, likewise
         self._texts: list[str] = []
 
     def _node(self, kind: int, text: str = "") -> int:
@@ -122,6 +123,14 @@ class _QueryGraph:
             for triple in node.patterns:
                 mentioned = list(self.triple_nodes(triple))
                 self.add((self.triple_shape(triple), context[1]), (context[0], *mentioned))
+        elif isinstance(node, Path) and has_any_ends(node):
+            me = self.of_operators[id(node)] = self.operator()
+            ends = (node.subject, node.object)
+            shapes = [self._end_shape(end) for end in ends]
+            nodes = (n for end in ends for n in self._end_nodes(end))
+            self.add((repr(node.path), context[1], shapes), (context[0], me, *nodes))
+        elif isinstance(node, Values) and has_any_cells(node):
+            self._visit_values(node, context)
         else:
             me = self.of_operators[id(node)] = self.operator()
             mentioned = []
@@ -134,28 +143,43 @@ class _QueryGraph:
             for place, child in enumerate(node.children):
                 self.visit(child, (me, place))
 
+    def _visit_values(self, node: Values, context: _Context) -> None:
+        me = self.of_operators[id(node)] = self.operator()
+        names = [self.variable(name) for name in node.names]
+        self.add(("Values", context[1]), (context[0], me))
+        for name in names:
+            self.add("name", (me, name))
+        rows = self.of_rows[id(node)] = [self.operator() for _ in node.rows]
+        for row, cells in zip(rows, node.rows, strict=True):
+            self.add("row", (me, row))
+            for name, cell in zip(names, cells, strict=True):
+                if cell is not None:
+                    self.add("cell", (row, name, self.constant(cell)))
+
     def triple_shape(self, triple: TriplePattern | QuotedPattern) -> object:
         """What a triple is beside its variables and constants."""
-
-        def shape(term: PatternTerm) -> object:
-            return self.triple_shape(term) if isinstance(term, QuotedPattern) else ""
-
         predicate = triple.predicate
         named = "" if isinstance(predicate, Variable) else predicate.n3()
-        return (named, shape(triple.subject), shape(triple.object))
+        return (named, self._end_shape(triple.subject), self._end_shape(triple.object))
+
+    def _end_shape(self, term: PatternTerm) -> object:
+        return self.triple_shape(term) if isinstance(term, QuotedPattern) else ""
 
     def triple_nodes(self, triple: TriplePattern | QuotedPattern) -> Iterator[int]:
         """The nodes of a triple's variables and constants, in their order."""
-        for term in (triple.subject, triple.object):
-            match term:
-                case QuotedPattern():
-                    yield from self.triple_nodes(term)
-                case Variable():
-                    yield self.variable(term)
-                case Iri() | Literal() | QuotedTriple():
-                    yield self.constant(term)
+        yield from self._end_nodes(triple.subject)
+        yield from self._end_nodes(triple.object)
         if isinstance(triple.predicate, Variable):
             yield self.variable(triple.predicate)
+
+    def _end_nodes(self, term: PatternTerm) -> Iterator[int]:
+        match term:
+            case QuotedPattern():
+                yield from self.triple_nodes(term)
+            case Variable():
+                yield self.variable(term)
+            case Iri() | Literal() | QuotedTriple():
+                yield self.constant(term)
 
     def _shape(self, value: object, mentioned: list[int], as_it_is: bool = False) -> object:
         match value:
@@ -200,6 +224,8 @@ class _Order:
             return dataclasses.replace(node, patterns=tuple(sorted(node.patterns, key=self._place)))
         if isinstance(node, Join):
             return reduce(Join, map(self.of, sorted(_parts(node), key=self._group_place)))
+        if isinstance(node, Values) and has_any_cells(node):
+            return self._values(node)
         node = node.replace_children(tuple(map(self.of, node.children)))
         return map_expressions(node, lambda e: e.transform(self._in_expression))
 
@@ -207,6 +233,18 @@ class _Order:
         if isinstance(expression, Exists):
             return dataclasses.replace(expression, pattern=self.of(expression.pattern))
         return expression
+
+    def _values(self, node: Values) -> Values:
+        numbers = self._numbers
+        of_names = [numbers[self._graph.variable(name)] for name in node.names]
+        columns = sorted(range(len(of_names)), key=of_names.__getitem__)
+        of_rows = [numbers[row] for row in self._graph.of_rows[id(node)]]
+        rows = (node.rows[place] for place in sorted(range(len(of_rows)), key=of_rows.__getitem__))
+        return Values(
+            tuple(node.names[place] for place in columns),
+            tuple(tuple(row[place] for place in columns) for row in rows),
+            position=node.position,
+        )
 
     def _place(self, triple: TriplePattern) -> tuple[str, list[int]]:
         nodes = [self._numbers[node] for node in self._graph.triple_nodes(triple)]

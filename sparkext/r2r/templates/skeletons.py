@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sparkext.language.algebra import Bgp, Slice
+from sparkext.language.algebra import Bgp, Path, Slice, Values
 from sparkext.language.event_patterns import Match
 from sparkext.language.expressions import Constant, Expression, VariableReference
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.inner_patterns import map_expressions, transform_everywhere
 from sparkext.r2r.patterns.local_names import rename, variables_of
-from sparkext.r2r.templates.constant_places import is_what_it_does
+from sparkext.r2r.templates.constant_places import has_any_cells, has_any_ends, is_what_it_does
+from sparkext.r2r.templates.inline_rows import InlineRows
 from sparkext.r2r.templates.one_order import in_one_order
 from static_data.terms import Iri, Literal, QuotedTriple, Term
 
@@ -97,15 +98,17 @@ def _whole(pattern: Node) -> tuple[Node, int, int | None]:
 
 
 _Ends = TypeVar("_Ends", TriplePattern, QuotedPattern)
+_Change = Callable[[PatternTerm], PatternTerm]
 
 
-def _with_ends(pattern: _Ends, change: Callable[[PatternTerm], PatternTerm]) -> _Ends:
+def _with_ends(pattern: _Ends, change: _Change) -> _Ends:
     """A triple with other subjects and objects, those of the triples that it quotes included."""
+    subject, object_ = _changed(pattern.subject, change), _changed(pattern.object, change)
+    return dataclasses.replace(pattern, subject=subject, object=object_)
 
-    def end(term: PatternTerm) -> PatternTerm:
-        return _with_ends(term, change) if isinstance(term, QuotedPattern) else change(term)
 
-    return dataclasses.replace(pattern, subject=end(pattern.subject), object=end(pattern.object))
+def _changed(term: PatternTerm, change: _Change) -> PatternTerm:
+    return _with_ends(term, change) if isinstance(term, QuotedPattern) else change(term)
 
 
 def _emptied(node: Node, constants: list[Term]) -> Node:
@@ -129,6 +132,14 @@ def _emptied(node: Node, constants: list[Term]) -> Node:
             expression if children == expression.children else expression.replace_children(children)
         )
 
-    if isinstance(node, Bgp):
-        return dataclasses.replace(node, patterns=tuple(_with_ends(p, end) for p in node.patterns))
+    match node:
+        case Bgp():
+            patterns = tuple(_with_ends(p, end) for p in node.patterns)
+            return dataclasses.replace(node, patterns=patterns)
+        case Path() if has_any_ends(node):
+            subject, object_ = _changed(node.subject, end), _changed(node.object, end)
+            return dataclasses.replace(node, subject=subject, object=object_)
+        case Values() if has_any_cells(node):
+            cells = (tuple(None if t is None else place(t) for t in row) for row in node.rows)
+            return InlineRows(node.names, tuple(cells))
     return map_expressions(node, value)

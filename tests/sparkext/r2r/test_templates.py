@@ -64,6 +64,11 @@ SAME = {
         "SELECT ?a { ?a :p ?b FILTER EXISTS { ?a :q :x . ?x :p ?b } }",
         "SELECT ?a { ?a :p ?b FILTER EXISTS { ?y :p ?b . ?a :q :z } }",
     ),
+    "inline data": (
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x 1) (UNDEF 2) (:x UNDEF) } }",
+        "SELECT ?a { ?a :p ?b VALUES (?b ?a) { (UNDEF :y) (3 UNDEF) (4 :y) } }",
+    ),
+    "ends of paths": ("SELECT ?a { ?a :p+/:q :x }", "SELECT ?a { ?a :p+/:q 'y' }"),
     "blank nodes": ("SELECT ?a { ?a :p [ :q 1 ] }", "SELECT ?a { _:b :q 2 . ?a :p _:b }"),
 }
 OTHER = {
@@ -74,6 +79,18 @@ OTHER = {
     "operators": (
         "SELECT ?a { ?a :p ?b FILTER(?b > 3) }",
         "SELECT ?a { ?a :p ?b FILTER(?b < 3) }",
+    ),
+    "inline data that have another form": (
+        "SELECT ?a { ?a :p ?b VALUES ?b { 1 } }",
+        "SELECT ?a { ?a :p ?b VALUES ?b { 1 2 } }",
+    ),
+    "which cells are one": (
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x :x) } }",
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x :y) } }",
+    ),
+    "ends of paths that may have no steps": (
+        "SELECT ?a { ?a :p* :x }",
+        "SELECT ?a { ?a :p* :y }",
     ),
     "regular expressions": (
         "SELECT ?a { ?a :p ?b FILTER REGEX(?b, 'x') }",
@@ -120,6 +137,8 @@ AROUND = {
     "graph": ("GRAPH :g {", "}"),
     "union": ("{", "} UNION {", "}"),
     "filter": ("{ ?a :p ?c FILTER(?a != K1 || ?c IN (K2, K3)) FILTER NOT EXISTS {", "} }"),
+    "values": ("{ VALUES (?b ?c) { (K1 K2) (UNDEF K1) (K3 K3) }", "}"),
+    "path": ("{ ?a :p+ ?x . K4 :q+ ?x . ?x :p|^:q K2 .", "}"),
     "select": ("{ SELECT ?a (COUNT(?b) AS ?n) {", "} GROUP BY ?a }"),
 }
 

@@ -109,6 +109,45 @@ def test_what_does_not_differ_stays_a_constant(engine: Engine) -> None:
     assert len(engine.queries["n9"].template) == 3  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "WINDOW :w { ?p :at ?room } VALUES ?room { :ROOM }",
+        "WINDOW :w { ?p :at ?room } VALUES (?room ?p) { (:ROOM UNDEF) (:none :ROOM) (:ROOM :bob) }",
+        "WINDOW :w { ?p :at ?room } ?room :in+ :ROOM",
+        "WINDOW :w { ?p :at ?room } :ROOM :in+ ?other . ?other ^:in* ?room",
+        "WINDOW :w { ?p :at ?room OPTIONAL { ?p :in+ ?q VALUES ?room { :ROOM } } }",
+        "WINDOW :w { ?p :at ?room FILTER EXISTS { VALUES ?room { :ROOM } } }",
+    ],
+)
+def test_inline_data_and_ends_of_paths(
+    engine: Engine, spark: SparkSession, tmp_path: Path, pattern: str
+) -> None:
+    from sparkext import Engine
+
+    file = tmp_path / "rooms.nt"
+    triples = (("r1", "r2"), ("r2", "r3"), ("r3", "r1"), ("r4", "r1"))
+    file.write_text("".join(f"<{E}{a}> <{E}in> <{E}{b}> .\n" for a, b in triples))
+    with settings(spark, **{"sharing.enabled": "false"}):
+        apart = Engine(spark)
+    apart.register_stream(S)
+    found = []
+    for one in (engine, apart):
+        one.load_static(file, progress=False)
+        for room in ("r1", "r2", "r3", "r4", "r5", "ann"):
+            text = query(pattern.replace("ROOM", room), select="?p ?room")
+            one.register_query(text, name=room)
+        told = []
+        for time, (person, room) in enumerate((("ann", "r1"), ("bob", "r4"), ("r3", "r5")), 1):
+            at(one, time, person, room)
+            told.append([sorted(a.rows()) for q in one.queries.values() if (a := q.last_answers)])
+        found.append(told)
+    assert evaluated(engine) == ["r1", "template-1"]
+    assert found[0] == found[1]
+    assert any(map(any, found[0]))
+    apart.close()
+
+
 def test_equal_queries_are_one(engine: Engine) -> None:
     for number in range(4):
         engine.register_query(in_room("r1"), name=f"n{number}")
