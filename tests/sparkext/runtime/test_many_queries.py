@@ -335,6 +335,27 @@ def test_forms(engine: Engine) -> None:
     assert len([name for name in evaluated(engine) if name.startswith("template")]) == 4
 
 
+def test_the_most_of_each_instance(engine: Engine) -> None:
+    counted = (
+        "{ SELECT ?room (COUNT(DISTINCT ?p) AS ?n) "
+        "{ WINDOW :w { ?p :at ?room ; :likes :FOOD } } GROUP BY ?room }"
+    )
+    pattern = f"{counted} {{ SELECT (MAX(?n) AS ?most) {{ {counted} }} }} FILTER(?n = ?most)"
+    for food in ("tea", "rum", "ice"):
+        text = query(pattern.replace("FOOD", food), select="?room")
+        engine.register_query(text, name=food)
+    likes = {"tea": "abc", "rum": "bd", "ice": ""}
+    for food, people in likes.items():
+        for person in people:
+            engine.push(S, triple(person, "likes", food), 1)
+    for person, room in ("a1", "b1", "b2", "c2", "d2", "d3"):
+        engine.push(S, triple(person, "at", f"r{room}"), 1)
+    engine.advance_to(1)
+    found = {food: q.last_answers for food, q in engine.queries.items()}
+    rooms = {food: names(a.rows()) if a else [] for food, a in found.items()}
+    assert rooms == {"tea": ["r1", "r2"], "rum": ["r2"], "ice": []}
+
+
 PARAMETERS = query("WINDOW :w { ?p :at ?room }", select="?p ?room")
 
 
