@@ -49,4 +49,5 @@ def _has_steps(path: PathExpression) -> bool:
 
 def has_any_cells(node: Values) -> bool:
     """Whether terms of inline data may be others: of few rows."""
-    return 0 < len(node.rows) <= _MOST_ROWS and len(set(node.names)) == len(node.names)
+    some = any(cell is not None for row in node.rows for cell in row)
+    return some and len(node.rows) <= _MOST_ROWS and len(set(node.names)) == len(node.names)

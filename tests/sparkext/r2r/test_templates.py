@@ -195,6 +195,11 @@ def random_query(random: RandomPatterns) -> Query:
 shareable = {True: 0, False: 0}
 
 
+def test_inline_data_without_terms_stay() -> None:
+    made = skeleton("SELECT ?a { ?a :p ?b VALUES (?a ?b) { (UNDEF UNDEF) } }")
+    assert any(isinstance(node, Values) for node in made.query.pattern.walk())
+
+
 @given(st.integers(0, 10**9))
 @settings(max_examples=400, deadline=None)
 def test_each_instance_has_its_own_solutions(seed: int) -> None:
