@@ -39,7 +39,13 @@ from sparkext.r2r.clusters.cluster_compiling import ClusterCompiling
 from sparkext.r2r.clusters.cluster_plans import ClusterPlanner
 from sparkext.r2r.clusters.distribute_unions import distributed
 from sparkext.r2r.clusters.restrict_groups import restrict_groups
-from sparkext.r2r.clusters.share_clusters import over_stage, read_outside, shared_cluster
+from sparkext.r2r.clusters.share_clusters import (
+    over_stage,
+    read_outside,
+    shared_cluster,
+    shared_group,
+    with_group,
+)
 from sparkext.r2r.functions.expressions import ExpressionCompiler
 from sparkext.r2r.functions.function_table import is_volatile, makes_terms, reads_clock
 from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
@@ -243,21 +249,27 @@ class PatternCompiler(ClusterCompiling):
     # -- the leaves of a cluster --------------------------------------------------------------------
 
     def _share(self, cluster: Cluster, needed: frozenset[Variable] | None) -> Cluster:
+        if (common := shared_group(cluster)) is not None:
+            group, scope = common
+            rows = self._stage(self.compile(group, scope))
+            return self._share(with_group(cluster, group, scope, rows), needed)
         found = shared_cluster(cluster)
         if found is None:
             return cluster
         inner, rest, readers = found
         if any(v not in leaf.certain for leaf in inner.leaves for v in leaf.variables):
             return cluster  # a stage's rows have no unbound values
-        name = f"stage {len(self.choices) + 1}"
-        solutions = self.frames.stage(name, self.join(inner, read_outside(inner, rest, needed)))
-        rows = StageRows(name, solutions.variables)
+        rows = self._stage(self.join(inner, read_outside(inner, rest, needed)))
         leaves: list[Leaf] = [DerivedLeaf(rows, DEFAULT_GRAPH)]
         for leaf in rest.leaves:
             if isinstance(leaf, DerivedLeaf) and leaf in readers:
                 leaf = replace(leaf, node=over_stage(leaf.node, rows))
             leaves.append(leaf)
         return replace(rest, leaves=tuple(leaves))
+
+    def _stage(self, solutions: Solutions) -> StageRows:
+        name = f"stage {len(self.choices)}"  # another one: each takes a choice at least
+        return StageRows(name, self.frames.stage(name, solutions).variables)
 
     def _restrict(self, cluster: Cluster) -> Cluster:
         restricted = restrict_groups(cluster)

@@ -47,8 +47,7 @@ class QueryInstance(AnswerFeed):
         self._parts = parts
         self._stop = stop
         self.answered = 0
-        began = template.progress
-        self._began = (began.evaluations, began.repeated, began.failures)
+        self._began: tuple[int, int, int] | None = None
         self._progress = QueryProgress()
         self.variables = given.columns
 
@@ -57,12 +56,23 @@ class QueryInstance(AnswerFeed):
         """The parsed query: read from its text again, as thousands of them would take much memory."""
         return self._given.query
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether its first instant has come."""
+        return self._began is not None
+
+    def begin(self) -> None:
+        """Note that the template's evaluations from now on are its own, too."""
+        whole = self.template.progress
+        self._began = (whole.evaluations, whole.repeated, whole.failures)
+
     # -- answers --------------------------------------------------------------------------------------
 
     @property
     def last_answers(self) -> Answers | None:
         """The answers of the last evaluation; None before the first."""
-        evaluated = self.template.progress.evaluations > self._began[0]
+        began = self._began
+        evaluated = began is not None and self.template.progress.evaluations > began[0]
         if self.active and not self._subscribers and evaluated:
             self._last = self.template.answers_of(self)
         return self._last
@@ -85,6 +95,8 @@ class QueryInstance(AnswerFeed):
     def progress(self) -> QueryProgress:  # type: ignore[override]
         """Counts since registration; times are those of the template."""
         whole, mine = self.template.progress, self._progress
+        if self._began is None:
+            return mine
         evaluations, repeated, failures = self._began
         mine.evaluations = whole.evaluations - evaluations
         mine.repeated = whole.repeated - repeated

@@ -64,18 +64,20 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         start = parts.settings.starting_at
         self.policy = policy_of(query, specs, parts.profile, start, report)
         PreparedQuery.__init__(self, parts, registry, name, query, windows, instances)
-        self.scheduler = self._make_scheduler(times)
+        self._times = times
+        self.scheduler = self._make_scheduler()
         logger.info("%s: %s", name, self.evaluation)
         for text in self._compiler.matches.unbounded():
             logger.warning("%s: its state is not bounded: %s", name, text)
 
-    def _make_scheduler(self, times: Callable[[str], StreamTimes]) -> InstantScheduler:
+    def _make_scheduler(self) -> InstantScheduler:
+        """One that begins now: what has arrived so far is no reason to evaluate."""
         watermarks = {w.stream: self._streams[w.stream].watermark for w in self._window_order}
         made = InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
             self.policy,
             watermarks,
-            {stream: times(stream) for stream in watermarks},
+            {stream: self._times(stream) for stream in watermarks},
         )
         for window in self._window_order:
             newest = self._streams[window.stream].newest_time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from functools import partial
 from pathlib import Path
 
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
@@ -146,9 +147,9 @@ class Registrations:
         template, skeleton = found
         number = next(self._instance_numbers)
         constants = [skeleton.constants[place] for place in template.places]
-        template.instances.add(number, constants, skeleton.offset, skeleton.limit)
+        cut = (skeleton.offset, skeleton.limit)
         instance = QueryInstance(self._parts, name, given, number, template.query, self.stop)
-        template.query.add(instance)
+        template.query.add(instance, partial(template.instances.add, number, constants, *cut))
         return instance
 
     def _evaluated(

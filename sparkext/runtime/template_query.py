@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from sparkext.runtime.answering.answers import Answers, AnswersPart
 from sparkext.runtime.answering.answers_file import empty_mappings
+from sparkext.runtime.newcomers import Newcomers
 from sparkext.runtime.queries.template_instances import Shares, TemplateInstances, take_shares
 from sparkext.runtime.registered_query import RegisteredQuery
 
@@ -23,6 +25,13 @@ class Member(Protocol):
     answered: int
     active: bool
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether its first instant has come."""
+
+    def begin(self) -> None:
+        """Note that it is answered from now on."""
+
     def tell(self, answers: Answers) -> None:
         """Tell whoever listens of its answers at an instant."""
 
@@ -34,7 +43,9 @@ class TemplateQuery(RegisteredQuery):
         self._members: dict[int, Member] = {}
         self._listening: dict[int, Member] = {}
         self._shares: Shares = {}
+        self._newcomers = Newcomers()
         super().__init__(*arguments)
+        self._arrived_before = self._arrived()
 
     @property
     def _relation(self) -> TemplateInstances:
@@ -46,15 +57,33 @@ class TemplateQuery(RegisteredQuery):
     def __len__(self) -> int:
         return len(self._members)
 
-    def add(self, instance: Member) -> None:
-        """Answer an instance from the next evaluation on; the relation of instances has it."""
+    def add(self, instance: Member, put: Callable[[], object]) -> None:
+        """Answer an instance from the instant on at which it would be answered first by itself.
+
+        `put` has the relation of instances have it.
+        """
+
+        def begin() -> None:
+            put()
+            instance.begin()
+            self._changed()
+
         self._members[instance.number] = instance
-        self._changed()
+        arrived = self._arrived()
+        if arrived == self._arrived_before:
+            begin()
+        else:
+            self._newcomers.add(instance.number, begin, arrived, self._make_scheduler)
+
+    def _arrived(self) -> tuple[int, ...]:
+        """Another one after each arrival."""
+        return tuple(self._times(stream).version for stream in self.scheduler.watermarks)
 
     def remove(self, instance: Member) -> None:
         """Answer an instance no more."""
         if self._members.pop(instance.number, None) is not None:
             self._listening.pop(instance.number, None)
+            self._newcomers.remove(instance.number)
             self._relation.remove(instance.number)
             self._changed()
 
@@ -69,6 +98,11 @@ class TemplateQuery(RegisteredQuery):
         self._known, self._differs = None, True
 
     # -- evaluation ---------------------------------------------------------------------------------
+
+    def evaluate(self, instant: int) -> Answers:
+        """As there, with the instances whose first instant has come."""
+        self._newcomers.begin(instant)
+        return super().evaluate(instant)
 
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
         """As there; whose the answers are is known afterwards."""
@@ -85,7 +119,7 @@ class TemplateQuery(RegisteredQuery):
             self._members[number].answered += count
         parts = _Parts(answers, self._shares)
         for instance in list(self._listening.values()):
-            if instance.active:  # else another's subscriber has ended it
+            if instance.active and instance.has_begun:  # else another's subscriber has ended it
                 instance.tell(parts.of(instance))
 
     def answers_of(self, instance: Member) -> Answers | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sparkext.errors import UnsupportedFeatureError
+from sparkext.language.algebra import Distinct, OrderBy, Project, Reduced
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.stage_rows import InstanceRows
 from sparkext.r2r.templates.filled_patterns import filled
@@ -67,7 +68,7 @@ class Templates:
     ) -> tuple[Template, Skeleton] | None:
         """The template that a query to be registered is an instance of; None where it is evaluated by itself."""
         skeleton = given.skeleton
-        if skeleton is None:
+        if skeleton is None or _is_cut_as_it_comes(skeleton):
             return None
         key = (skeleton.query, given.base.base_iri, repr(report))
         kind = self._kinds.setdefault(key, _Kind())
@@ -118,6 +119,20 @@ class Templates:
         if not (kind.alone or kind.templates):
             del self._kinds[key]
         return gone
+
+
+def _is_cut_as_it_comes(skeleton: Skeleton) -> bool:
+    """Whether a query that asks for what is new has an OFFSET or LIMIT, but no order.
+
+    What is new is found from what arrived: that says nothing of which solutions a limit leaves.
+    """
+    cut = skeleton.offset > 0 or skeleton.limit is not None
+    if not cut or skeleton.query.stream_operator != "ISTREAM":
+        return False
+    pattern = skeleton.query.pattern
+    while isinstance(pattern, Project | Distinct | Reduced):
+        pattern = pattern.input
+    return not isinstance(pattern, OrderBy)
 
 
 def _differing(one: tuple[Term, ...], other: tuple[Term, ...]) -> tuple[int, ...]:

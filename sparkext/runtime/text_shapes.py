@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sparkext.errors import CqelsError
-from sparkext.language.nodes import Variable
+from sparkext.language.algebra import Project
+from sparkext.language.nodes import Node, Variable
 from sparkext.language.query import Query
+from sparkext.r2r.patterns.inner_patterns import transform_everywhere
 from sparkext.r2r.templates.filled_patterns import Terms
-from sparkext.r2r.templates.parameters import ParameterisedQuery
+from sparkext.r2r.templates.parameters import ParameterisedQuery, with_terms
 from sparkext.r2r.templates.skeletons import skeleton_of
 from static_data.terms import Iri, Literal, Term
 
@@ -100,11 +102,30 @@ class TextShapes:
             parts += [pattern[at:begin], f" {parameter} "]
             at = end
         try:
-            general = ParameterisedQuery(self._read("".join((*parts, pattern[at:]))), terms)
-            same = general.skeleton(terms) == skeleton_of(self._read(text))
+            read = _not_answered(self._read("".join((*parts, pattern[at:]))), terms)
+            general = ParameterisedQuery(read, terms)
+            wanted = skeleton_of(self._read(text))
+            same = wanted == skeleton_of(with_terms(general.query, terms))
         except CqelsError:
             return None
-        return general if same and general.skeleton(terms) is not None else None
+        made = general.skeleton(terms)
+        if wanted is None or made is None or not same:
+            return None
+        # Where whole parts could be exchanged with each other, so could their constants.
+        return general if made.query == wanted.query else None
+
+
+def _not_answered(query: Query, parameters: Collection[Variable]) -> Query:
+    """The query without its parameters among the variables that SELECT * shows."""
+
+    def shown(names: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        return tuple(name for name in names if name not in parameters)
+
+    def change(node: Node) -> Node:
+        return replace(node, names=shown(node.names)) if isinstance(node, Project) else node
+
+    pattern = transform_everywhere(query.pattern, change)
+    return replace(query, pattern=pattern, variables=shown(query.variables))
 
 
 def _parameter(number: int) -> Variable:

@@ -181,7 +181,8 @@ final class ContinuousQuery(
     told(moved - begun) {
       advanceMatches()
       matched = false
-      delta.newAt(instant)
+      val news = delta.newAt(instant)
+      if (instances == null) news else instances.arranged(news, null, visible - 1)
     }
   }
 

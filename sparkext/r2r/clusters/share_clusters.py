@@ -1,14 +1,21 @@
-"""Rule: a common subexpression, a join that stands by itself and below an aggregate too, is computed once."""
+"""Rules: a common subexpression is computed once, be it a join that stands by itself and below an aggregate too, or a
+group that several parts of a join read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from sparkext.language.algebra import Extend, Group, Project, ToMultiset
+from sparkext.language.algebra import Extend, Graph, Group, Project, ToMultiset, Window
 from sparkext.language.nodes import Node, Variable
+from sparkext.language.support import expressions_of
+from sparkext.r2r.functions.function_table import is_volatile
 from sparkext.r2r.leaves.flattening import Cluster, flatten_group
 from sparkext.r2r.leaves.leaf import DerivedLeaf, Leaf
+from sparkext.r2r.leaves.scopes import Scope, reads_no_window
 from sparkext.r2r.patterns.stage_rows import StageRows
+from sparkext.rewriting.bound_variables import certain_variables
 
 
 def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLeaf, ...]] | None:
@@ -42,6 +49,57 @@ def shared_cluster(cluster: Cluster) -> tuple[Cluster, Cluster, tuple[DerivedLea
             )
             return inner, rest, readers
     return None
+
+
+def shared_group(cluster: Cluster) -> tuple[Group, Scope] | None:
+    """The largest group that stands more than once below the leaves of a cluster, and its scope.
+
+    In ``Join(G, Group(MAX(?n); G))``, where G is ``Group(?x; COUNT; P)``, it is G: the form of an arg max over
+    aggregates. None where there is none over windows, or where it may leave variables unbound: a stage's rows do not.
+    """
+    seen: set[tuple[Group, Scope]] = set()
+    for leaf in cluster.leaves:
+        if not isinstance(leaf, DerivedLeaf) or leaf.static:
+            continue
+        for group in _groups_in(leaf.node):
+            found = (group, leaf.scope)
+            if found in seen:
+                return found
+            if (
+                set(group.variables) <= certain_variables(group)
+                and not reads_no_window(group, leaf.scope)
+                and not any(is_volatile(e) for node in group.walk() for e in expressions_of(node))
+            ):
+                seen.add(found)
+    return None
+
+
+def with_group(cluster: Cluster, group: Group, scope: Scope, rows: StageRows) -> Cluster:
+    """The cluster reading a stage's rows wherever a group of that scope stands below its leaves."""
+    leaves = tuple(
+        replace(leaf, node=_with_rows(leaf.node, group, rows))
+        if isinstance(leaf, DerivedLeaf) and leaf.scope == scope
+        else leaf
+        for leaf in cluster.leaves
+    )
+    return replace(cluster, leaves=leaves)
+
+
+def _groups_in(node: Node) -> Iterator[Group]:
+    """The groups of a pattern that are in its scope, the outer ones first."""
+    if isinstance(node, Group):
+        yield node
+    if not isinstance(node, Window | Graph):
+        for child in node.children:
+            yield from _groups_in(child)
+
+
+def _with_rows(node: Node, group: Group, rows: StageRows) -> Node:
+    if node == group:
+        return rows
+    if isinstance(node, Window | Graph) or not node.children:
+        return node
+    return node.replace_children(tuple(_with_rows(c, group, rows) for c in node.children))
 
 
 def read_outside(

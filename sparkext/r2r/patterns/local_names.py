@@ -27,6 +27,8 @@ def _map(value: Any, change: Callable[[Variable], Variable], stop: type | None) 
         return change(value)
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(_map(part, change, stop) for part in value)
+    if isinstance(value, frozenset):
+        return frozenset(_map(part, change, stop) for part in value)
     if (stop is not None and isinstance(value, stop)) or not dataclasses.is_dataclass(value):
         return value
     changed = {

@@ -11,6 +11,7 @@ from sparkext.language.expressions import Constant, Expression, VariableReferenc
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.r2r.patterns.inner_patterns import map_expressions, transform_everywhere
 from sparkext.r2r.patterns.local_names import variables_of
+from sparkext.r2r.templates.inline_rows import InlineRows
 from static_data.terms import BlankNode, Iri, QuotedTriple, Term
 
 Terms = Mapping[Variable, Term]
@@ -45,6 +46,8 @@ def _filled(node: Node, terms: Terms) -> Node:
             return dataclasses.replace(node, input=made)
         case Extend() if node.variable in terms:
             raise ParameterError(f"the query itself gives {node.variable} a value")
+        case InlineRows():
+            return node.filled(terms)
         case Values() if not terms.keys().isdisjoint(node.names):
             name = next(name for name in node.names if name in terms)
             raise ParameterError(f"the query itself gives {name} values")

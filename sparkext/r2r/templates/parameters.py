@@ -59,4 +59,4 @@ class ParameterisedQuery:
         constants = tuple(own.get(constant, constant) for constant in general.constants)
         if not self._general or len(set(constants)) < len(constants):  # equal constants are one
             return skeleton_of(with_terms(self.query, terms))
-        return dataclasses.replace(general, constants=constants)
+        return general.with_constants(constants)

@@ -20,6 +20,7 @@ from sparkext.language.algebra import (
     LeftJoin,
     Minus,
     OrderBy,
+    Path,
     Project,
     Reduced,
     Slice,
@@ -38,6 +39,7 @@ from sparkext.language.expressions import (
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.patterns.inner_patterns import map_expressions
 from sparkext.r2r.patterns.local_names import variables_of
+from sparkext.r2r.templates.inline_rows import InlineRows
 from sparkext.rewriting.bound_variables import certain_variables
 from static_data.terms import XSD_INTEGER, Literal
 
@@ -105,8 +107,10 @@ def _part(node: Node, instances: Instances) -> _Part:
     if not _uses(node, instances) and not isinstance(node, Project | Distinct | OrderBy | Reduced):
         return _Part(node)
     match node:
-        case Bgp():
+        case Bgp() | Path():
             return _Part(node)
+        case InlineRows():
+            return _Part(node.joined(instances.rows), True)
         case Join():
             return _join(node, instances)
         case Union():

@@ -1,37 +1,27 @@
 """Constants taken out of a query: queries that differ in them alone have one skeleton.
 
-Spelling, prefixes, names of variables and the order of triples and of joined groups make no difference: variables are
-numbered in an order that follows from where they stand, and triple patterns and groups are sorted by it.
+Spelling, prefixes, names of variables and the order of triples and of joined groups make no difference: triples and
+groups are put in an order that follows from where variables and constants stand, and variables are numbered in it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeVar
 
-from sparkext.language.algebra import Bgp, Join, Slice
-from sparkext.language.casts import cast_of
+from sparkext.language.algebra import Bgp, Path, Slice, Values
 from sparkext.language.event_patterns import Match
-from sparkext.language.expressions import (
-    BuiltinCall,
-    Constant,
-    Expression,
-    FunctionCall,
-    VariableReference,
-)
+from sparkext.language.expressions import Constant, Expression, VariableReference
 from sparkext.language.nodes import Node, PatternTerm, QuotedPattern, TriplePattern, Variable
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.inner_patterns import map_expressions, transform_everywhere
 from sparkext.r2r.patterns.local_names import rename, variables_of
+from sparkext.r2r.templates.constant_places import has_any_cells, has_any_ends, is_what_it_does
+from sparkext.r2r.templates.inline_rows import InlineRows
+from sparkext.r2r.templates.one_order import in_one_order
 from static_data.terms import Iri, Literal, QuotedTriple, Term
-
-# A constant argument of these is what they do: another one is another function.
-_BY_CONSTANT = {"REGEX", "REPLACE"}
-_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -39,13 +29,24 @@ class Skeleton:
     """A query without its constants: in `query`, the variable `hole(n)` stands for `constants[n]`, each another one.
 
     Its variables have names of ours, in `query.answered` in the order of the query's. OFFSET and LIMIT of the whole
-    query are none of it: `offset`, `limit` (None: all).
+    query are none of it: `offset`, `limit` (None: all). Constants of the places of one group in `alike` could be
+    exchanged with each other: they are in the order of their texts.
     """
 
     query: Query
     constants: tuple[Term, ...]
     offset: int = 0
     limit: int | None = None
+    alike: tuple[tuple[int, ...], ...] = ()
+
+    def with_constants(self, constants: Sequence[Term]) -> Skeleton:
+        """The same with other constants, each another one, in these places."""
+        made = list(constants)
+        for places in self.alike:
+            ordered = sorted((made[place] for place in places), key=lambda term: term.n3())
+            for place, term in zip(places, ordered, strict=True):
+                made[place] = term
+        return dataclasses.replace(self, constants=tuple(made))
 
 
 def hole(number: int) -> Variable:
@@ -65,18 +66,19 @@ def skeleton_of(query: Query) -> Skeleton | None:
     if query.form == "DESCRIBE" or any(isinstance(node, Match) for node in query.pattern.walk()):
         return None
     pattern, offset, limit = _whole(query.pattern)
-    pattern = transform_everywhere(pattern, _joined)
-    colours = _colours(pattern, query)
-    pattern = transform_everywhere(pattern, lambda node: _sorted(node, colours))
+    pattern, exchangeable = in_one_order(pattern, query)
     numbers: dict[Variable, Variable] = {}
     for variable in (*query.answered, *variables_of(pattern)):
         kind = "_:" if variable.hidden else ""
         numbers.setdefault(variable, Variable(f"{kind}v{len(numbers)}"))
+    shown = [numbers.get(v, v) for v in query.variables]
+    if query.form != "SELECT":  # their order is that of the text, and nothing is answered in it
+        shown.sort(key=lambda variable: variable.name)
     constants: list[Term] = []
     made = dataclasses.replace(
         query,
         pattern=transform_everywhere(rename(pattern, numbers), lambda n: _emptied(n, constants)),
-        variables=tuple(numbers.get(v, v) for v in query.variables),
+        variables=tuple(shown),
         template=rename(query.template, numbers),
         registration=query.registration
         and dataclasses.replace(query.registration, name=None, position=None),
@@ -85,7 +87,8 @@ def skeleton_of(query: Query) -> Skeleton | None:
         warnings=(),
         position=None,
     )
-    return Skeleton(made, tuple(constants), offset, limit)
+    alike = tuple(tuple(sorted(map(constants.index, terms))) for terms in exchangeable)
+    return Skeleton(made, tuple(constants), offset, limit, alike)
 
 
 def _whole(pattern: Node) -> tuple[Node, int, int | None]:
@@ -95,142 +98,17 @@ def _whole(pattern: Node) -> tuple[Node, int, int | None]:
 
 
 _Ends = TypeVar("_Ends", TriplePattern, QuotedPattern)
+_Change = Callable[[PatternTerm], PatternTerm]
 
 
-def _with_ends(pattern: _Ends, change: Callable[[PatternTerm], PatternTerm]) -> _Ends:
+def _with_ends(pattern: _Ends, change: _Change) -> _Ends:
     """A triple with other subjects and objects, those of the triples that it quotes included."""
-
-    def end(term: PatternTerm) -> PatternTerm:
-        return _with_ends(term, change) if isinstance(term, QuotedPattern) else change(term)
-
-    return dataclasses.replace(pattern, subject=end(pattern.subject), object=end(pattern.object))
+    subject, object_ = _changed(pattern.subject, change), _changed(pattern.object, change)
+    return dataclasses.replace(pattern, subject=subject, object=object_)
 
 
-# -- one order ------------------------------------------------------------------------------------
-
-
-def _joined(node: Node) -> Node:
-    """The joined groups of a Join side by side, their triple patterns together."""
-    if not isinstance(node, Join):
-        return node
-    parts = list(_parts(node))
-    triples = [p for part in parts if isinstance(part, Bgp) for p in part.patterns]
-    others = [part for part in parts if not isinstance(part, Bgp)]
-    groups = [Bgp(tuple(triples)), *others] if triples else others
-    return reduce(Join, groups) if groups else Bgp()
-
-
-def _parts(node: Node) -> Iterator[Node]:
-    if isinstance(node, Join):
-        yield from _parts(node.left)
-        yield from _parts(node.right)
-    else:
-        yield node
-
-
-Colours = Mapping[Variable, int]
-
-
-def _colours(pattern: Node, query: Query) -> Colours:
-    """A number of each variable by where it stands, and then by which ones it stands with (colour refinement)."""
-    answered = {variable: place for place, variable in enumerate(query.answered)}
-    triples = list(_triples(pattern, ""))
-    stands: dict[Variable, list[object]] = defaultdict(list)
-    for variable, place in answered.items():
-        stands[variable].append(("answered", place))
-    for variable, where in _read(pattern, ""):
-        stands[variable].append(where)
-    colours = {variable: hash(tuple(sorted(map(repr, at)))) for variable, at in stands.items()}
-    for _ in range(_ROUNDS):
-        around: dict[Variable, list[tuple[object, ...]]] = defaultdict(list)
-        for where, triple in triples:
-            shown = _shown(triple, colours)
-            for place, term in enumerate(triple):
-                for variable in variables_of(term):
-                    around[variable].append((where, place, *shown))
-        colours = {
-            variable: hash((colours.get(variable, 0), *sorted(map(repr, around[variable]))))
-            for variable in {*colours, *around}
-        }
-    return colours
-
-
-def _triples(node: Node, where: str) -> Iterator[tuple[str, TriplePattern]]:
-    """The triple patterns, each with what stands around it."""
-    if isinstance(node, Bgp):
-        for pattern in node.patterns:
-            yield where, pattern
-    for place, child in enumerate(node.children):
-        yield from _triples(child, where if isinstance(node, Join) else _inside(where, node, place))
-
-
-def _inside(where: str, node: Node, place: int) -> str:
-    name = getattr(node, "name", None)
-    shown = name.n3() if isinstance(name, Iri) else ""
-    return f"{where}/{type(node).__name__} {shown}{place if len(node.children) > 1 else ''}"
-
-
-def _read(node: Node, where: str) -> Iterator[tuple[Variable, object]]:
-    """What variables stand in other than triple patterns: expressions, projections, names."""
-    if not isinstance(node, Bgp | Join):
-        own = dataclasses.replace(node.replace_children(tuple(Bgp() for _ in node.children)))
-        for place, variable in enumerate(_mentions(own)):
-            yield variable, (where, type(node).__name__, place)
-    for place, child in enumerate(node.children):
-        yield from _read(child, where if isinstance(node, Join) else _inside(where, node, place))
-
-
-def _mentions(value: object) -> Iterator[Variable]:
-    if isinstance(value, Variable):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _mentions(part)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from _mentions(getattr(value, field.name))
-
-
-def _shown(pattern: TriplePattern, colours: Colours) -> tuple[object, ...]:
-    def shown(term: PatternTerm) -> object:
-        if isinstance(term, Variable):
-            return colours.get(term, 0)
-        if isinstance(term, Iri | Literal | QuotedTriple):
-            return "a constant"
-        return tuple(colours.get(v, 0) for v in variables_of(term))
-
-    predicate = pattern.predicate
-    named = predicate.n3() if isinstance(predicate, Iri) else shown(predicate)
-    return (named, shown(pattern.subject), shown(pattern.object))
-
-
-def _sorted(node: Node, colours: Colours) -> Node:
-    if isinstance(node, Bgp):
-        # Of two that differ in constants only, neither comes first of itself: any order will do.
-        patterns = sorted(node.patterns, key=lambda p: repr((_shown(p, colours), *map(_text, p))))
-        return dataclasses.replace(node, patterns=tuple(patterns))
-    if isinstance(node, Join):
-        parts = sorted(_parts(node), key=lambda part: repr(_form(part, colours)))
-        return reduce(Join, parts)
-    return node
-
-
-def _text(term: PatternTerm) -> str:
-    return "" if isinstance(term, Variable) or variables_of(term) else term.n3()
-
-
-def _form(node: Node, colours: Colours) -> object:
-    """What a group looks like, whatever its variables and constants are called."""
-    if isinstance(node, Bgp):
-        return ("Bgp", *(_shown(p, colours) for p in node.patterns))
-    own = node.replace_children(tuple(Bgp() for _ in node.children)) if node.children else node
-    read = tuple(colours.get(v, 0) for v in _mentions(own))
-    name = getattr(node, "name", None)
-    shown = name.n3() if isinstance(name, Iri) else ""
-    return (type(node).__name__, shown, read, *(_form(child, colours) for child in node.children))
-
-
-# -- constants ------------------------------------------------------------------------------------
+def _changed(term: PatternTerm, change: _Change) -> PatternTerm:
+    return _with_ends(term, change) if isinstance(term, QuotedPattern) else change(term)
 
 
 def _emptied(node: Node, constants: list[Term]) -> Node:
@@ -247,19 +125,21 @@ def _emptied(node: Node, constants: list[Term]) -> Node:
     def value(expression: Expression) -> Expression:
         if isinstance(expression, Constant):
             return VariableReference(place(expression.term), occurrence=expression.occurrence)
-        if _is_what_it_does(expression):
+        if is_what_it_does(expression):
             return expression
         children = tuple(value(child) for child in expression.children)
         return (
             expression if children == expression.children else expression.replace_children(children)
         )
 
-    if isinstance(node, Bgp):
-        return dataclasses.replace(node, patterns=tuple(_with_ends(p, end) for p in node.patterns))
+    match node:
+        case Bgp():
+            patterns = tuple(_with_ends(p, end) for p in node.patterns)
+            return dataclasses.replace(node, patterns=patterns)
+        case Path() if has_any_ends(node):
+            subject, object_ = _changed(node.subject, end), _changed(node.object, end)
+            return dataclasses.replace(node, subject=subject, object=object_)
+        case Values() if has_any_cells(node):
+            cells = (tuple(None if t is None else place(t) for t in row) for row in node.rows)
+            return InlineRows(node.names, tuple(cells))
     return map_expressions(node, value)
-
-
-def _is_what_it_does(expression: Expression) -> bool:
-    if isinstance(expression, BuiltinCall):
-        return expression.name in _BY_CONSTANT
-    return isinstance(expression, FunctionCall) and cast_of(expression) is None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 INSTANCES = 4
 # Nodes and numbers that stand where terms do; what they differ in makes no other template.
 NODE = re.compile(r"(?<!GRAPH )(?<!WINDOW )(?<![\w:]):(a|b|c)\b")
+# Inline data, and paths that end in a node.
+DATA_OR_ENDS = re.compile(r"VALUES|:(a|b|c) (:p/:q|:q\+|\^:p|!:p)|(/:q|:q\+|\^:p|!:p) :(a|b|c)\b")
 NUMBER = re.compile(r"(?<=[ (])[0-9](?=[ ),])")
 
 
@@ -42,17 +44,21 @@ def versions(random: Random, text: str) -> Iterator[str]:
         yield head + where + NUMBER.sub(lambda _: str(random.randint(1, 9)), other)
 
 
-def cases_of(seed: int, static: StaticGraphs) -> list[tuple[Case, dict[int, Answer]]]:
-    """A query in several versions with their right answers."""
+def cases_of(
+    seed: int, static: StaticGraphs, wanted: re.Pattern[str] | None = None
+) -> list[tuple[Case, dict[int, Answer]]]:
+    """A query in several versions with their right answers; its text has what is `wanted`."""
     random = Random(seed)
     dialect = DIALECTS[seed % len(DIALECTS)]
     streams = {
         name: random_stream(random, name, size) for name, size in zip(STREAMS, (9, 6), strict=True)
     }
-    for _ in range(300):
+    for _ in range(300 if wanted is None else 3000):
         text, query = random_query(random, dialect)
         if query.form == "CONSTRUCT" and query.registration is not None:
             continue  # each makes a stream of its own
+        if wanted is not None and not wanted.search(text):
+            continue
         case = Case(seed, dialect, text, query, streams)
         texts = list(dict.fromkeys(versions(random, text)))
         if len(texts) < 2:
@@ -73,13 +79,18 @@ def count_evaluated(counted: list[int], engine: Engine) -> None:
     counted.append(len(engine._registered.evaluated))
 
 
-def check_seeds(spark: SparkSession, folder: Path, seeds: Sequence[int]) -> None:
+def check_seeds(
+    spark: SparkSession,
+    folder: Path,
+    seeds: Sequence[int],
+    wanted: re.Pattern[str] | None = None,
+) -> None:
     worlds = Worlds(spark, folder, 7)
     seen: Counter[str] = Counter()
     wrong: list[str] = []
     try:
         for seed in seeds:
-            made = cases_of(seed, worlds.for_oracle)
+            made = cases_of(seed, worlds.for_oracle, wanted)
             cases = [case for case, _ in made]
             engine = worlds.engine(cases[0].dialect)
             counted: list[int] = []
@@ -99,6 +110,12 @@ def check_seeds(spark: SparkSession, folder: Path, seeds: Sequence[int]) -> None
 
 def test_15_random_templates(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, range(15))
+
+
+def test_10_random_templates_with_inline_data_or_ends_of_paths(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    check_seeds(spark, tmp_path, range(10), DATA_OR_ENDS)
 
 
 @pytest.mark.slow

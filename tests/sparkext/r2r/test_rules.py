@@ -6,11 +6,13 @@ from sparkext.language import parse_query
 from sparkext.language.algebra import Distinct, Group, Project, Window
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.clusters.restrict_groups import restrict_groups
-from sparkext.r2r.clusters.share_clusters import shared_cluster
+from sparkext.r2r.clusters.share_clusters import shared_cluster, shared_group, with_group
 from sparkext.r2r.leaves.flattening import Cluster, flatten, flatten_group
 from sparkext.r2r.leaves.leaf import DerivedLeaf, StaticLeaf, WindowLeaf
-from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH
+from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, NamedGraph
 from sparkext.r2r.patterns.local_names import number_hidden
+from sparkext.r2r.patterns.stage_rows import StageRows
+from static_data.terms import Iri
 
 HEAD = """
 PREFIX : <http://example.org/>
@@ -124,6 +126,37 @@ def test_joins_that_differ_are_not_shared() -> None:
     static = "?a :p ?b . ?b :q ?c"
     body = f"{static} {{ SELECT ?a (COUNT(?c) AS ?m) WHERE {{ {static} }} GROUP BY ?a }}"
     assert shared_cluster(cluster(body)) is None
+
+
+COUNTED = f"{{ SELECT ?a (COUNT(?b) AS ?n) WHERE {{ {MET} }} GROUP BY ?a }}"
+
+
+def test_an_arg_max_over_aggregates_computes_them_once() -> None:
+    most = f"{{ SELECT (MAX(?n) AS ?m) WHERE {{ {COUNTED} }} }}"
+    both = cluster(f"{COUNTED} {most} FILTER(?n = ?m)")
+    found = shared_group(both)
+    assert found is not None
+    group, scope = found
+    assert group == group_of(both.leaves[0])
+    rows = StageRows("stage 1", group.variables)
+    read = with_group(both, group, scope, rows)
+    assert shared_group(read) is None
+    assert [[type(n) for n in leaf.node.walk()].count(StageRows) for leaf in read.leaves] == [1, 1]  # type: ignore[union-attr]
+    assert with_group(both, group, NamedGraph(Iri("http://e/g")), rows) == both
+
+
+def test_groups_that_differ_or_may_be_unbound_are_not_shared() -> None:
+    assert shared_group(cluster(f"{COUNTED} {COUNTED.replace('?b)', '?a)')}")) is None
+    maximum = COUNTED.replace("COUNT(", "MAX(")
+    assert shared_group(cluster(f"{maximum} {maximum}")) is None
+    random = COUNTED.replace("(?b)", "(RAND())")
+    assert shared_group(cluster(f"{random} {random}")) is None
+    elsewhere = (
+        f"{COUNTED} GRAPH :g {{ {COUNTED.replace('WINDOW :now', '').replace('WINDOW :w30', '')} }}"
+    )
+    assert shared_group(cluster(elsewhere)) is None
+    static = "{ SELECT ?a (COUNT(?c) AS ?m) WHERE { ?a :p ?b . ?b :q ?c } GROUP BY ?a }"
+    assert shared_group(cluster(f"WINDOW :now {{ ?a :at ?x }} {static} {static}")) is None
 
 
 def test_a_nested_window_scope_is_the_windows() -> None:

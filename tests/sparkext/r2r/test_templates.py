@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -50,6 +51,24 @@ SAME = {
         "SELECT ?a { ?a :p ?b FILTER(?b > 3 && EXISTS { ?a :q :x }) }",
         "SELECT ?a { ?a :p ?b FILTER(?b > 4.5 && EXISTS { ?a :q :y }) }",
     ),
+    "constants that stand alike, one of them elsewhere too": (
+        "SELECT ?p { ?p :q 'a', 'b' FILTER(?p != 'a') }",
+        "SELECT ?p { ?p :q 'b', 'c' FILTER(?p != 'c') }",
+    ),
+    "branches that differ in where their ends are": (
+        "SELECT ?p { ?p :q ?a, ?b . ?a :r 'a' . ?b :r 'b' . 'b' :s 'c' }",
+        "SELECT ?p { ?p :q ?a, ?b . ?a :r 'b' . ?b :r 'a' . 'b' :s 'c' }",
+    ),
+    "order in ASK": ("ASK { ?a :p :x . ?b :q ?a }", "ASK { ?b :q ?a . ?a :p :y }"),
+    "order in EXISTS": (
+        "SELECT ?a { ?a :p ?b FILTER EXISTS { ?a :q :x . ?x :p ?b } }",
+        "SELECT ?a { ?a :p ?b FILTER EXISTS { ?y :p ?b . ?a :q :z } }",
+    ),
+    "inline data": (
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x 1) (UNDEF 2) (:x UNDEF) } }",
+        "SELECT ?a { ?a :p ?b VALUES (?b ?a) { (UNDEF :y) (3 UNDEF) (4 :y) } }",
+    ),
+    "ends of paths": ("SELECT ?a { ?a :p+/:q :x }", "SELECT ?a { ?a :p+/:q 'y' }"),
     "blank nodes": ("SELECT ?a { ?a :p [ :q 1 ] }", "SELECT ?a { _:b :q 2 . ?a :p _:b }"),
 }
 OTHER = {
@@ -61,9 +80,25 @@ OTHER = {
         "SELECT ?a { ?a :p ?b FILTER(?b > 3) }",
         "SELECT ?a { ?a :p ?b FILTER(?b < 3) }",
     ),
+    "inline data that have another form": (
+        "SELECT ?a { ?a :p ?b VALUES ?b { 1 } }",
+        "SELECT ?a { ?a :p ?b VALUES ?b { 1 2 } }",
+    ),
+    "which cells are one": (
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x :x) } }",
+        "SELECT ?a { ?a :p ?b VALUES (?a ?b) { (:x :y) } }",
+    ),
+    "ends of paths that may have no steps": (
+        "SELECT ?a { ?a :p* :x }",
+        "SELECT ?a { ?a :p* :y }",
+    ),
     "regular expressions": (
         "SELECT ?a { ?a :p ?b FILTER REGEX(?b, 'x') }",
         "SELECT ?a { ?a :p ?b FILTER REGEX(?b, 'y') }",
+    ),
+    "which of the constants are one": (
+        "SELECT ?p { ?p :q 'a', 'b' FILTER(?p != 'a') }",
+        "SELECT ?p { ?p :q 'a', 'b' FILTER(?p != 'c') }",
     ),
     "a variable that stands twice": (
         "SELECT ?a { ?a :p ?b . ?b :p ?a }",
@@ -83,6 +118,58 @@ def test_one_skeleton(name: str) -> None:
 def test_other_skeletons(name: str) -> None:
     one, other = map(skeleton, OTHER[name])
     assert one.query != other.query
+
+
+SPOTS = st.sampled_from(("?a", "?b", "?c", "?d", "K1", "K2", "K3", "K4"))
+TRIPLES = st.lists(st.tuples(SPOTS, st.sampled_from((":p", ":q")), SPOTS), min_size=1, max_size=6)
+
+
+@st.composite
+def groups(draw: st.DrawFn, depth: int = 1) -> list[str | list[Any]]:
+    """Parts of a group that may stand in any order: triples, and groups with what is before and after them."""
+    parts: list[str | list[Any]] = [" ".join((*triple, ".")) for triple in draw(TRIPLES)]
+    for kind in draw(st.lists(st.sampled_from(sorted(AROUND)), max_size=2 if depth else 0)):
+        parts.append([kind, *(draw(groups(depth - 1)) for _ in AROUND[kind][1:])])
+    return parts
+
+
+AROUND = {
+    "graph": ("GRAPH :g {", "}"),
+    "union": ("{", "} UNION {", "}"),
+    "filter": ("{ ?a :p ?c FILTER(?a != K1 || ?c IN (K2, K3)) FILTER NOT EXISTS {", "} }"),
+    "values": ("{ VALUES (?b ?c) { (K1 K2) (UNDEF K1) (K3 K3) }", "}"),
+    "path": ("{ ?a :p+ ?x . K4 :q+ ?x . ?x :p|^:q K2 .", "}"),
+    "select": ("{ SELECT ?a (COUNT(?b) AS ?n) {", "} GROUP BY ?a }"),
+}
+
+
+def written(parts: list[Any], chance: Random) -> str:
+    """A group's text, its parts in some order."""
+
+    def text(part: str | list[Any]) -> str:
+        if isinstance(part, str):
+            return part
+        begin, *rest = AROUND[part[0]]
+        inner = zip(part[1:], rest, strict=True)
+        return begin + "".join(written(group, chance) + after for group, after in inner)
+
+    return " ".join(map(text, chance.sample(parts, len(parts))))
+
+
+@given(groups(), st.integers(0, 10**9), st.sampled_from(("SELECT ?a ?c", "ASK", "SELECT ?b")))
+@settings(max_examples=400, deadline=None)
+def test_versions_of_a_query_are_of_one_kind(parts: list[Any], seed: int, head: str) -> None:
+    chance = Random(seed)
+    found = []
+    for _ in range(2):
+        text = f"{head} {{ {written(parts, chance)} }}"
+        terms = chance.sample(range(10, 100), 4)
+        for number, term in enumerate(terms, 1):
+            text = text.replace(f"K{number}", chance.choice((f"<http://e/{term}>", f":{term}")))
+        for variable in chance.sample("abcdn", 5):
+            text = text.replace(f"?{variable}", f"?{chance.choice('xyz')}{variable}")
+        found.append(skeleton(text))
+    assert found[0].query == found[1].query
 
 
 def test_a_skeleton_that_is_filled_means_the_query() -> None:
@@ -106,6 +193,11 @@ def random_query(random: RandomPatterns) -> Query:
 
 
 shareable = {True: 0, False: 0}
+
+
+def test_inline_data_without_terms_stay() -> None:
+    made = skeleton("SELECT ?a { ?a :p ?b VALUES (?a ?b) { (UNDEF UNDEF) } }")
+    assert any(isinstance(node, Values) for node in made.query.pattern.walk())
 
 
 @given(st.integers(0, 10**9))

@@ -109,6 +109,45 @@ def test_what_does_not_differ_stays_a_constant(engine: Engine) -> None:
     assert len(engine.queries["n9"].template) == 3  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "WINDOW :w { ?p :at ?room } VALUES ?room { :ROOM }",
+        "WINDOW :w { ?p :at ?room } VALUES (?room ?p) { (:ROOM UNDEF) (:none :ROOM) (:ROOM :bob) }",
+        "WINDOW :w { ?p :at ?room } ?room :in+ :ROOM",
+        "WINDOW :w { ?p :at ?room } :ROOM :in+ ?other . ?other ^:in* ?room",
+        "WINDOW :w { ?p :at ?room OPTIONAL { ?p :in+ ?q VALUES ?room { :ROOM } } }",
+        "WINDOW :w { ?p :at ?room FILTER EXISTS { VALUES ?room { :ROOM } } }",
+    ],
+)
+def test_inline_data_and_ends_of_paths(
+    engine: Engine, spark: SparkSession, tmp_path: Path, pattern: str
+) -> None:
+    from sparkext import Engine
+
+    file = tmp_path / "rooms.nt"
+    triples = (("r1", "r2"), ("r2", "r3"), ("r3", "r1"), ("r4", "r1"))
+    file.write_text("".join(f"<{E}{a}> <{E}in> <{E}{b}> .\n" for a, b in triples))
+    with settings(spark, **{"sharing.enabled": "false"}):
+        apart = Engine(spark)
+    apart.register_stream(S)
+    found = []
+    for one in (engine, apart):
+        one.load_static(file, progress=False)
+        for room in ("r1", "r2", "r3", "r4", "r5", "ann"):
+            text = query(pattern.replace("ROOM", room), select="?p ?room")
+            one.register_query(text, name=room)
+        told = []
+        for time, (person, room) in enumerate((("ann", "r1"), ("bob", "r4"), ("r3", "r5")), 1):
+            at(one, time, person, room)
+            told.append([sorted(a.rows()) for q in one.queries.values() if (a := q.last_answers)])
+        found.append(told)
+    assert evaluated(engine) == ["r1", "template-1"]
+    assert found[0] == found[1]
+    assert any(map(any, found[0]))
+    apart.close()
+
+
 def test_equal_queries_are_one(engine: Engine) -> None:
     for number in range(4):
         engine.register_query(in_room("r1"), name=f"n{number}")
@@ -150,6 +189,26 @@ def test_instances_come_and_go_between_evaluations(engine: Engine) -> None:
     # What the window holds is new to a query that is.
     assert [names(rows) for _, rows in again[0]] == [["ann"]]
     assert evaluated(engine) == ["r0", "template-1"]
+
+
+def test_what_is_new_comes_to_each_instance_in_whatever_order_it_is_found(engine: Engine) -> None:
+    pattern = "WINDOW :w {{ ?p :at ?room . ?room :in :{0} }}"
+    texts = [query(pattern.format(f"h{n}"), select="?p", operator="ISTREAM") for n in range(3)]
+    for number, text in enumerate(texts):
+        engine.register_query(text, name=f"n{number}")
+    engine.register_query(texts[1] + " LIMIT 1", name="cut")
+    assert evaluated(engine) == ["n0", "template-1", "cut"]
+    assert engine.queries["n1"].evaluation == "delta evaluation"
+    for number in (1, 2, 1, 2):
+        engine.push(S, triple("r", "in", f"h{number}"), number)
+    for person in ("ann", "bob", "cat"):
+        engine.push(S, triple(person, "at", "r"), 3)
+    engine.advance_to(3)
+    found = [engine.queries[f"n{number}"].last_answers for number in range(3)]
+    assert [names(a.rows()) if a else [] for a in found] == [[], *[["ann", "bob", "cat"]] * 2]
+    last = engine.queries["cut"].last_answers
+    assert last is not None
+    assert len(last) == 1
 
 
 def test_the_last_instance_ends_the_template(engine: Engine) -> None:
@@ -274,6 +333,27 @@ def test_forms(engine: Engine) -> None:
     groups = [len(a.rows()) for n, a in found.items() if n.startswith("group")]
     assert groups == [0, 1, 0]
     assert len([name for name in evaluated(engine) if name.startswith("template")]) == 4
+
+
+def test_the_most_of_each_instance(engine: Engine) -> None:
+    counted = (
+        "{ SELECT ?room (COUNT(DISTINCT ?p) AS ?n) "
+        "{ WINDOW :w { ?p :at ?room ; :likes :FOOD } } GROUP BY ?room }"
+    )
+    pattern = f"{counted} {{ SELECT (MAX(?n) AS ?most) {{ {counted} }} }} FILTER(?n = ?most)"
+    for food in ("tea", "rum", "ice"):
+        text = query(pattern.replace("FOOD", food), select="?room")
+        engine.register_query(text, name=food)
+    likes = {"tea": "abc", "rum": "bd", "ice": ""}
+    for food, people in likes.items():
+        for person in people:
+            engine.push(S, triple(person, "likes", food), 1)
+    for person, room in ("a1", "b1", "b2", "c2", "d2", "d3"):
+        engine.push(S, triple(person, "at", f"r{room}"), 1)
+    engine.advance_to(1)
+    found = {food: q.last_answers for food, q in engine.queries.items()}
+    rooms = {food: names(a.rows()) if a else [] for food, a in found.items()}
+    assert rooms == {"tea": ["r1", "r2"], "rum": ["r2"], "ice": []}
 
 
 PARAMETERS = query("WINDOW :w { ?p :at ?room }", select="?p ?room")

@@ -25,6 +25,7 @@ FORMS = (
     "WINDOW :w { ?p :at ?q } BIND(IRI(CONCAT(TWO, 'b')) AS ?r) # TWO",
     "WINDOW :w { << ?p :at ONE >> :from TWO }",
     "WINDOW :w { ?p :p*/:q ONE ; :q TWO, ONE }",
+    "WINDOW :w { ?p :at ONE } { SELECT * { ?p :q TWO . ?q :p ONE } }",
 )
 IRIS = (":a", ":b-c", "e:a", "e:d1", "<http://e/a>", "<http://e/x#a>", "<a>")
 TERMS = (*IRIS, '"a"', "'a'", '"a b"', '"a"@en', '"5"^^e:t', '"q\\"q"', '""', "5", '"""a"""', "'{'")
@@ -41,8 +42,8 @@ class Reading:
         return parse_query(text)
 
 
-def text_of(form: str, one: str, two: str) -> str:
-    return HEAD + query(form.replace("ONE", one).replace("TWO", two), select="?p")
+def text_of(form: str, one: str, two: str, select: str = "?p") -> str:
+    return HEAD + query(form.replace("ONE", one).replace("TWO", two), select=select)
 
 
 def meaning(skeleton: Skeleton) -> Skeleton | None:
@@ -55,30 +56,36 @@ def meaning(skeleton: Skeleton) -> Skeleton | None:
 @given(
     st.sampled_from(FORMS),
     st.lists(st.tuples(st.sampled_from(IRIS), st.sampled_from(TERMS)), min_size=2, max_size=6),
+    st.sampled_from(("?p", "*", "(COUNT(*) AS ?n)")),
 )
 @settings(max_examples=300, deadline=None)
-def test_each_text_means_what_parsing_it_gives(form: str, terms: list[tuple[str, str]]) -> None:
+def test_each_text_means_what_parsing_it_gives(
+    form: str, terms: list[tuple[str, str]], select: str
+) -> None:
     shapes = TextShapes(parse_query)
     for one, two in terms:
-        text = text_of(form, one, two)
+        text = text_of(form, one, two, select)
         try:
-            wanted = skeleton_of(parse_query(text))
+            parsed = parse_query(text)
         except Exception:
             continue
+        wanted = skeleton_of(parsed)
         found = shapes.parameterised(text)
         if found is not None:
             general, given_terms = found
             skeleton = general.skeleton(given_terms)
             assert skeleton is not None and wanted is not None
             assert meaning(skeleton) == meaning(wanted)
+            assert general.query.answered == parsed.answered
 
 
-@pytest.mark.parametrize("form", FORMS[:2])
-def test_the_third_text_is_not_parsed(form: str) -> None:
+@pytest.mark.parametrize("select", ["?p", "*"])
+@pytest.mark.parametrize("form", [*FORMS[:2], FORMS[-1]])
+def test_the_third_text_is_not_parsed(form: str, select: str) -> None:
     read = Reading()
     shapes = TextShapes(read)
     for number in range(50):
-        found = shapes.parameterised(text_of(form, ":a", f'"n{number}"'))
+        found = shapes.parameterised(text_of(form, ":a", f'"n{number}"', select))
         assert (found is None) == (number == 0)
     assert read.parsed == 2
 
