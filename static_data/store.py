@@ -34,8 +34,8 @@ from static_data.storage.row_edits import Pair, RowEdits, TableKey
 from static_data.storage.saved_store import SavedTable, read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.stored_tables import StoredTables
-from static_data.storage.table_indexes import MAPPED_ROWS, TableIndexes
 from static_data.storage.tables import Table, Tables
+from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
 DRIVER_BYTES = 256 * 1024
 """Local files of so many bytes together are read on the driver, unless said otherwise."""
