@@ -224,7 +224,8 @@ class Settings(SparkSqlSettings):
         whole_number(0, 1024),
         0,
         "How many threads of the driver may work on one evaluation; 0 is as many as Spark runs tasks"
-        " at a time. A small evaluation stays on one.",
+        " at a time. A small evaluation stays on one. Unless it is 1, queries that are due at one instant are evaluated"
+        " side by side.",
     )
     sharing_enabled: bool = declare(
         "sharing.enabled",

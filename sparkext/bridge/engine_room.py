@@ -270,6 +270,13 @@ class EngineRoom:
         """A continuous query over its plans; `visible` of its columns are answered, the others only sort."""
         return self.jvm.query(name, plans, list(columns), visible, operator)
 
+    def evaluate_together(self, asked: Sequence[str]) -> list[str]:
+        """Evaluate queries at one instant side by side: what each tells, or "" where it failed.
+
+        `asked` are "number;bounds" of each, as `ContinuousQuery` has them.
+        """
+        return str(self.jvm.evaluateTogether("\n".join(asked))).split("\n")
+
     def template(self, pattern: str) -> Any:
         """CONSTRUCT's template; see AnswerForms.scala for the notation."""
         return self.jvm.template(pattern)

@@ -112,6 +112,21 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         self.tell(answers)
         return answers
 
+    def may_go_ahead(self, instant: int) -> bool:
+        """Whether an instant can be evaluated beside those of other queries, before it comes to its turn."""
+        if self._known_answers(instant) is not None:
+            return False
+        self.refresh(instant)
+        return self.stands_alone
+
+    def asked(self, instant: int) -> str:
+        """What `EngineRoom.evaluate_together` is told of it."""
+        return self._running.asked(self._bounds(instant))
+
+    def expect(self, instant: int, told: str) -> None:
+        """Take over what was told, when the instant comes to its turn and nothing has changed."""
+        self._running.expect(self._bounds(instant), told)
+
     def _known_answers(self, instant: int) -> pa.Table | None:
         """The answers of an instant at which nothing differs that they depend on; None where they must be found.
 

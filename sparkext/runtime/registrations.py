@@ -54,7 +54,12 @@ class Registrations:
             parts, self.streams, self.evaluated, lambda: self.evaluations.passed()
         )
         self.evaluations = EvaluationLoop(
-            self.streams, self.derived, self.graph_versions, parts.lock, parts.hand_over
+            self.streams,
+            self.derived,
+            self.graph_versions,
+            parts.lock,
+            parts.hand_over,
+            parts.room.evaluate_together if parts.threads > 1 else None,
         )
         self._numbers = itertools.count()
         self._instance_numbers = itertools.count(1)

@@ -104,10 +104,20 @@ class TemplateQuery(RegisteredQuery):
         self._newcomers.begin(instant)
         return super().evaluate(instant)
 
-    def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
-        """As there; whose the answers are is known afterwards."""
+    def may_go_ahead(self, instant: int) -> bool:
+        """As there, with the instances whose first instant has come."""
+        self._newcomers.begin(instant)
+        self._settle()
+        return super().may_go_ahead(instant)
+
+    def _settle(self) -> None:
         if self._relation.settle():
             self._jvm.instancesChanged()
+            self._running.forget_expected()
+
+    def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
+        """As there; whose the answers are is known afterwards."""
+        self._settle()
         table, outcome = super().run(bounds, instant)
         self._shares = take_shares(outcome)
         return table, outcome

@@ -22,6 +22,7 @@ import org.apache.spark.sql.cqels.streams.{Stay, StreamWindow, WindowStar}
 final class ContinuousQuery(
     val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
     scratch: Path) {
+  val number: Long = ContinuousQuery.next()
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
   private var heldBefore = new IdBuffer

@@ -49,6 +49,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   @volatile var broadcastRows: Long = Long.MaxValue
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
+  private val sideBySide = new SideBySide(session)
   /** Where Python hands over blocks of bytes. */
   val handover = new Handover(scratch.resolve("handover"))
   TermValues.register(number, dictionary)
@@ -283,7 +284,10 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def instances(constants: Int): Instances = new Instances(dictionary, constants)
 
   def query(name: String, plans: QueryPlans, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
-    new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch)
+    sideBySide.add(new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch))
+
+  /** Evaluates several queries at one instant, see [[SideBySide.evaluate]]. */
+  def evaluateTogether(asked: String): String = sideBySide.evaluate(asked)
 }
 
 object EngineRoom {

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.cqels
 package spark
 
+import java.util.Properties
 import java.util.concurrent.ScheduledExecutorService
 
 import scala.reflect.ClassTag
@@ -12,7 +13,7 @@ import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.rdd.{NewHadoopPartition, RDD}
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
-import org.apache.spark.util.{SerializableConfiguration, ThreadUtils}
+import org.apache.spark.util.{SerializableConfiguration, ThreadUtils, Utils}
 
 /** What jobs of ours ask of Spark's scheduler. */
 private[cqels] object Jobs {
@@ -35,6 +36,14 @@ private[cqels] object Jobs {
   /** The driver's way to reach file systems, for tasks. */
   def sendHadoopConf(sc: SparkContext): Broadcast[SerializableConfiguration] = sc.broadcast(new SerializableConfiguration(sc.hadoopConfiguration))
   def confOf(sent: Broadcast[SerializableConfiguration]): Configuration = sent.value.value
+
+  /** A copy of this thread's properties, and something done with such ones on another thread. */
+  def propertiesHere(sc: SparkContext): Properties = Utils.cloneProperties(sc.getLocalProperties)
+  def withProperties[T](sc: SparkContext, properties: Properties)(body: => T): T = {
+    val before = sc.getLocalProperties
+    sc.setLocalProperties(Utils.cloneProperties(properties))
+    try body finally sc.setLocalProperties(before)
+  }
 
   /** The split of a file that a partition reads. */
   def splitOf(part: Partition): InputSplit = part.asInstanceOf[NewHadoopPartition].serializableHadoopSplit.value

@@ -9,6 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 
+def drop(outcome: Mapping[str, Any]) -> None:
+    """Delete the files of an evaluation whose answers nobody wants."""
+    for name in (outcome["path"], outcome.get("instances")):
+        if name:
+            Path(name).unlink()
+
+
 def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     """The table of an evaluation, columns of N-Triples texts (null: unbound); its file is gone afterwards.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sparkext.runtime.answering import answers_file
 from sparkext.runtime.parts.call_counts import CallCounts
 from sparkext.runtime.queries.compiled_plans import CompiledPlans
 
@@ -18,6 +19,8 @@ class JvmQuery:
         self.executed = False
         """Whether they ran, so that their operators have counted rows."""
         self._calls = calls
+        self._number = int(jvm.number())
+        self._expected: tuple[CompiledPlans, str, str] | None = None
         calls.tell(jvm)
 
     def replace(self, plans: CompiledPlans) -> None:
@@ -30,7 +33,34 @@ class JvmQuery:
 
     def evaluate(self, bounds: str) -> dict[str, Any]:
         """Evaluate, the windows moved to `bounds`; what comes back has "crowded" where other plans are needed first."""
-        outcome: dict[str, Any] = json.loads(self.jvm.evaluate(bounds, self.plans.slices))
+        outcome: dict[str, Any] = json.loads(
+            self._take_expected(bounds) or self.jvm.evaluate(bounds, self.plans.slices)
+        )
         if "crowded" not in outcome:
             self.plans.note(outcome)
         return outcome
+
+    def asked(self, bounds: str) -> str:
+        """What `EngineRoom.evaluate_together` is told of it."""
+        return f"{self._number};{bounds}"
+
+    def expect(self, bounds: str, told: str) -> None:
+        """Have what was told of an evaluation beside others be that of the next one, if that is the same."""
+        self.forget_expected()
+        self._expected = (self.plans, bounds, told)
+
+    def forget_expected(self) -> None:
+        """Something else is to be evaluated than what was."""
+        if self._expected is not None:
+            told, self._expected = self._expected[2], None
+            if told:
+                answers_file.drop(json.loads(told))
+
+    def _take_expected(self, bounds: str) -> str:
+        if self._expected is not None:
+            plans, there, told = self._expected
+            if plans is self.plans and there == bounds:
+                self._expected = None
+                return told
+            self.forget_expected()
+        return ""

@@ -217,6 +217,22 @@ class PreparedQuery:
         """Whether evaluations of the same content answer the same, wherever and whenever they take place."""
         return not (self._plans.frames.volatile or self._compiler.matches.consume)
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether an evaluation concerns no other query's: it remembers nothing, makes no terms and counts no calls."""
+        plans, frames = self._plans, self._plans.frames
+        matches = self._compiler.matches
+        return (
+            self._parts.settings.enabled
+            and self.query.stream_operator == "RSTREAM"
+            and self.query.form in ("SELECT", "ASK")
+            and self.delta is None
+            and not (frames.makes_terms or frames.reads_clock or frames.volatile)
+            and not (plans.matches or matches.makes_terms or self.calls.sites.all)
+            and not self._patterns.stars
+            and plans.slices == 0
+        )
+
     # -- evaluation ---------------------------------------------------------------------------------
 
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
