@@ -91,7 +91,8 @@ def test_rows_are_answered_while_their_batch_goes_on(
     for number in range(20):
         source.add(line(number, 1000 * number))
         awaited(lambda: stream.accepted_count == number + 1, query)  # noqa: B023
-    awaited(lambda: len(heard) == 19, query)  # an element is accepted before what it makes due is answered
+    # An element is accepted before what it makes due is answered.
+    awaited(lambda: len(heard) == 19, query)
     assert query.lastProgress is None  # the long batch has not ended
     assert heard == {1000 * n: [f"<{E}a{n}>"] for n in range(19)}
 
