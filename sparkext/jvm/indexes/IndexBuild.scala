@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package indexes
 
+import scala.collection.mutable
+
 import org.apache.spark.{Partitioner, SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -35,10 +37,10 @@ private[indexes] object IndexBuild {
     new Iterator[(Int, Array[Long])] {
       private val held = new Array[Array[Long]](columns.length * blocks)
       private val used = new Array[Int](held.length)
-      private var full = -1 // a block that is to be sent
+      private val full = mutable.Queue[Int]() // those that are to be sent: one row may fill two
       private var rest = 0 // as far as those have been looked at that are not full
 
-      private def take(): Unit = while (full < 0 && rows.hasNext) {
+      private def take(): Unit = while (full.isEmpty && rows.hasNext) {
         val row = rows.next()
         var c = 0
         while (c < columns.length) {
@@ -49,21 +51,18 @@ private[indexes] object IndexBuild {
           held(b)(used(b)) = BlockWriter.ordered(hash)
           held(b)(used(b) + 1) = row.getLong(1 - columns(c))
           used(b) += 2
-          if (used(b) == 2 * PairsSent) { if (full < 0) full = b else waiting = b }
+          if (used(b) == 2 * PairsSent) full += b
           c += 1
         }
       }
-      private var waiting = -1 // one row may fill two
       override def hasNext: Boolean = {
-        if (full < 0 && waiting >= 0) { full = waiting; waiting = -1 }
         take()
-        if (full < 0) { while (rest < held.length && used(rest) == 0) rest += 1; if (rest < held.length) full = rest }
-        full >= 0
+        if (full.isEmpty) { while (rest < held.length && used(rest) == 0) rest += 1; if (rest < held.length) full += rest }
+        full.nonEmpty
       }
       override def next(): (Int, Array[Long]) = {
         if (!hasNext) throw new NoSuchElementException
-        val b = full
-        full = -1
+        val b = full.dequeue()
         val cells = java.util.Arrays.copyOf(held(b), used(b))
         used(b) = 0
         (b, cells)

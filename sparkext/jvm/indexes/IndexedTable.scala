@@ -30,7 +30,7 @@ final class IndexedTable private (data: Dataset[Row], val rows: Long, val folder
   def isMade: Boolean = folders.forall(IndexLayout.isThere(_, conf))
 
   /** Makes the indexes, as far as they are not there, in one job: what an order of joins needs later is not to be waited for. */
-  def make(): IndexedTable = synchronized {
+  def make(): Unit = synchronized {
     val missing = Array(0, 1).filterNot(column => IndexLayout.isThere(folders(column), conf))
     if (missing.nonEmpty) {
       val session = data.sparkSession
@@ -38,12 +38,11 @@ final class IndexedTable private (data: Dataset[Row], val rows: Long, val folder
         IndexBuild.run(session.sparkContext, data.queryExecution.toRdd, rows, missing, missing.map(folders(_)))
       }
     }
-    this
   }
 
-  /** The values that stand beside one of a column. */
+  /** The values that stand beside one of a column, whose index is there. */
   def beside(column: Int, key: Long): LongTable = {
-    val rows = make().by(column)
+    val rows = by(column)
     val at = rows.find(key)
     val found = new Array[Long](rows.length(at))
     if (at >= 0) rows.copy(at, 0, found.length, 0, found, 0)

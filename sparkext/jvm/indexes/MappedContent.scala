@@ -101,8 +101,8 @@ final class MappedContent private[indexes] (name: String, source: IndexedTable, 
 }
 
 object MappedContent {
-  /** The rows of a table whose indexes are there, or are made now. */
-  def of(name: String, table: IndexedTable): MappedContent = new MappedContent(name, table.make(), PairEdits.Empty, null)
+  /** The rows of a table whose indexes are there. */
+  def of(name: String, table: IndexedTable): MappedContent = new MappedContent(name, table, PairEdits.Empty, null)
 }
 
 /** What travels of rows in files: where they lie. */

@@ -24,6 +24,8 @@ def indexed(live: LiveRoom, pairs: Iterable[Pair], folder: Path, blocks: int = 1
 def mapped(live: LiveRoom, pairs: Iterable[Pair], folder: Path, blocks: int = 1) -> Any:
     """A content of such a table."""
     table = indexed(live, pairs, folder, blocks)
+    if not table.isMade():
+        table.make()
     return live.cqels.indexes.MappedContent.of("mapped", table)
 
 
