@@ -71,9 +71,7 @@ class QueryInstance(AnswerFeed):
     @property
     def last_answers(self) -> Answers | None:
         """The answers of the last evaluation; None before the first."""
-        began = self._began
-        evaluated = began is not None and self.template.progress.evaluations > began[0]
-        if self.active and not self._subscribers and evaluated:
+        if self.active and not self._subscribers and self.evaluated:
             self._last = self.template.answers_of(self)
         return self._last
 
@@ -92,13 +90,19 @@ class QueryInstance(AnswerFeed):
         return ended
 
     @property
+    def evaluated(self) -> int:
+        """How many evaluations of the template were its own, too."""
+        began = self._began
+        return 0 if began is None else self.template.progress.evaluations - began[0]
+
+    @property
     def progress(self) -> QueryProgress:  # type: ignore[override]
         """Counts since registration; times are those of the template."""
         whole, mine = self.template.progress, self._progress
         if self._began is None:
             return mine
-        evaluations, repeated, failures = self._began
-        mine.evaluations = whole.evaluations - evaluations
+        _, repeated, failures = self._began
+        mine.evaluations = self.evaluated
         mine.repeated = whole.repeated - repeated
         mine.failures = whole.failures - failures
         mine.answers = self.answered

@@ -108,7 +108,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             self._previous = instant
             seconds = clock.perf_counter() - started
             self.progress.note_repeated(table.num_rows, seconds, step, self.name)
-        answers = self.answers(instant, table, seconds)
+        answers = self.answers(instant, table, seconds, self.progress.evaluations)
         self.tell(answers)
         return answers
 

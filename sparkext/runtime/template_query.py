@@ -26,6 +26,10 @@ class Member(Protocol):
     active: bool
 
     @property
+    def evaluated(self) -> int:
+        """How many evaluations were its own."""
+
+    @property
     def has_begun(self) -> bool:
         """Whether its first instant has come."""
 
@@ -153,8 +157,8 @@ class _Parts:
             named = self._named[variables] = _Named(self._answers, variables)
         share = self._shares.get(instance.number)
         if share is None:
-            return AnswersPart.of(named.fields, instance.name, 0, named.nothing)
-        return AnswersPart.of(named.fields, instance.name, share[1], partial(named.cut, *share))
+            return AnswersPart.of(named.fields, instance, 0, named.nothing)
+        return AnswersPart.of(named.fields, instance, share[1], partial(named.cut, *share))
 
 
 class _Named:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -40,7 +40,9 @@ class Answers:
     For CONSTRUCT and DESCRIBE the rows are the triples of a graph, each once, in the columns `subject`, `predicate`
     and `object`; for ASK they have no columns, and the answer is `boolean`.
     `time` is the evaluation instant in milliseconds since the epoch; `ordered` tells whether the rows' order is the
-    query's (ORDER BY). `seconds` is what the evaluation took, answers decoded.
+    query's (ORDER BY). `seconds` is what the evaluation took, answers decoded. `sequence` counts the evaluations of the
+    query, from 1, across restarts from a checkpoint; `revision` is above 0 where late elements have an instant answered
+    again.
     """
 
     query: str
@@ -50,6 +52,8 @@ class Answers:
     ordered: bool = False
     seconds: float = 0.0
     form: QueryForm = "SELECT"
+    sequence: int = 0
+    revision: int = 0
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -144,6 +148,16 @@ class Answers:
         return "\n".join(lines)
 
 
+class Asker(Protocol):
+    """A query whose answers are found together with those of others."""
+
+    name: str
+
+    @property
+    def evaluated(self) -> int:
+        """How many of its instants have been evaluated."""
+
+
 class AnswersPart(Answers):
     """The answers of one query among those of many, which were found together; its table is cut out when asked for.
 
@@ -155,11 +169,13 @@ class AnswersPart(Answers):
 
     @classmethod
     def of(
-        cls, whole: Mapping[str, object], query: str, rows: int, cut: Callable[[], pa.Table]
+        cls, whole: Mapping[str, object], asker: Asker, rows: int, cut: Callable[[], pa.Table]
     ) -> AnswersPart:
         """So many rows, cut out by a function; `whole` are the other fields."""
         made = object.__new__(cls)
-        made.__dict__.update(whole, query=query, _rows=rows, _cut=cut)
+        made.__dict__.update(
+            whole, query=asker.name, sequence=asker.evaluated, _rows=rows, _cut=cut
+        )
         return made
 
     def __getattr__(self, name: str) -> pa.Table:

@@ -296,10 +296,11 @@ class PreparedQuery:
         seconds = clock.perf_counter() - started
         return self.answers(0, table, seconds)
 
-    def answers(self, instant: int, table: pa.Table, seconds: float) -> Answers:
+    def answers(self, instant: int, table: pa.Table, seconds: float, sequence: int = 0) -> Answers:
         """The answers of an evaluation, in the query's form."""
         form = self.query.form
-        return Answers(self.name, instant, self.variables, table, self.ordered, seconds, form)
+        given = (self.name, instant, self.variables, table, self.ordered, seconds, form)
+        return Answers(*given, sequence)
 
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
