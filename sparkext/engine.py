@@ -17,6 +17,7 @@ from sparkext.config import Settings
 from sparkext.errors import CqelsError, UnknownStreamError
 from sparkext.language import check_supported
 from sparkext.language.query import Query
+from sparkext.runtime.checkpoint.engine_calls import CheckpointCalls
 from sparkext.runtime.graph_versions import Source
 from sparkext.runtime.parts.engine_parts import EngineParts
 from sparkext.runtime.parts.pushed_times import promised_time
@@ -48,19 +49,29 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Engine(QueryRegistration):
+class Engine(QueryRegistration, CheckpointCalls):
     """Joins live RDF streams with static Linked Data, in the Spark session `spark`.
 
     The session must come from a builder that went through `sparkext.configure`; `spark.cqels.*` settings are read once,
-    here. `work_dir` is where static tables are kept (a temporary folder on local masters). Thread-safe: one lock orders
-    pushes, evaluations and registrations.
+    here. `work_dir` is where static tables are kept (a temporary folder on local masters). With a `checkpoint`, a
+    folder of any file system that Spark knows, the same program goes on after a restart where it was, see
+    `docs/restart.md`; raises CheckpointError where that is not possible. Thread-safe: one lock orders pushes,
+    evaluations and registrations.
     """
 
-    def __init__(self, spark: SparkSession, work_dir: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        work_dir: str | Path | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
         require_extension(spark)
         if work_dir is not None:
             check.path("work_dir", work_dir)
+        if checkpoint is not None:
+            check.path("checkpoint", checkpoint)
         parts = self.parts = EngineParts(spark, work_dir)
+        self._keeper = self._opened(checkpoint)
         self.spark = spark
         self.lock = parts.lock
         self.rdf = parts.rdf
@@ -72,6 +83,7 @@ class Engine(QueryRegistration):
         self.windows = self._registered.windows
         self.graph_versions = self._registered.graph_versions
         self.evaluations = self._registered.evaluations
+        self._take_up(self._registered, self._register_again)
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
         self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
@@ -233,6 +245,7 @@ class Engine(QueryRegistration):
         """Promise for every stream that no element of this time or an earlier one is to come."""
         moment = promised_time(time, self.parts.horizon)
         with self.parts.in_use():
+            self.parts.ready()
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.advance_to(moment)
@@ -241,6 +254,7 @@ class Engine(QueryRegistration):
     def finish(self) -> None:
         """Say that all streams have ended: every window that holds an element closes."""
         with self.parts.in_use():
+            self.parts.ready()
             for iri, stream in self.streams.items():
                 if iri not in self.derived:
                     stream.watermark.finish()
@@ -341,6 +355,7 @@ class Engine(QueryRegistration):
         self.evaluations.stop()
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
+        self._leave_checkpoint()
         for prepared in list(self._prepared_sql):
             prepared.close()
         with self.lock:

@@ -172,6 +172,18 @@ class StreamElementError(CqelsError):
     """
 
 
+class CheckpointError(CqelsError):
+    """A checkpoint that cannot be used, read or written; `path` is its folder.
+
+    >>> print(CheckpointError("kept", "process 7 on here is using it"))
+    checkpoint kept: process 7 on here is using it
+    """
+
+    def __init__(self, path: str, message: str) -> None:
+        self.path = path
+        super().__init__(f"checkpoint {path}: {message}")
+
+
 class CheckError(CqelsError):
     """Answers that the oracle cannot judge: a query, a profile or a number of candidates beyond it."""
 

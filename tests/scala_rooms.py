@@ -16,6 +16,7 @@ ROOMS = (
     "dictionary",
     "loading",
     "ingest",
+    "journal",
     "recordings",
     "columns",
     "documents",

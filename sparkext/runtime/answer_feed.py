@@ -77,6 +77,17 @@ class AnswerFeed:
 
         return ApartSubscriber(f"subscriber of {self.name}", guarded)
 
+    def barriers(self) -> list[Callable[[], object]]:
+        """What returns when subscribers that are called apart have been told all so far, and sinks have let it out."""
+        ready: list[Callable[[], object]] = []
+        for subscriber in self._subscribers:
+            if isinstance(subscriber, ApartSubscriber):
+                ready.append(subscriber.barrier())
+            flush = getattr(subscriber, "flush", None)
+            if callable(flush):
+                ready.append(flush)
+        return ready
+
     def end_subscribers(self) -> None:
         """Let the threads of subscribers end: there will be no more answers."""
         for subscriber in self._subscribers:

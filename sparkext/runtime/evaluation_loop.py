@@ -39,6 +39,7 @@ class EvaluationLoop:
         lock: EngineLock,
         hand_over: Callable[[], None],
         together: Callable[[Sequence[str]], Sequence[str]] | None,
+        restarts: bool = False,
     ) -> None:
         self._queries: dict[int, RegisteredQuery] = {}
         self._derived = derived
@@ -48,7 +49,7 @@ class EvaluationLoop:
         self._together = together  # None: queries are evaluated one after the other
         self._ahead_at: int | None = None  # the instant for which it was asked last
         self._schedule = Schedule()
-        self._panes = PaneRelease(streams, self._schedule, self._queries)
+        self._panes = PaneRelease(streams, self._schedule, self._queries, restarts)
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._moved: dict[str, None] = {}  # streams that are complete further than before
@@ -57,6 +58,9 @@ class EvaluationLoop:
         self._failures: list[str] = []
         self._waiting: _Waiting = []  # kept where a loop was interrupted: its instants are still due
         self._stopped = False
+        self._cut_off = False  # whether instants that were due will not be evaluated
+        self.turns = 0  # evaluations so far
+        self.at_rest: Callable[[], object] | None = None  # called where nothing is due any more
 
     def stop(self) -> None:
         """Have nothing evaluated any more; a loop under way in another thread ends before its next instant."""
@@ -119,6 +123,23 @@ class EvaluationLoop:
             self._schedule.catch_up(self._queries)
         return max((q.scheduler.settled_up_to for q in self._queries.values()), default=NEVER)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being evaluated, nor due."""
+        return not (self._evaluating or self._waiting or self._cut_off)
+
+    def oldest_time(self, iri: str) -> int:
+        """The oldest time of a stream's elements that a query still asks for; FOREVER where none does."""
+        return self._schedule.oldest_time(iri)
+
+    def restore_times(self, iri: str, times: list[int], counts: list[int], settled: int) -> None:
+        """Have a new stream be one that had elements of these times, and of which an instant was evaluated last."""
+        self._schedule.restore(iri, times, counts, settled)
+
+    def restored(self, query: RegisteredQuery) -> None:
+        """Note that a query that was added goes on where another one was."""
+        self._schedule.asked(query.number, due=False)
+
     # ---- what is due
 
     def evaluate_due(self) -> None:
@@ -140,6 +161,8 @@ class EvaluationLoop:
             self._evaluating = False
             self._now = None
             self._ahead_at = None
+        if self.at_rest is not None:
+            self.at_rest()
         if self._failures:
             failures, self._failures = self._failures, []
             raise EvaluationError(_summary(failures))
@@ -152,6 +175,7 @@ class EvaluationLoop:
         waiting = self._waiting
         while self._news or waiting:
             if self._stopped and not self._queries:
+                self._cut_off = bool(waiting)
                 waiting.clear()
                 return  # A subscriber has closed the engine.
             self._pause()
@@ -201,6 +225,7 @@ class EvaluationLoop:
     def _pause(self) -> None:
         """Between two instants: end where the engine is closed, and let others stop a query."""
         if self._stopped:
+            self._cut_off = bool(self._waiting)
             self._waiting.clear()
             raise ClosedEngineError("the engine was closed before all that is due was evaluated")
         self._lock.give_way()
@@ -241,6 +266,8 @@ class EvaluationLoop:
         return milliseconds_now() if self._now is None else self._now
 
     def _evaluate(self, query: RegisteredQuery, instant: int) -> None:
+        self.turns += 1
+        query.turn = self.turns
         try:
             query.evaluate(instant)
         except Exception as error:

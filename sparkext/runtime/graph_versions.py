@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sparkext.answers.rdflib_bridge import is_rdflib
 from sparkext.argument_checks import check
 from sparkext.errors import first_line
+from sparkext.runtime.checkpoint.change_log import LoggedChange
 from sparkext.runtime.parts.pushed_times import milliseconds
 from sparkext.runtime.parts.pushed_triples import Triple, triple_lines
 from sparkext.s2r.watermark import NEVER, complete_up_to
+from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_changes import (
@@ -51,13 +53,15 @@ class GraphVersions:
         streams: Mapping[str, Stream],
         queries: Mapping[str, RegisteredQuery],
         passed: Callable[[], int],
+        turns: Callable[[], int],
     ) -> None:
+        self._turns = turns  # how many evaluations there have been
         self._parts = parts
         self._streams = streams
         self._queries = queries
         self._passed = passed  # the greatest instant that some query has passed
         self._editor = GraphEditor(parts.store, parts.spark)
-        self._waiting: list[tuple[int, int, GraphChange]] = []
+        self._waiting: list[tuple[int, int, int, GraphChange]] = []  # with its number in a checkpoint
         self._numbers = itertools.count()
         self.time = NEVER
         self.applied_count = 0
@@ -89,12 +93,14 @@ class GraphVersions:
         )
         if time is None:
             self._apply(change, NEVER)
+            self._log(change, None, made=True)
             return
         # A query may name the graph before there is anything in it.
         parts.store.announce_graph(graph)
         passed = self._passed()
         if time > passed:
-            heapq.heappush(self._waiting, (time, next(self._numbers), change))
+            number = self._log(change, time, made=False)
+            heapq.heappush(self._waiting, (time, next(self._numbers), number, change))
             return
         self.late_count += 1
         logger.warning(
@@ -104,6 +110,31 @@ class GraphVersions:
             passed,
         )
         self._apply(change, time)
+        self._log(change, time, made=True)
+
+    def _log(self, change: GraphChange, at: int | None, made: bool) -> int:
+        """Note a change in the checkpoint, if there is one; a number by which it is known there.
+
+        What a program changes before it takes up what was, it changes each time that it begins: it is there already.
+        """
+        keeper = self._parts.keeper
+        if keeper is None or keeper.resumes:
+            return 0
+        given = (change.kind.value, change.graph, change.texts, change.files)
+        turn = self._turns() if made else None
+        return keeper.change(LoggedChange(*given, change.options.on_error.value, at, turn))
+
+    def redo(self, logged: LoggedChange) -> None:
+        """Make a change that was made in another process."""
+        self._parts.store.announce_graph(logged.graph)
+        self._apply(_as_change(logged), NEVER)
+
+    def wait_again(self, number: int, logged: LoggedChange) -> None:
+        """Take in a change that waited in another process, which is known by this number."""
+        assert logged.at is not None
+        self._parts.store.announce_graph(logged.graph)
+        change = _as_change(logged)
+        heapq.heappush(self._waiting, (logged.at, next(self._numbers), number, change))
 
     @property
     def waiting_count(self) -> int:
@@ -113,7 +144,9 @@ class GraphVersions:
     def apply_until(self, instant: int, failures: list[str]) -> None:
         """Make the changes up to an instant; `failures` gets one that fails, as where a file is gone."""
         while self._waiting and self._waiting[0][0] <= instant:
-            time, _, change = heapq.heappop(self._waiting)
+            time, _, number, change = heapq.heappop(self._waiting)
+            if self._parts.keeper is not None:
+                self._parts.keeper.changed(number, self._turns())
             try:
                 self._apply(change, time)
             except Exception as error:
@@ -143,6 +176,12 @@ class GraphVersions:
             self.time = NEVER
         self.applied_count += 1
         logger.info("%s%s", change, "" if changed else ": nothing is different")
+
+
+def _as_change(logged: LoggedChange) -> GraphChange:
+    options = ReadingOptions(OnError.named(logged.on_error))
+    kind = ChangeKind(logged.kind)
+    return GraphChange(kind, logged.graph, tuple(logged.texts), tuple(logged.files), options)
 
 
 def _as_source(source: Any, version: RdfVersion, name: str) -> Any:

@@ -43,10 +43,12 @@ class PaneRelease:
         streams: Mapping[str, Stream],
         schedule: Schedule,
         queries: Mapping[int, RegisteredQuery],
+        restarts: bool = False,
     ) -> None:
         self._streams = streams
         self._schedule = schedule
         self._queries = queries
+        self._restarts = restarts
         self._kept: dict[str, _Kept] = {}
         self._changed: dict[str, None] = {}
 
@@ -99,6 +101,9 @@ class PaneRelease:
             query = self._queries[number]
             settled = min(query.scheduler.settled_up_to, complete)
             emptied = min(query.scheduler.emptied_up_to, _LAST)
+            if self._restarts and (remembered := query.remembers) is not None:
+                # After a restart it finds again what it answered last.
+                settled, emptied = min(settled, remembered), min(emptied, remembered - 1)
             for window in query.windows.values():
                 if window.stream != stream.iri:
                     continue

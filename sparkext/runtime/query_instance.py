@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +164,26 @@ class QueryInstance(AnswerFeed):
         made = self.template.explain()
         shared = {"query": self.name, "template": self.template.name}
         return Explanation({**made.data, **shared, "instances": len(self.template)})
+
+    # -- for another process ----------------------------------------------------------------------------
+
+    @property
+    def policy_streams(self) -> Collection[str]:
+        """The streams that it reads."""
+        return self.template.policy_streams
+
+    def evaluated_as(self) -> dict[str, Any]:
+        """Which evaluated query's answers are its own, and since when: plain data."""
+        known = {"evaluated_as": self.template.name, "answered": self.answered}
+        return known if self._began is None else {**known, "began": list(self._began)}
+
+    def restore(self, known: Mapping[str, Any]) -> None:
+        """Go on where the query of the same text was, of which `evaluated_as` gave this."""
+        self.answered = known["answered"]
+        if "began" in known:
+            self._began = tuple(known["began"])
+        elif known["evaluated_as"] == known["name"]:  # it was evaluated by itself
+            self._began = (0, 0, 0)
 
     # -- the end ------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sparkext.rewriting.lift_filters import apply_filter_scope
 from sparkext.runtime.parts.engine_parts import EngineParts
 from sparkext.runtime.parts.parameter_terms import Parameters, terms_of
 from sparkext.runtime.parts.profile_rules import under_profile
-from sparkext.runtime.queries.given_query import GivenQuery
+from sparkext.runtime.queries.given_query import GivenQuery, Said
 from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.query_instance import QueryInstance
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -53,6 +53,11 @@ class QueryRegistration:
         if parameters is not None:
             given = given.with_parameters(terms_of(parameters, self.parts.rdf))
         return self._register(given, name)
+
+    def _register_again(
+        self, text: str, name: str, report: ReportWish | None, parameters: Parameters | None
+    ) -> Registered:
+        return self.register_query(text, name, report, parameters)
 
     def _register(self, given: GivenQuery, name: str | None) -> Registered:
         with self.parts.in_use():
@@ -121,11 +126,12 @@ class QueryRegistration:
 
     def _given(self, text: str | Query, report: ReportWish | None) -> GivenQuery:
         read = partial(self._read_continuous, text)
+        said = Said.of(text, report)
         if isinstance(text, str) and self.parts.settings.sharing_enabled:
             shaped = self._shapes.parameterised(text)
             if shaped is not None:
-                return GivenQuery(read, report, None, *shaped)
-        return GivenQuery(read, report, read())
+                return GivenQuery(read, report, None, *shaped, said=said)
+        return GivenQuery(read, report, read(), said=said)
 
     @cached_property
     def _shapes(self) -> TextShapes:

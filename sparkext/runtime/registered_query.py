@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time as clock
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -57,6 +58,10 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         self._stop = stop
         self._previous: int | None = None
         self.begun = NEVER  # the instant that was evaluated last, also one whose evaluation failed
+        self.turn = (
+            0  # how many evaluations of all queries there had been with the last of this one
+        )
+        self._restored: dict[str, Any] | None = None
         self.moved_to = NEVER  # the instant to which an evaluation has moved the windows
         self._known: pa.Table | None = None
         self._differs = True
@@ -159,6 +164,64 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             f"{open_},{close}"
             for open_, close in (w.spec.present_bounds(instant) for w in self._window_order)
         )
+
+    @property
+    def policy_streams(self) -> Collection[str]:
+        """The streams that it reads."""
+        return self.scheduler.watermarks
+
+    # -- for another process ----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """As plain data, what `restore` has a query of the same text go on with."""
+        consumed = self._compiler.matches.consumed()
+        differs = self.query.stream_operator != "RSTREAM"
+        return {
+            "scheduler": self.scheduler.state(),
+            "previous": self._previous,
+            "begun": self.begun,
+            "turn": self.turn,
+            "progress": asdict(self.progress),
+            "consumed": consumed,
+            "remembered": self._jvm.remembered() if consumed and differs else None,
+        }
+
+    def evaluated_as(self) -> dict[str, Any]:
+        """Which evaluated query's answers are its own: plain data."""
+        return {"evaluated_as": self.name}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the query was whose state this is; `recall` is called when all queries are there again."""
+        self.scheduler.restore(state["scheduler"])
+        self._previous, self.begun, self.turn = state["previous"], state["begun"], state["turn"]
+        self.progress = QueryProgress(**state["progress"])
+        self._compiler.matches.restore_consumed(state["consumed"])
+        self._restored = dict(state)
+
+    @property
+    def remembers(self) -> int | None:
+        """The instant of which the answers are to be found again in another process; None where none are.
+
+        What a query consumed then it would not find again.
+        """
+        differs = self.query.stream_operator != "RSTREAM"
+        return self._previous if differs and not self._compiler.matches.consume else None
+
+    @property
+    def to_recall(self) -> bool:
+        """Whether the query was restored, and has not found again what it answered last."""
+        return self._restored is not None
+
+    def recall(self) -> None:
+        """Know again what was answered at the last instant before the restart, of which the next answers differ."""
+        state, self._restored = self._restored, None
+        if state is None:
+            return
+        if state["remembered"] is not None:
+            self._jvm.recall(state["remembered"])
+        elif self.remembers is not None:
+            self.run(self._bounds(self.remembers), self.remembers)
+            self.moved_to = self.remembers
 
     def stop(self) -> None:
         """End the query; its windows go when no other query uses them. A second time it does nothing.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
 from sparkext.language.query import Query
@@ -13,7 +15,7 @@ from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions
 from sparkext.runtime.parts.engine_parts import EngineParts
-from sparkext.runtime.queries.given_query import GivenQuery
+from sparkext.runtime.queries.given_query import GivenQuery, Said
 from sparkext.runtime.queries.report_choice import ReportWish
 from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import WindowRegistry
@@ -51,7 +53,11 @@ class Registrations:
         )
         self.windows = WindowRegistry(settings.sharing_enabled, rules)
         self.graph_versions = GraphVersions(
-            parts, self.streams, self.evaluated, lambda: self.evaluations.passed()
+            parts,
+            self.streams,
+            self.evaluated,
+            lambda: self.evaluations.passed(),
+            lambda: self.evaluations.turns,
         )
         self.evaluations = EvaluationLoop(
             self.streams,
@@ -60,7 +66,9 @@ class Registrations:
             parts.lock,
             parts.hand_over,
             parts.room.evaluate_together if parts.threads > 1 else None,
+            parts.keeper is not None,
         )
+        self._said: dict[str, Said] = {}  # of queries, where there is a checkpoint
         self._numbers = itertools.count()
         self._instance_numbers = itertools.count(1)
         self._template_numbers = itertools.count(1)
@@ -97,7 +105,10 @@ class Registrations:
     ) -> Stream:
         watermark.on_move = self.evaluations.watch(iri)
         given = (self._parts, iri, watermark, self.evaluations, self.derived, on_error)
-        return Stream(*given) if mapping is None else MappedStream(*given, mapping)
+        made = Stream(*given) if mapping is None else MappedStream(*given, mapping)
+        if self._parts.keeper is not None:
+            self._parts.keeper.new_stream(made)
+        return made
 
     def query(self, given: GivenQuery, name: str | None) -> RegisteredQuery | QueryInstance:
         """Register a query that has been checked; see `Engine.register_query` for errors."""
@@ -109,23 +120,36 @@ class Registrations:
         makes = stream_made_by(base)
         if makes is not None:
             self._check_output(makes, base)
+        keeper = self._parts.keeper
+        known = None if keeper is None else keeper.take_query(chosen, given.said)
         try:
             if makes is None and self._shares:
-                instance = self._instance(chosen, given)
+                instance = self._instance(chosen, given, known)
                 if instance is not None:
-                    self.queries[chosen] = instance
-                    return instance
+                    return self._named(chosen, instance, given)
             registered = self._evaluated(chosen, given.query, given.report)
         except Exception:
             self._templates.ended(chosen, None)
             raise
-        self.queries[chosen] = registered
+        if known is not None:
+            registered.restore(known["state"])
+            if "began" in known:  # it was an instance, whose evaluations its template had counted
+                registered.progress.evaluations -= known["began"][0]
+        self._named(chosen, registered, given)
         if makes is not None:
             self.streams[makes] = self._made(makes, StreamWatermark())
             self.derived.add(makes, registered)
             registered.makes_stream = True
         self.evaluations.add(registered)
         return registered
+
+    def _named(
+        self, name: str, query: RegisteredQuery | QueryInstance, given: GivenQuery
+    ) -> RegisteredQuery | QueryInstance:
+        self.queries[name] = query
+        if self._parts.keeper is not None and given.said is not None:
+            self._said[name] = given.said
+        return query
 
     def _own_name(self, given: GivenQuery) -> str | None:
         """The name after REGISTER; with parameters only the first has it."""
@@ -135,14 +159,21 @@ class Registrations:
             None if name is None or (given.is_again and name.value in self.queries) else name.value
         )
 
-    def _instance(self, name: str, given: GivenQuery) -> QueryInstance | None:
-        """The query as an instance of a template; None where it is to be evaluated by itself."""
+    def _instance(
+        self, name: str, given: GivenQuery, known: Mapping[str, Any] | None
+    ) -> QueryInstance | None:
+        """The query as an instance of a template; None where it is to be evaluated by itself.
+
+        `known` is what it was in another process.
+        """
         report = given.report
 
         def make(whole: Query, instances: TemplateInstances) -> TemplateQuery:
             called = f"template-{next(self._template_numbers)}"
             made = self._evaluated(called, whole, report, instances)
             assert isinstance(made, TemplateQuery)
+            if known is not None:
+                made.restore(known["state"])
             self.evaluations.add(made)
             return made
 
@@ -154,8 +185,57 @@ class Registrations:
         constants = [skeleton.constants[place] for place in template.places]
         cut = (skeleton.offset, skeleton.limit)
         instance = QueryInstance(self._parts, name, given, number, template.query, self.stop)
-        template.query.add(instance, partial(template.instances.add, number, constants, *cut))
+        put = partial(template.instances.add, number, constants, *cut)
+        if known is None:
+            template.query.add(instance, put)
+            return instance
+        if not template.query.to_recall:
+            template.query.restore(known["state"])
+            self.evaluations.restored(template.query)
+        template.query.add_again(instance, put, known)
         return instance
+
+    # -- for another process --------------------------------------------------------------------------
+
+    def stream_again(self, iri: str, on_error: str) -> object:
+        """The stream of an IRI, which is registered again as it was."""
+        return self.stream(iri, OnError.named(on_error))
+
+    def is_made(self, iri: str) -> bool:
+        """Whether there is a stream of an IRI."""
+        return iri in self.streams
+
+    def start_commits(self, at_rest: Callable[[], object]) -> None:
+        """Have this be called whenever nothing is due any more."""
+        self.evaluations.at_rest = at_rest
+
+    def query_states(self) -> dict[str, dict[str, Any]]:
+        """The state of all that is evaluated, by name."""
+        return {name: query.state() for name, query in self.evaluated.items()}
+
+    def query_parts(self) -> dict[str, dict[str, Any]]:
+        """What was registered, in order, and as what it is evaluated."""
+        return {
+            name: {
+                "said": self._said.get(name, Said(None)).described(),
+                "streams": list(query.policy_streams),
+                **query.evaluated_as(),
+            }
+            for name, query in self.queries.items()
+        }
+
+    def barriers(self) -> list[Callable[[], object]]:
+        """What returns when all subscribers have been told what they are to be told by now."""
+        return [ready for query in self.queries.values() for ready in query.barriers()]
+
+    def to_recall(self) -> list[RegisteredQuery]:
+        """The queries that are to find again what they answered last."""
+        return [query for query in self.evaluated.values() if query.to_recall]
+
+    def remembered_since(self) -> int:
+        """How many evaluations there had been before the oldest one whose answers are to be found again."""
+        turns = [query.turn for query in self.evaluated.values() if query.remembers is not None]
+        return min(turns, default=self.evaluations.turns)
 
     def _evaluated(
         self,
@@ -194,6 +274,9 @@ class Registrations:
         if name not in self.queries:
             raise UnknownQueryError(name, list(self.queries))
         query = self.queries.pop(name)
+        self._said.pop(name, None)
+        if self._parts.keeper is not None:
+            self._parts.keeper.query_ended()
         if isinstance(query, QueryInstance):
             query.ended()
             query.template.remove(query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, Protocol
@@ -36,6 +36,9 @@ class Member(Protocol):
     def begin(self) -> None:
         """Note that it is answered from now on."""
 
+    def restore(self, known: Mapping[str, Any]) -> None:
+        """Go on where it was."""
+
     def tell(self, answers: Answers) -> None:
         """Tell whoever listens of its answers at an instant."""
 
@@ -49,7 +52,7 @@ class TemplateQuery(RegisteredQuery):
         self._shares: Shares = {}
         self._newcomers = Newcomers()
         super().__init__(*arguments)
-        self._arrived_before = self._arrived()
+        self._arrived_before: tuple[int, ...] | None = self._arrived()
 
     @property
     def _relation(self) -> TemplateInstances:
@@ -78,6 +81,25 @@ class TemplateQuery(RegisteredQuery):
             begin()
         else:
             self._newcomers.add(instance.number, begin, arrived, self._make_scheduler)
+
+    def add_again(
+        self, instance: Member, put: Callable[[], object], known: Mapping[str, Any]
+    ) -> None:
+        """Go on with an instance of which this is known from another process.
+
+        One that was still to be answered there begins with the next instant.
+        """
+        self._members[instance.number] = instance
+        put()
+        instance.restore({**known, "name": instance.name})
+        if not instance.has_begun:
+            instance.begin()
+        self._changed()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """As there; instances that come from now on are new."""
+        super().restore(state)
+        self._arrived_before = None
 
     def _arrived(self) -> tuple[int, ...]:
         """Another one after each arrival."""

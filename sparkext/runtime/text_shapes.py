@@ -20,6 +20,7 @@ from sparkext.r2r.patterns.inner_patterns import transform_everywhere
 from sparkext.r2r.templates.filled_patterns import Terms
 from sparkext.r2r.templates.parameters import ParameterisedQuery, with_terms
 from sparkext.r2r.templates.skeletons import skeleton_of
+from sparkext.runtime.queries.given_query import IN_THE_TEXT
 from static_data.terms import Iri, Literal, Term
 
 # Constants in a pattern that mean the same wherever they stand: absolute IRIs, prefixed names, strings that need no
@@ -129,7 +130,7 @@ def _not_answered(query: Query, parameters: Collection[Variable]) -> Query:
 
 
 def _parameter(number: int) -> Variable:
-    return Variable(f"constantInTheText{number}")
+    return Variable(f"{IN_THE_TEXT}{number}")
 
 
 def _term(match: re.Match[str], prefixes: Mapping[str, str]) -> Term | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from sparkext.s2r.report import Strategy
 from sparkext.s2r.stream_times import SeenTimes
 from sparkext.s2r.watermark import FOREVER, NEVER
@@ -26,6 +29,14 @@ class WindowArrivals:
         self.latest: int | None = None
         self._seen = seen
         self._stays = False  # what has entered stays for ever
+
+    def state(self) -> list[Any]:
+        """What `restore` has another one of the same window know."""
+        return [self.latest, self._stays]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Know what the one knew whose state this is."""
+        self.latest, self._stays = state[0], state[1]
 
     def look(self) -> None:
         """Find the `latest` time that enters the window, after news."""
@@ -111,6 +122,15 @@ class CountedArrivals(WindowArrivals):
         self._step = window.step or 1
         self._settled = NEVER
         self._passed = 0  # elements up to the settled instant
+
+    def state(self) -> list[Any]:
+        """As there."""
+        return [*super().state(), self._settled, self._passed]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """As there."""
+        super().restore(state)
+        self._settled, self._passed = state[2], state[3]
 
     def settle(self, t: int) -> None:
         for time in self._seen.between(self._settled, t):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from sparkext.errors import UnknownStreamError
 from sparkext.s2r.arrivals import arrivals_of
@@ -322,6 +323,24 @@ class InstantScheduler:
                 self._unsure_until = max(
                     [self._unsure_until, newest, *(end for end in ends if end is not None)]
                 )
+
+    def state(self) -> dict[str, Any]:
+        """As plain data, what `restore` has a scheduler go on with that is made of the same windows and times."""
+        seen = {stream: seen.state() for stream, seen in self._seen.items()}
+        numbers = [self._first, self._last, self._settled, self._unsure_until]
+        arrivals = [arrivals.state() for arrivals in self._arrivals]
+        return {"numbers": numbers, "changed": self._changed, "seen": seen, "arrivals": arrivals}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the one was whose state this is."""
+        self._first, self._last, self._settled, self._unsure_until = state["numbers"]
+        self._changed = state["changed"]
+        for stream, seen in self._seen.items():
+            seen.restore(state["seen"][stream])
+        for arrivals, known in zip(self._arrivals, state["arrivals"], strict=True):
+            arrivals.restore(known)
+        self._next_change = None
+        self._looked_at = []
 
     def _forget_own(self) -> None:
         if self._owned:

@@ -35,6 +35,7 @@ class Schedule:
     def __init__(self) -> None:
         self._streams: dict[str, _ReadStream] = {}
         self._times: dict[str, StreamTimes] = {}
+        self._settled: dict[str, int] = {}  # restored, of streams that no query reads yet
         self._schedulers: dict[int, InstantScheduler] = {}
         self._placed: dict[int, dict[str, int]] = {}
         self._moved: dict[str, None] = {}  # streams with news
@@ -50,12 +51,23 @@ class Schedule:
             return self._streams[iri].times
         return self._times.setdefault(iri, StreamTimes())
 
+    def oldest_time(self, iri: str) -> int:
+        """The oldest time of a stream's elements that a query still asks for; FOREVER where none does."""
+        times = self.times(iri).times if iri in self._streams else ()
+        return times[0] if times else FOREVER
+
+    def restore(self, iri: str, times: Sequence[int], counts: Sequence[int], settled: int) -> None:
+        """Have a stream that no query reads yet be one of which a schedule before this one had these times."""
+        self.times(iri).add(times, counts)
+        self._settled[iri] = settled
+
     def add(self, number: int, scheduler: InstantScheduler, eager: bool = False) -> None:
         """Take in a new query's scheduler, made with `times`; an `eager` one is asked after all news of its streams."""
         self._schedulers[number] = scheduler
         for iri, watermark in scheduler.watermarks.items():
             if iri not in self._streams:
                 self._streams[iri] = _ReadStream(watermark, self._times.pop(iri))
+                self._streams[iri].settled = self._settled.pop(iri, NEVER)
             stream = self._streams[iri]
             stream.readers[number] = scheduler
             if eager:
@@ -102,7 +114,9 @@ class Schedule:
 
     def settled_up_to(self, iri: str) -> int:
         """The greatest instant of a stream that some query over it was asked for: older elements come too late."""
-        return self._streams[iri].settled if iri in self._streams else NEVER
+        if iri in self._streams:
+            return self._streams[iri].settled
+        return self._settled.get(iri, NEVER)
 
     def due_bound(self, iri: str) -> int:
         """The least time up to which a stream must be complete for an instant to become due by its elements."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from typing import Any
 
 from sparkext.s2r.watermark import FOREVER, NEVER
 
@@ -85,6 +86,15 @@ class SeenTimes:
         self._after = max(self._after, until)
         if until >= self._sure_after:
             self._before.clear()
+
+    def state(self) -> list[Any]:
+        """What `restore` has another one see that is made of the same times."""
+        return [self._after, self._sure_after, [list(item) for item in self._before.items()]]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """See what the one saw whose state this is."""
+        self._after, self._sure_after = state[0], state[1]
+        self._before = dict(state[2])
 
     def first(self, after: int) -> int | None:
         """The first time after `after`."""

@@ -48,6 +48,11 @@ class TimeHorizon:
         self._newest = begin_of_most(sorted(times), self.max_ahead)
 
     @property
+    def newest(self) -> int | None:
+        """The newest time taken in, in a replay; else None."""
+        return self._newest
+
+    @property
     def reference(self) -> str:
         """What the horizon is measured from, in words."""
         return "the clock" if self._newest is None else "the newest time before it"

@@ -138,6 +138,10 @@ class StreamWatermark:
         """Say that the stream has ended: it is complete for ever, and what still comes is late."""
         self._move_to(FOREVER)
 
+    def restore(self, complete: int, on_time: int, late: int) -> None:
+        """Be as far as another one was that had counted so many elements."""
+        self._complete, self.on_time_count, self.late_count = complete, on_time, late
+
     def _move_to(self, complete: int) -> None:
         if complete > self._complete:
             self._complete = complete

@@ -35,6 +35,10 @@ class Dictionary {
   /** A prefix for the labels of one stream element's blank nodes: no two elements, of whatever stream, share any. */
   def takeElementScope(): String = s"s${elements.incrementAndGet()}_"
 
+  /** How many prefixes have been taken; in a process that goes on for another one, as many as there. */
+  def elementScopes: Long = elements.get
+  def skipElementScopes(count: Long): Unit = elements.updateAndGet(math.max(_, count))
+
   /** The width of hashes, 58 unless lowered to provoke collisions; settable before the first term
     * only.
     */

@@ -138,6 +138,8 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
   override def kept: Long = stores.iterator.filter(_ != null).map(_.size.toLong).sum
   override def matches: Long = found.size
   override def consumed: Long = gone.size
+  override def consumedUses: String = gone.written
+  override def restoreUses(written: String): Unit = gone.addAll(written)
   override def memoryBytes: Long = stores.iterator.filter(_ != null).map(_.memoryBytes).sum + keys.memoryBytes +
     (if (consumes) uses.memoryBytes + gone.memoryBytes else 0L) + found.memoryBytes
 

@@ -204,6 +204,9 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   def matchCount: Long = engine.matches
   /** Occurrences that were consumed and are remembered. */
   def consumedCount: Long = engine.consumed
+  /** The same with their positions, for another process, which `restoreConsumed` before its first evaluation. */
+  def consumedUses: String = engine.consumedUses
+  def restoreConsumed(written: String): Unit = engine.restoreUses(written)
   def memoryBytes: Long = engine.memoryBytes + arrived.memoryBytes
 }
 
@@ -228,6 +231,8 @@ private[events] trait MatchEngine {
   def kept: Long
   def matches: Long
   def consumed: Long = 0
+  def consumedUses: String = ""
+  def restoreUses(written: String): Unit = ()
   def memoryBytes: Long
 }
 

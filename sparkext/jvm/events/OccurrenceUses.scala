@@ -111,6 +111,13 @@ private[events] final class ConsumedOccurrences {
     positions.put(occurrence, position << 1) // -1 would say that it is not there
   }
 
+  /** All of them with their positions, "occurrence position occurrence position ...". */
+  def written: String = numbers.iterator.take(count).map(n => s"$n ${positions.get(n) >> 1}").mkString(" ")
+
+  /** Adds what `written` gave. */
+  def addAll(written: String): Unit =
+    written.split(' ').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach { case Array(occurrence, position) => add(occurrence, position) }
+
   /** Those added when there were `from` already. */
   def eachFrom(from: Int)(occurrence: Long => Unit): Unit = {
     var i = from

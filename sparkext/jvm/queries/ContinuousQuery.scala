@@ -261,6 +261,22 @@ final class ContinuousQuery(
     previous = now
   }
 
+  /** The answers of which the next ones tell the difference, a row a line of terms with tabs between, for another process. */
+  def remembered: String = {
+    def row(r: Int) = (0 until previous.arity).map(c => if (previous(r, c) == 0L) "" else dictionary.text(previous(r, c))).mkString("\t")
+    (0 until previous.rowCount).map(row(_) + "\n").mkString
+  }
+
+  /** Takes what `remembered` gave for the answers of the last evaluation. */
+  def recall(rows: String): Unit = {
+    val table = new LongTable(previous.arity)
+    rows.linesIterator.foreach { line =>
+      val at = table.appendRow()
+      line.split("\t", -1).zipWithIndex.foreach { case (text, c) => table.set(at + c, if (text.isEmpty) 0L else dictionary.encode(text)) }
+    }
+    remember(table)
+  }
+
   private def arrange(rows: LongTable): LongTable =
     if (instances != null) instances.arranged(rows, if (order.isEmpty) null else inOrder(rows), visible - 1)
     else if (order.isEmpty && offset == 0 && limit < 0) rows

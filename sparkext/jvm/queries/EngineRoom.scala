@@ -18,6 +18,7 @@ import org.apache.spark.sql.cqels.documents.DocumentBatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, OrderedSlice, PathSearch, PreparedPlan, QueryPlans, SlicedExecution, StockPlan, TextsHere}
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
+import org.apache.spark.sql.cqels.journal.{CheckpointFolder, RestoredElements, Segment, SegmentWriter}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
 import org.apache.spark.sql.cqels.ingest.Handover
 import org.apache.spark.sql.cqels.memory.LongTable
@@ -74,6 +75,18 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     made.copiesChains = copiesChains
     made
   })
+
+  /** What streams with a journal have taken in since the last time; null where that is nothing. */
+  def cutSegment(): Segment = {
+    val made = new SegmentWriter(dictionary)
+    streams.values.forEach(_.cutJournal(made))
+    if (made.isEmpty) null else made.made()
+  }
+
+  /** The folder of a checkpoint. */
+  def checkpointFolder(path: String): CheckpointFolder = CheckpointFolder.open(session, path)
+
+  def restoredElements(): RestoredElements = new RestoredElements(dictionary)
 
   /** Has tasks read the columns of terms of a batch of a streaming DataFrame, for [[StreamLog.takeBatch]]. */
   def readBatch(batch: Dataset[Row], rdf12: Boolean, accepts: Boolean): BatchRows = BatchRows.read(batch, rdf12, accepts)

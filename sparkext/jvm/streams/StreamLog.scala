@@ -6,6 +6,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.columns.{ArrowColumns, BatchRows, TermElements, TermRows}
 import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
+import org.apache.spark.sql.cqels.journal.{ElementJournal, RestoredElements, SegmentWriter}
 import org.apache.spark.sql.cqels.memory.{Json, LongTable}
 
 /** The encoded elements of one stream that some window may still need, in panes by time.
@@ -24,6 +25,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private var elements = 0L
   private var latestClose = Long.MinValue // of all windows: what comes after it belongs to none of them yet
 
+  private var journal: ElementJournal = _ // null: what comes in is not to outlive the process
   private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
   private[cqels] var copiesChains = true
@@ -129,15 +131,50 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   }
 
   private def enter(block: ElementBlock, element: Int): Unit = {
+    enter(block, element, elements)
+    if (journal != null) journal.note(block, element, elements)
+    elements += 1
+  }
+
+  private def enter(block: ElementBlock, element: Int, number: Long): Unit = {
     val time = block.time(element)
     // Elements of one time come one after the other.
     if (latest == null || latest.time != time) latest = panes.getOrAdd(time, block.end(element) - block.begin(element), layout)
     val pane = latest
-    pane.add(block, element, elements)
-    elements += 1
+    pane.add(block, element, number)
     quads += block.end(element) - block.begin(element)
     if (block.records != null) records += block.recordEnd(element) - block.recordBegin(element)
     if (time <= latestClose) windows.valuesIterator.foreach(_.arriveLate(time, pane, pane.size - 1))
+  }
+
+  /** Has what comes in from now on be noted for segments of a checkpoint. */
+  def keepJournal(): Unit = synchronized(if (journal == null) journal = new ElementJournal(iri, if (layout == null) 0 else layout.width))
+
+  /** Writes what has come in since the last time into a segment, so far as it is still there; how many elements came. */
+  def cutJournal(to: SegmentWriter): Int = synchronized {
+    val news = if (journal == null) 0 else journal.size
+    if (news > 0) journal.cut(to, panes.get(_) != null)
+    news
+  }
+
+  /** Takes in what the log of this stream had in a process before, of which `next` was the number of elements. */
+  def restore(from: RestoredElements, next: Long): Unit = synchronized {
+    require(panes.size == 0 && elements == 0, s"stream $iri has elements already")
+    val before = from.take(iri)
+    if (before != null) {
+      val width = if (layout == null) 0 else layout.width
+      if (before.width != width) throw new IllegalArgumentException(s"records of ${before.width} columns, not of $width: another mapping")
+      val block = before.block(dictionary, layout)
+      var i = 0
+      while (i < before.size) { enter(block, i, before.number(i)); i += 1 }
+    }
+    elements = next
+  }
+
+  /** How many elements have come, and the time of the oldest that is kept, `Long.MaxValue` where none is. */
+  def standing: String = synchronized {
+    val first = panes.next(Long.MinValue)
+    s"$elements ${if (first == null) Long.MaxValue else first.time}"
   }
 
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */

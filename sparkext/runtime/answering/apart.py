@@ -20,7 +20,7 @@ class ApartSubscriber:
     def __init__(self, name: str, subscriber: Callable[[Answers], object]) -> None:
         self._name = name
         self._subscriber = subscriber
-        self._waiting: Queue[Answers | None] = Queue(MOST_WAITING)
+        self._waiting: Queue[Answers | threading.Event | None] = Queue(MOST_WAITING)
         self._thread: threading.Thread | None = None
         self._ended = False
 
@@ -33,6 +33,19 @@ class ApartSubscriber:
             self._thread.start()
         self._waiting.put(answers)
 
+    @property
+    def flush(self) -> Callable[[], object] | None:
+        """What has a sink let out what it was told, if it has such a thing."""
+        return getattr(self._subscriber, "flush", None)
+
+    def barrier(self) -> Callable[[], object]:
+        """What returns when the subscriber has been told all so far."""
+        told = threading.Event()
+        if self._thread is None or self._ended:
+            return lambda: None
+        self._waiting.put(told)
+        return told.wait
+
     def end(self) -> None:
         """Let the thread end once the subscriber has been told all that waits."""
         if not self._ended:
@@ -42,4 +55,7 @@ class ApartSubscriber:
 
     def _call(self) -> None:
         while (answers := self._waiting.get()) is not None:
-            self._subscriber(answers)
+            if isinstance(answers, threading.Event):
+                answers.set()
+            else:
+                self._subscriber(answers)

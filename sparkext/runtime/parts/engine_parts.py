@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptive import CostModel, PrejoinPolicy
 from sparkext.bridge.engine_room import EngineRoom
@@ -32,6 +33,31 @@ class Waiting(Protocol):
     def hand_over(self) -> None: ...
 
 
+class EngineKeeper(Protocol):
+    """What keeps an engine in a checkpoint; see `sparkext.runtime.checkpoint.keeper`."""
+
+    @property
+    def resumes(self) -> bool: ...
+
+    def new_stream(self, stream: Any) -> None: ...
+
+    def take_query(self, name: str, said: Any) -> dict[str, Any] | None: ...
+
+    def query_ended(self) -> None: ...
+
+    def at_rest(self) -> None: ...
+
+    def commit(self) -> Any: ...
+
+    def check_written(self) -> None: ...
+
+    def resume(self) -> list[str]: ...
+
+    def change(self, change: Any) -> int: ...
+
+    def changed(self, number: int, turn: int) -> None: ...
+
+
 class EngineParts:
     """Made once for an engine, as its session's settings say; given to what is made of it."""
 
@@ -41,6 +67,7 @@ class EngineParts:
         self.lock = EngineLock()
         self.waiting: set[Waiting] = set()
         self.closed = False
+        self.keeper: EngineKeeper | None = None
         self.rdf = RdfVersion(settings.rdf)
         self.store = StaticStore(
             spark,
@@ -107,6 +134,25 @@ class EngineParts:
             if reads:
                 self.hand_over()
             yield
+
+    def ready(self) -> None:
+        """Before elements and changes come in: take up what a checkpoint has; raises CheckpointError.
+
+        Called under the engine's lock.
+        """
+        if self.keeper is not None:
+            self.keeper.resume()
+            self.keeper.check_written()
+
+    def wait_kept(self) -> None:
+        """Where there is a checkpoint, return when all that has come in is in it; called without the engine's lock."""
+        while self.keeper is not None and not self.closed:
+            with self.lock:
+                commit = self.keeper.commit()
+            if commit is not None:
+                commit.wait()
+                return
+            time.sleep(0.001)
 
     def hand_over(self) -> None:
         """Have all streams take in what was pushed and waits."""

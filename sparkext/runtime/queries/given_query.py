@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS
@@ -11,6 +13,43 @@ from sparkext.r2r.templates.filled_patterns import Terms
 from sparkext.r2r.templates.parameters import ParameterisedQuery, with_terms
 from sparkext.r2r.templates.skeletons import Skeleton, skeleton_of
 from sparkext.runtime.queries.report_choice import ReportWish
+from sparkext.s2r.report import ReportPolicy
+
+IN_THE_TEXT = "constantInTheText"
+"""How names of parameters begin that stand for constants of a text, not for what a caller gives."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a caller said when registering a query.
+
+    `text` is None for algebra, `policy` what tells a report policy that is an object from others.
+    """
+
+    text: str | None
+    parameters: Terms = field(default_factory=dict)
+    report: str | Mapping[str, str] | None = None
+    policy: str | None = None
+
+    @classmethod
+    def of(cls, text: str | Query, report: ReportWish | None) -> Said:
+        """The text and report policy of a query without parameters."""
+        known = text if isinstance(text, str) else None
+        if isinstance(report, ReportPolicy):
+            return cls(known, policy=repr(report))
+        return cls(known, report=report)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the query can be registered from it."""
+        return self.text is not None and self.policy is None
+
+    def described(self) -> dict[str, Any]:
+        """As plain data."""
+        parameters = {variable.name: term.n3() for variable, term in self.parameters.items()}
+        report = dict(self.report) if isinstance(self.report, Mapping) else self.report
+        policy = {} if self.policy is None else {"policy": self.policy}
+        return {"text": self.text, "parameters": parameters, "report": report, **policy}
 
 
 class GivenQuery:
@@ -28,7 +67,9 @@ class GivenQuery:
         general: ParameterisedQuery | None = None,
         terms: Terms | None = None,
         is_again: bool = False,
+        said: Said | None = None,
     ) -> None:
+        self.said = said
         self._read = read
         self._query = query
         self.report = report
@@ -41,7 +82,9 @@ class GivenQuery:
         general = self.general
         if general is None or set(general.names) != terms.keys():
             general = ParameterisedQuery(self.base, terms)
-        return GivenQuery(self._read, self.report, None, general, terms, is_again=True)
+        mine = {v: term for v, term in terms.items() if not v.name.startswith(IN_THE_TEXT)}
+        said = None if self.said is None else replace(self.said, parameters=mine)
+        return GivenQuery(self._read, self.report, None, general, terms, is_again=True, said=said)
 
     @property
     def base(self) -> Query:
@@ -73,4 +116,5 @@ class GivenQuery:
 
     def kept(self) -> GivenQuery:
         """The same without what can be made again."""
-        return GivenQuery(self._read, self.report, None, self.general, self.terms, self.is_again)
+        given = (self._read, self.report, None, self.general, self.terms, self.is_again)
+        return GivenQuery(*given, said=self.said)

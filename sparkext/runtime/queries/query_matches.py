@@ -119,6 +119,15 @@ class QueryMatches:
         """Whether an evaluation takes elements' triples away from those after it."""
         return any(match.consumes for match in self._matches)
 
+    def consumed(self) -> list[str]:
+        """What each MATCH has consumed, as `restore_consumed` takes it."""
+        return [str(state.jvm.consumedUses()) for state in self._states] if self.consume else []
+
+    def restore_consumed(self, uses: Iterable[str]) -> None:
+        """Have MATCHes know, before the first evaluation, what those before them have consumed."""
+        for state, used in zip(self._states, uses, strict=False):
+            state.jvm.restoreConsumed(used)
+
     def content(self, rows: MatchRows) -> Any:
         """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
         state = self._states[rows.number]

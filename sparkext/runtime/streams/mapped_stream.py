@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
@@ -54,6 +55,7 @@ class MappedStream(Stream):
     ) -> None:
         super().__init__(parts, iri, watermark, evaluations, derived, on_error)
         self.mapping = mapping
+        self.record_layout = hashlib.sha256(mapping.program.json.encode()).hexdigest()
         distinct = parts.settings.duplicates == "bag"
         made = extension(parts.spark).mapped.MappedStream(self._log, mapping.program.json, distinct)
         self._mapped: Any = made

@@ -60,6 +60,7 @@ class Stream(StreamIntake):
         if are_sound(lines, self.rdf):
             with self._parts.in_use(reads=False):
                 self._check_nobody_makes_it()
+                self._parts.ready()
                 if self._wait(moment, name, lines):
                     return _ONE_TAKEN
         with self._fed():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,12 @@ class StreamIntake:
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
+        self.position: Any = None
+        """Whatever a caller wants to find here after a restart, of what it had pushed by then: plain data."""
+        self.record_layout: str | None = (
+            None  # of a stream with a mapping, what tells it from other mappings
+        )
+        self._restored: set[Hashable] = set()
 
     @property
     def log(self) -> Any:
@@ -134,6 +140,7 @@ class StreamIntake:
         """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
         with self._parts.in_use():
             self._check_nobody_makes_it()
+            self._parts.ready()
             yield
             self._evaluations.evaluate_due()
 
@@ -155,12 +162,26 @@ class StreamIntake:
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
+                self._check_no_gap(source, batch_id)
                 try:
                     self._taken(lambda rules: [self._take_batch(rows, rules)])
                 except StreamElementError as error:
                     raise StreamElementError(f"stream <{self.iri}>: {error}") from None
                 self._applied[source] = batch_id
+        self._parts.wait_kept()
         return fresh
+
+    def _check_no_gap(self, source: Hashable, batch_id: int) -> None:
+        """After a restart the source must go on where the checkpoint ends, or before."""
+        if source in self._restored:
+            self._restored.discard(source)
+            last = self._applied[source]
+            if batch_id > last + 1:
+                raise StreamElementError(
+                    f"batches {last + 1} to {batch_id - 1} are done for their source, and are not in the"
+                    " checkpoint, which is an older one: begin the source anew, or do without them by"
+                    " another checkpoint folder of the source"
+                )
 
     def take_live(self, rows: Any) -> None:
         """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""
@@ -170,6 +191,20 @@ class StreamIntake:
                 self._taken(lambda rules: [self._take_batch(read, rules)])
         finally:
             rows.tookIn(read.rows())
+
+    def applied_batches(self) -> Mapping[Hashable, int]:
+        """The last batch of each numbered source that was pushed."""
+        return self._applied
+
+    def restore_counts(
+        self, counts: Sequence[int], newest: int, applied: Mapping[Hashable, int], position: Any
+    ) -> None:
+        """Have counted what the stream had of which this is the state."""
+        self.accepted_count, self.malformed_count, self.late_count = counts
+        self.newest_time = newest
+        self._applied = dict(applied)
+        self._restored = set(applied)
+        self.position = position
 
     def is_applied(self, source: Hashable, batch_id: int) -> bool:
         """Whether this batch of a numbered source, or a later one, has been pushed."""

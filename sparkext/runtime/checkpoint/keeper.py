@@ -1,0 +1,263 @@
+"""An engine's checkpoint: when commits are made, of what, and what of the last one is still to be taken up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sparkext.errors import CheckpointError
+from sparkext.runtime.checkpoint import stream_state
+from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
+from sparkext.runtime.checkpoint.commits import CommitFolder
+from sparkext.runtime.checkpoint.restored import Restored
+from sparkext.runtime.checkpoint.resumption import Resumption
+from sparkext.runtime.checkpoint.segment_files import SegmentFiles
+from sparkext.runtime.checkpoint.stream_state import StreamTimesKept
+from sparkext.runtime.checkpoint.writer import Commit, CommitWriter, WriterReport
+from sparkext.runtime.queries.given_query import Said
+
+if TYPE_CHECKING:
+    from sparkext.runtime.parts.engine_parts import EngineParts
+    from sparkext.runtime.streams.stream import Stream
+
+logger = logging.getLogger(__name__)
+
+_SETTINGS = (
+    "semantics",
+    "starting_at",
+    "window_bounds",
+    "duplicates",
+    "rdf",
+    "filter_scope",
+    "dictionary_hash_bits",
+)
+"""Those that decide on answers: a checkpoint is gone on with under the same ones only."""
+
+_MOST_UNWRITTEN = 64  # segments that could not be written; then elements are taken in no more
+
+
+class Evaluations(StreamTimesKept, Protocol):
+    """The evaluation loop as a checkpoint sees it."""
+
+    turns: int
+
+    @property
+    def is_idle(self) -> bool: ...
+
+
+class Kept(Protocol):
+    """What is registered, as plain data and by name."""
+
+    @property
+    def streams(self) -> Mapping[str, Stream]: ...
+
+    @property
+    def evaluations(self) -> Evaluations: ...
+
+    def query_states(self) -> dict[str, dict[str, Any]]: ...
+
+    def query_parts(self) -> dict[str, dict[str, Any]]: ...
+
+    def barriers(self) -> list[Callable[[], object]]: ...
+
+    def remembered_since(self) -> int: ...
+
+
+class Keeper:
+    """Keeps an engine in a folder of any file system that Hadoop knows; called under the engine's lock.
+
+    Raises CheckpointError where another process uses the folder, its files are not whole, or settings that decide on
+    answers are others than when it was written.
+    """
+
+    def __init__(self, parts: EngineParts, path: str) -> None:
+        self._parts = parts
+        self._interval = parts.settings.checkpoint_interval / 1e3
+        self._folder = CommitFolder(parts.room.jvm.checkpointFolder(path), path)
+        self._settings = {name: getattr(parts.settings, name) for name in _SETTINGS}
+        content = self._folder.last_commit()
+        self.restored: Restored | None = None
+        if content is not None:
+            self.restored = Restored(self._folder, content, parts.room)
+            self.restored.check_settings(self._settings)
+        before = self.restored
+        self.changes = ChangeLog() if before is None else before.changes
+        segments = SegmentFiles() if before is None else before.segments
+        files = {} if content is None else content["parts"]
+        self._writer = CommitWriter(self._folder, segments, files)
+        self.turns = 0 if content is None else int(content["turns"])
+        self._registrations_changed = before is None
+        self._kept: Kept | None = None
+        self._cut_at = time.monotonic()
+        self._dirty = threading.Event()
+        self._closed = False
+        self.resumption: Resumption | None = None  # what is still to be taken up
+        self._ticker: threading.Thread | None = None
+
+    @property
+    def path(self) -> str:
+        """The folder."""
+        return self._folder.path
+
+    @property
+    def report(self) -> WriterReport:
+        """What has been written so far."""
+        return self._writer.report
+
+    def keep(self, kept: Kept) -> None:
+        """Say what there is to keep."""
+        self._kept = kept
+
+    # ---- what there was
+
+    def new_stream(self, stream: Stream) -> None:
+        """Have a new stream go on where the one of its IRI was, and be kept from now on."""
+        if self.restored is not None and self._kept is not None:
+            self.restored.restore_stream(stream, self._kept.evaluations)
+        stream.log.keepJournal()
+
+    def take_query(self, name: str, said: Said | None) -> dict[str, Any] | None:
+        """What is known of the query of a name, which is now registered; None for a new one."""
+        self._registrations_changed = True
+        return None if self.restored is None else self.restored.take_query(name, said)
+
+    def query_ended(self) -> None:
+        """Note that a query is no more."""
+        self._registrations_changed = True
+
+    # ---- when
+
+    def at_rest(self) -> None:
+        """Make a commit where it is time for one: nothing is due now."""
+        if self._closed or not self._is_idle:
+            return
+        if time.monotonic() - self._cut_at >= self._interval and not self._writer.is_busy:
+            self._cut()
+            return
+        self._dirty.set()
+        if self._ticker is None:
+            self._ticker = threading.Thread(
+                target=self._tick, name="checkpoint ticker", daemon=True
+            )
+            self._ticker.start()
+
+    def _tick(self) -> None:
+        """Make a commit of what came last before a silence."""
+        while not self._closed:
+            self._dirty.wait()
+            if self._closed:
+                return
+            time.sleep(max(0.01, self._cut_at + self._interval - time.monotonic()))
+            with self._parts.lock:
+                if self._dirty.is_set() and not self._closed and self._is_idle:
+                    self._cut()
+
+    def commit(self) -> Commit | None:
+        """Make a commit now, to be waited for without the lock; None where something is due.
+
+        Before what the last commit has is taken up, there is none either.
+        """
+        return self._cut() if self._is_idle else None
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._kept is not None and self._kept.evaluations.is_idle and self.resumption is None
+
+    def check_written(self) -> None:
+        """Raise CheckpointError where so much could not be written that no more may come in."""
+        if self._writer.unwritten > _MOST_UNWRITTEN:
+            raise CheckpointError(
+                self.path,
+                f"nothing more is taken in, as {self._writer.unwritten} parts could not be written"
+                f" ({self._writer.report.failure})",
+            )
+
+    def close(self, commit: Commit | None) -> None:
+        """End when the last commit is written, and let others have the folder; called without the engine's lock."""
+        self._closed = True
+        self._dirty.set()
+        self._writer.end()
+        try:
+            if commit is not None:
+                commit.wait()
+        finally:
+            self._folder.leave()
+
+    # ---- of what
+
+    def _cut(self) -> Commit:
+        kept = self._kept
+        assert kept is not None
+        self._dirty.clear()
+        self._cut_at = time.monotonic()
+        self._parts.hand_over()
+        segment = self._parts.room.jvm.cutSegment()
+        streams = {
+            iri: stream_state.state_of(stream, kept.evaluations)
+            for iri, stream in kept.streams.items()
+        }
+        queries = kept.query_states()
+        parts: dict[str, Any] = {}
+        if self._registrations_changed:
+            parts["queries"] = kept.query_parts()
+            self._registrations_changed = False
+        if self.changes.changed:
+            parts["changes"] = self.changes.described(kept.remembered_since())
+        if self.restored is not None:  # what nobody has taken up yet is kept as it was
+            streams.update(self.restored.streams)
+        state = {
+            "written_by": _version(),
+            "written_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "settings": self._settings,
+            "turns": kept.evaluations.turns,
+            "scopes": int(self._parts.room.dictionary.elementScopes()),
+            "horizon": self._parts.horizon.newest,
+            "streams": streams,
+            "evaluated": queries,
+        }
+        oldest = {iri: stream_state.oldest_needed(state) for iri, state in streams.items()}
+        commit = Commit(segment, parts, state, oldest, kept.barriers())
+        self._writer.write(commit)
+        return commit
+
+    # ---- static data
+
+    def change(self, change: LoggedChange) -> int:
+        """Note a change of a static graph."""
+        return self.changes.add(change)
+
+    def changed(self, number: int, turn: int) -> None:
+        """Note that a change has been made that waited, after so many evaluations."""
+        self.changes.came(number, turn)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether what the last commit has is still to be taken up."""
+        return self.resumption is not None
+
+    def resume(self) -> list[str]:
+        """Take up what the last commit has and nobody has yet; the names of the queries that are registered by that."""
+        resumption = self.resumption
+        if resumption is None:
+            return []
+        resumption.run()
+        self.resumption = None
+        return resumption.names
+
+    def forget_query(self, name: str) -> bool:
+        """Forget a query that nobody has registered again; whether there was one."""
+        known = {} if self.restored is None else self.restored.queries
+        return known.pop(name, None) is not None
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("spark-cqels")
+    except PackageNotFoundError:
+        return "of a checkout"

@@ -1,0 +1,60 @@
+"""What a stream is when its process ends, as plain data, and a stream made like it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from sparkext.runtime.streams.stream import Stream
+
+
+class StreamTimesKept(Protocol):
+    """Where the times of streams are kept that queries still ask for."""
+
+    def oldest_time(self, iri: str) -> int: ...
+
+    def settled_up_to(self, iri: str) -> int: ...
+
+    def restore_times(
+        self, iri: str, times: list[int], counts: list[int], settled: int
+    ) -> None: ...
+
+
+def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
+    """The state of a stream whose waiting elements are in its log."""
+    elements, oldest = (int(number) for number in stream.log.standing().split())
+    mark = stream.watermark
+    return {
+        "elements": elements,
+        "oldest": oldest,
+        "oldest_time": evaluations.oldest_time(stream.iri),
+        "settled": evaluations.settled_up_to(stream.iri),
+        "newest": stream.newest_time,
+        "complete": mark.complete_up_to,
+        "on_time": mark.on_time_count,
+        "late": mark.late_count,
+        "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
+        "applied": [[source, batch] for source, batch in stream.applied_batches().items()],
+        "position": stream.position,
+        "on_error": stream.on_error.value,
+        "mapped": stream.record_layout,
+    }
+
+
+def oldest_needed(state: Mapping[str, Any]) -> int:
+    """The time from which on a stream's elements still count."""
+    return min(int(state["oldest"]), int(state["oldest_time"]))
+
+
+def restore(
+    stream: Stream, state: Mapping[str, Any], elements: Any, evaluations: StreamTimesKept
+) -> None:
+    """Make a new stream be what another one was; `elements` are the JVM's RestoredElements."""
+    flat = [int(number) for number in elements.times(stream.iri).split()]
+    evaluations.restore_times(stream.iri, flat[::2], flat[1::2], state["settled"])
+    stream.log.restore(elements, state["elements"])
+    stream.watermark.restore(state["complete"], state["on_time"], state["late"])
+    stream.restore_counts(
+        state["counts"], state["newest"], dict(map(tuple, state["applied"])), state["position"]
+    )
