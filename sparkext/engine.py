@@ -355,7 +355,12 @@ class Engine(QueryRegistration, CheckpointCalls):
         self.evaluations.stop()
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
-        self._leave_checkpoint()
+        try:
+            self._leave_checkpoint()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
         for prepared in list(self._prepared_sql):
             prepared.close()
         with self.lock:

@@ -6,6 +6,7 @@ would otherwise fail somewhere inside, in words of its own.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from os import PathLike, fspath
@@ -56,6 +57,14 @@ class ArgumentChecks:
     def wrong(self, name: str, wanted: str, value: object) -> ArgumentError:
         """The error of an argument that is something else than wanted."""
         return self._error(name, f"must be {wanted}, not {described(value)}")
+
+    def plain(self, name: str, value: object) -> object:
+        """Plain data, as JSON has them."""
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError):
+            raise self.wrong(name, "plain data that JSON can hold", value) from None
+        return value
 
     def text(self, name: str, value: object, wanted: str = "a text") -> str:
         """A text that UTF-8 can hold."""

@@ -140,6 +140,11 @@ def build_parser() -> ArgumentParser:
     _continuous_inputs(run)
     run.add_argument("--out", metavar="FILE", help="write here, when all is done (not to stdout)")
     run.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="go on where a run with this folder was when it ended or was killed; FILE is added to",
+    )
+    run.add_argument(
         "--skip-empty", action="store_true", help="leave out instants without an answer"
     )
     _spark_arguments(run)

@@ -166,6 +166,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
 
     Without `streams_needed`, a query may also be prepared with no recording at all.
     """
+    checkpoint = getattr(arguments, "checkpoint", None)  # of `run` only
     settings = checked_settings(arguments.settings, arguments.semantics)
     typed = Settings.from_mapping(settings)
     query = read_query(arguments.query, typed)
@@ -205,7 +206,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         _raise_early(reading)
         with (
             spark_session(arguments, settings) as spark,
-            opened_engine(spark, arguments.work_dir) as engine,
+            opened_engine(spark, arguments.work_dir, checkpoint) as engine,
         ):
             static.load(engine)
             for iri in named_in_query:

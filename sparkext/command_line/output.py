@@ -28,6 +28,21 @@ def check_output(file: str | None) -> None:
 
 
 @contextmanager
+def added_output(file: str) -> Iterator[tuple[TextIO, str | None]]:
+    """A file of JSON Lines that is added to, and the last whole line in it; a line that was cut off goes."""
+    path = Path(file).resolve()
+    last, end = None, 0
+    if path.exists():
+        with path.open("rb") as written:
+            for line in written:
+                if line.endswith(b"\n"):
+                    last, end = line.decode("utf-8", "replace"), end + len(line)
+        os.truncate(path, end)
+    with path.open("a", encoding="utf-8", newline="") as target:
+        yield target, last
+
+
+@contextmanager
 def opened_output(file: str | None) -> Iterator[TextIO]:
     """A text file in UTF-8 with line ends as written.
 

@@ -79,11 +79,13 @@ def spark_session(arguments: Namespace, settings: Mapping[str, str]) -> Iterator
 
 
 @contextmanager
-def opened_engine(spark: SparkSession, work_dir: str | None) -> Iterator[Engine]:
+def opened_engine(
+    spark: SparkSession, work_dir: str | None, checkpoint: str | None = None
+) -> Iterator[Engine]:
     """An engine that keeps its static tables in `work_dir` (None: a temporary folder); closed on leaving."""
     from sparkext.engine import Engine
 
-    engine = Engine(spark, work_dir=work_dir)
+    engine = Engine(spark, work_dir=work_dir, checkpoint=checkpoint)
     try:
         yield engine
     finally:

@@ -61,7 +61,9 @@ class GraphVersions:
         self._queries = queries
         self._passed = passed  # the greatest instant that some query has passed
         self._editor = GraphEditor(parts.store, parts.spark)
-        self._waiting: list[tuple[int, int, int, GraphChange]] = []  # with its number in a checkpoint
+        self._waiting: list[
+            tuple[int, int, int, GraphChange]
+        ] = []  # with its number in a checkpoint
         self._numbers = itertools.count()
         self.time = NEVER
         self.applied_count = 0

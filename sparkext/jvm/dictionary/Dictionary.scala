@@ -32,16 +32,13 @@ class Dictionary {
 
   private val elements = new java.util.concurrent.atomic.AtomicLong
 
-  /** A prefix for the labels of one stream element's blank nodes: no two elements, of whatever stream, share any. */
+  /** A prefix for the labels of one element's blank nodes: no two elements, of whatever stream, share any. */
   def takeElementScope(): String = s"s${elements.incrementAndGet()}_"
 
   /** How many prefixes have been taken; in a process that goes on for another one, as many as there. */
   def elementScopes: Long = elements.get
-  def skipElementScopes(count: Long): Unit = elements.updateAndGet(math.max(_, count))
-
-  /** The width of hashes, 58 unless lowered to provoke collisions; settable before the first term
-    * only.
-    */
+  def skipElementScopes(count: Long): Unit = elements.set(count)
+  /** The width of hashes, 58 unless lowered to provoke collisions; settable before the first term only. */
   def hashBits: Int = bits
 
   def hashBits_=(width: Int): Unit = lock.synchronized {
@@ -74,10 +71,7 @@ class Dictionary {
     layers.memoryBytes + lock.synchronized(stream.memoryBytes)
 
   /** The ids as a pure function with the exceptions of this moment, for encoding in parallel. */
-  def hasher(): TermHasher = lock.synchronized {
-    started = true
-    new TermHasher(bits, exceptions.byText(text))
-  }
+  def hasher(): TermHasher = lock.synchronized { started = true; new TermHasher(bits, exceptions.byText(text)) }
 
   // ---- static layers ---------------------------------------------------------------------------
 
@@ -148,7 +142,7 @@ class Dictionary {
   /** The id of a term; a new term enters the stream layer with reference count 0. */
   def encode(canonicalText: String): Long = encodeUtf8(canonicalText.getBytes(UTF_8), 0)
 
-  /** As `encode` and `retain` in one step, so that no release or sweep comes in between. */
+  /** As `encode` and `retain` in one step. */
   def encodeRetained(canonicalText: String): Long = encodeUtf8(canonicalText.getBytes(UTF_8), 1)
 
   /** As `encodeRetained`, of the canonical text from `from` until `until`. */

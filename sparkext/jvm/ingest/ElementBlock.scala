@@ -74,6 +74,24 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: Reco
   private def releaseRows(rows: LongTable, from: Int, until: Int): Unit =
     if (until > from) dictionary.release(Arrays.copyOfRange(rows.data, from * rows.arity, until * rows.arity), (until - from) * rows.arity)
 
+  /** The elements but for the first ones in order of time, which let go of what they hold; this block is not used any more. */
+  def without(first: Int): ElementBlock = {
+    val made = new ElementBlock(dictionary, layout)
+    val sorted = order
+    var i = 0
+    while (i < used) {
+      val element = if (sorted == null) i else sorted(i)
+      if (i < first) release(element)
+      else {
+        made.beginElement(time(element))
+        made.quads.appendAll(quads.data, begin(element), end(element) - begin(element))
+        if (records != null) made.records.appendAll(records.data, recordBegin(element), recordEnd(element) - recordBegin(element))
+      }
+      i += 1
+    }
+    made
+  }
+
   /** The elements in order of time, those of one time as they came; null where they are so already. */
   def order: Array[Int] = {
     var i = 1

@@ -4,7 +4,6 @@ package journal
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.cqels.spark.CheckpointFiles
 
 /** The folder of a checkpoint, as Python calls it. */
 final class CheckpointFolder private (private[cqels] val files: CheckpointFiles) {

@@ -8,7 +8,6 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.memory.{ByteSink, Json, LongSlots}
-import org.apache.spark.sql.cqels.spark.{CheckpointFiles, TornFile}
 import org.apache.spark.sql.cqels.terms.TermId
 
 /** A segment that is being made: streams with their elements, one after the other, then the terms of all their ids, each once. */

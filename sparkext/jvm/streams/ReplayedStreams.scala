@@ -15,6 +15,11 @@ import org.apache.spark.sql.cqels.recordings.{MergedRecordings, RecordedSource, 
 /** Recorded streams that are taken into their logs, block by block. */
 final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs: Array[StreamLog]) {
 
+  private val known = new Array[Long](logs.length)
+
+  /** Says that a stream has so many of the elements already, from another process: they are passed over. */
+  def passOver(stream: Int, elements: Long): Unit = known(stream) = elements
+
   /** Has the streams take in the next block; later ones are of about that many elements.
    *
    *  A line `{"streams": [n, ...], "newest": time, "setAside": [[stream, file, line, graph, reason], ...], "ignored": [n, ...],
@@ -33,10 +38,19 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
     }
   }
 
+  /** Lets go of the elements of a block that a stream has already; whether these are all. */
+  private def passedOver(stream: Int, block: ReplayBlock): Boolean = known(stream) > 0 && {
+    val elements = block.elements(stream)
+    val left = elements.without(math.min(known(stream), elements.size.toLong).toInt)
+    known(stream) -= elements.size - left.size
+    block.elements(stream) = left
+    left.size == 0
+  }
+
   def close(): Unit = recordings.close()
 
   private def json(block: ReplayBlock): String = {
-    val streams = logs.indices.filter(block.elements(_) != null)
+    val streams = logs.indices.filter(stream => block.elements(stream) != null && !passedOver(stream, block))
     val intakes = streams.map { stream =>
       // What is late, or beyond belief, has been told from the rest already.
       val intake = logs(stream).take(block.elements(stream), TimeRules.none, allOrNothing = false)

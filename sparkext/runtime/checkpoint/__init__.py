@@ -1,1 +1,1 @@
-"""What outlives the process: streams, queries and changes in, a folder of commits out, and back; uses `runtime.parts`"""
+"""What outlives the process: streams, queries, changes in, a folder of commits out, and back; uses `runtime.parts`"""

@@ -75,7 +75,7 @@ class Resumption:
 
     def _take_up(self, name: str, known: Mapping[str, Any]) -> None:
         said = known["said"]
-        if said["text"] is None or "policy" in said:
+        if said["text"] is None or "digest" in said:
             raise CheckpointError(
                 self._path,
                 f"{name} was registered as algebra, or with a report policy that is no text: register"

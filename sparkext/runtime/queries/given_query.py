@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 from sparkext.language.query import Query
@@ -23,33 +24,29 @@ IN_THE_TEXT = "constantInTheText"
 class Said:
     """What a caller said when registering a query.
 
-    `text` is None for algebra, `policy` what tells a report policy that is an object from others.
+    `text` is None for algebra; `digest` tells algebra, and a report policy that is an object, from others.
     """
 
     text: str | None
     parameters: Terms = field(default_factory=dict)
     report: str | Mapping[str, str] | None = None
-    policy: str | None = None
+    digest: str | None = None
 
     @classmethod
     def of(cls, text: str | Query, report: ReportWish | None) -> Said:
         """The text and report policy of a query without parameters."""
+        objects = [part for part in (text, report) if isinstance(part, Query | ReportPolicy)]
         known = text if isinstance(text, str) else None
-        if isinstance(report, ReportPolicy):
-            return cls(known, policy=repr(report))
-        return cls(known, report=report)
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether the query can be registered from it."""
-        return self.text is not None and self.policy is None
+        wish = None if isinstance(report, ReportPolicy) else report
+        digest = sha256(repr(objects).encode()).hexdigest() if objects else None
+        return cls(known, report=wish, digest=digest)
 
     def described(self) -> dict[str, Any]:
         """As plain data."""
         parameters = {variable.name: term.n3() for variable, term in self.parameters.items()}
         report = dict(self.report) if isinstance(self.report, Mapping) else self.report
-        policy = {} if self.policy is None else {"policy": self.policy}
-        return {"text": self.text, "parameters": parameters, "report": report, **policy}
+        digest = {} if self.digest is None else {"digest": self.digest}
+        return {"text": self.text, "parameters": parameters, "report": report, **digest}
 
 
 class GivenQuery:

@@ -65,28 +65,30 @@ class MappedStream(Stream):
             for star in json.loads(self._log.recordStars())
         )
 
-    def push_table(self, table: object, **columns: object) -> PushReport:
+    def push_table(
+        self, table: object, *, position: object = None, **columns: object
+    ) -> PushReport:
         """Push the rows of a table, one element each.
 
         It is a pyarrow Table or RecordBatch, a pandas, Polars or Spark DataFrame; which columns are read the mapping
         says, so none is named here. Evaluations that become due are run when all
         rows are in. Raises MappingError for a column that is not there, StreamElementError for a row where the stream
-        does not set aside what is malformed.
+        does not set aside what is malformed. For `position` see `Stream.push`.
         """
         if columns:
             raise StreamElementError(
                 f"{', '.join(columns)}: which columns of <{self.iri}> are read, its mapping says"
             )
-        return self._push(self._arrow_rows(table))
+        return self._push(self._arrow_rows(table), position)
 
-    def push_rows(self, rows: Iterable[Any]) -> PushReport:
+    def push_rows(self, rows: Iterable[Any], position: object = None) -> PushReport:
         """Push rows that are JSON values, such as dictionaries with lists and dictionaries in them; see `push_table`.
 
         Of a mapping with an iterator they are the documents that it iterates over.
         """
         if isinstance(rows, str | bytes | dict) or not isinstance(rows, Iterable):
             raise check.wrong("rows", "a list of dictionaries", rows)
-        return self._push(self._json_rows(list(rows)))
+        return self._push(self._json_rows(list(rows)), position)
 
     def push_columns(self, columns: pa.Table) -> PushReport:
         """Push rows as `mapped_columns.columns_of` leaves them, the rows of one element together."""
@@ -125,8 +127,10 @@ class MappedStream(Stream):
         with self._fed():
             fresh = not self.is_applied(source, batch_id)
             if fresh:
+                self._check_no_gap(source, batch_id)
                 self._take_rows(parts)
                 self._applied[source] = batch_id
+        self._parts.wait_kept()
         return fresh
 
     def _arrow_rows(self, given: object) -> ArrowRows | JsonRows:
@@ -142,9 +146,11 @@ class MappedStream(Stream):
             documents = [row for document in documents for row in along(document, source.iterator)]
         return JsonRows(documents, source)
 
-    def _push(self, rows: ArrowRows | JsonRows) -> PushReport:
+    def _push(self, rows: ArrowRows | JsonRows, position: object) -> PushReport:
+        if position is not None:
+            check.plain("position", position)
         parts = list(self._columns(rows))
-        with self._fed():
+        with self._fed(position):
             return self._take_rows(parts)
 
     def _columns(self, rows: ArrowRows | JsonRows) -> Iterator[pa.Table]:

@@ -14,6 +14,7 @@ from sparkext.recorded_streams import TIME_PROPERTIES, SetAside
 from sparkext.recorded_streams.recording_files import RecordingFile
 from sparkext.runtime.streams.replayed_rows import RowFeed, RowsFile, row_feeds
 from sparkext.s2r.event_time import GREATEST_TIME
+from sparkext.s2r.watermark import NEVER
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
@@ -110,6 +111,7 @@ class Replay:
             while not last:
                 begun = monotonic()
                 with engine.parts.in_use():
+                    engine.parts.ready()
                     for iri in self._recordings:
                         engine.streams[iri].log  # noqa: B018 - what may go of it goes before
                     told = handover.answer(replayed.next(handover.jvm, wanted))
@@ -146,6 +148,9 @@ class Replay:
         engine, options = self._engine, self._options
         settings, room = engine.parts.settings, engine.parts.room
         streams = [engine.streams[iri] for iri in self._recordings]
+        known = [int(stream.log.standing().split()[0]) for stream in streams]
+        if engine.parts.keeper is None:
+            known = [0] * len(known)
         sources = [
             part
             for place, files in enumerate(self._recordings.values())
@@ -159,7 +164,7 @@ class Replay:
                 str(file.lines),
             )
         ]
-        return room.replayed(
+        opened = room.replayed(
             [stream.log for stream in streams],
             list(sequences),
             sources,
@@ -170,16 +175,19 @@ class Replay:
             settings.replay_look_ahead,
             settings.max_ahead,
             settings.allowed_lateness,
+            # What was replayed before a restart was judged as if it were the first.
             [
-                str(
-                    max(
-                        engine.evaluations.settled_up_to(stream.iri),
-                        stream.watermark.complete_up_to,
-                    )
-                )
-                for stream in streams
+                str(NEVER if before else self._floor(stream))
+                for stream, before in zip(streams, known, strict=True)
             ],
         )
+        for place, before in enumerate(known):
+            opened.passOver(place, before)
+        return opened
+
+    def _floor(self, stream: Stream) -> int:
+        settled = self._engine.evaluations.settled_up_to(stream.iri)
+        return max(settled, stream.watermark.complete_up_to)
 
     def _note(self, outcome: Mapping[str, Any], intakes: Sequence[str]) -> list[SetAside]:
         engine = self._engine

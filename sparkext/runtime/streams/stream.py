@@ -39,6 +39,7 @@ class Stream(StreamIntake):
         triples: str | Triple | Iterable[Triple],
         time: int | datetime | None = None,
         graph: str | None = None,
+        position: object = None,
     ) -> PushReport:
         """Push one element: a set of triples with a time, in milliseconds since the epoch or as a datetime.
 
@@ -47,7 +48,10 @@ class Stream(StreamIntake):
         in N-Triples syntax; a text that is an absolute IRI needs no brackets. `graph` is the IRI that names the
         element. Evaluations that become due are run before this returns. A malformed element is set aside and
         counted, or a StreamElementError, as the stream's `on_error` has it; an element without a time is now.
+        `position` is plain data that a restarted program finds in `stream.position`: how far its source was read.
         """
+        if position is not None:
+            check.plain("position", position)
         if graph is not None and not (isinstance(graph, str) and ABSOLUTE_IRI.fullmatch(graph)):
             raise StreamElementError(
                 f"graph: an element is named by an absolute IRI, not by {graph!r}"
@@ -61,19 +65,23 @@ class Stream(StreamIntake):
             with self._parts.in_use(reads=False):
                 self._check_nobody_makes_it()
                 self._parts.ready()
-                if self._wait(moment, name, lines):
+                if self._wait(moment, name, lines, position):
                     return _ONE_TAKEN
-        with self._fed():
+        with self._fed(position):
             element = StreamElement(moment, name, tuple(lines), None, ())
             return self._append([element], self.rdf is RdfVersion.RDF_1_2)
 
-    def push_elements(self, elements: Sequence[StreamElement]) -> PushReport:
-        """Push many elements, in order of time or not, and evaluate what becomes due when all are in.
+    def push_elements(
+        self, elements: Sequence[StreamElement], position: object = None
+    ) -> PushReport:
+        """Push many elements, in order of time or not, and evaluate what becomes due when all are in; see `push`.
 
         A stream that does not skip what is malformed raises StreamElementError, with nothing taken in.
         """
         elements = self._elements("elements", elements)
-        with self._fed():
+        if position is not None:
+            check.plain("position", position)
+        with self._fed(position):
             return self._append(elements)
 
     def push_table(
@@ -85,6 +93,7 @@ class Stream(StreamIntake):
         object: TermLike = "object",
         time: str | int | datetime | None = "time",
         graph: TermLike | None = GRAPH,
+        position: object = None,
     ) -> PushReport:
         """Push the rows of a table, each of them a triple with a time, and evaluate what becomes due when all are in.
 
@@ -93,8 +102,11 @@ class Stream(StreamIntake):
         are text in N-Triples syntax, or absolute IRIs but as objects, which may be numbers, booleans, timestamps and
         dates. Times are timestamps (UTC if they have no zone) or milliseconds since the epoch; None is now. Rows of
         the same graph and time are one element, a row without a graph is one of its own; "graph" may be missing.
-        A row that is no triple with a time costs its element, as `on_error` has it; rows are counted from 0.
+        A row that is no triple with a time costs its element, as `on_error` has it; rows are counted from 0. For
+        `position` see `push`.
         """
+        if position is not None:
+            check.plain("position", position)
         rows = PushedTable(table, subject, predicate, object, time, graph)
         whole = self.on_error is not OnError.SKIP
 
@@ -102,7 +114,7 @@ class Stream(StreamIntake):
             for block, numbers in rows.blocks(whole):
                 yield numbers.told(self._take_columns(block, rules, whole))
 
-        with self._fed():
+        with self._fed(position):
             return self._taken(take)
 
     @staticmethod

@@ -74,7 +74,7 @@ class StreamIntake:
         self.sources: list[StreamingQuery] = []
         self._applied: dict[Hashable, int] = {}
         self.position: Any = None
-        """Whatever a caller wants to find here after a restart, of what it had pushed by then: plain data."""
+        """How far the source of what is pushed had been read, as the newest `position` says: also after a restart."""
         self.record_layout: str | None = (
             None  # of a stream with a mapping, what tells it from other mappings
         )
@@ -87,7 +87,9 @@ class StreamIntake:
         self._settle_now()
         return self._log
 
-    def _wait(self, moment: int, graph: str | None, lines: Sequence[str]) -> bool:
+    def _wait(
+        self, moment: int, graph: str | None, lines: Sequence[str], position: object = None
+    ) -> bool:
         """Keep a sound element until something may become due, or reads the stream; False where its time is not right.
 
         It counts as taken in: what is asked of the stream before is handed over first.
@@ -96,6 +98,8 @@ class StreamIntake:
         if moment <= floor or not self._parts.horizon.passes(moment):
             return False
         self._buffer.add(moment, graph, lines)
+        if position is not None:
+            self.position = position
         self._parts.waiting.add(self)
         self._note_taken(moment, 1)
         if self._buffer.is_full or self.watermark.complete_up_to >= self._evaluations.due_bound(
@@ -136,12 +140,17 @@ class StreamIntake:
         return f"{times}\f{self._bounds()}"
 
     @contextmanager
-    def _fed(self) -> Iterator[None]:
-        """Hold the engine's lock while the stream gets news from outside, then evaluate what became due."""
+    def _fed(self, position: object = None) -> Iterator[None]:
+        """Hold the engine's lock while the stream gets news from outside, then evaluate what became due.
+
+        With a `position`, that is how far its source has been read by then.
+        """
         with self._parts.in_use():
             self._check_nobody_makes_it()
             self._parts.ready()
             yield
+            if position is not None:
+                self.position = position
             self._evaluations.evaluate_due()
 
     def _check_nobody_makes_it(self) -> None:

@@ -118,7 +118,14 @@ OTHERS = {
     # For the package itself, of which Python does not ask a user's hands to be kept.
     "Engine": {"constant"},
     "Stream": {"apply_batch", "is_applied", "take_answers"},
-    "RegisteredQuery": {"evaluate", "lags_behind", "may_go_ahead", "asked", "expect"},
+    "RegisteredQuery": {
+        "evaluate",
+        "lags_behind",
+        "may_go_ahead",
+        "asked",
+        "expect",
+        "restore",
+    },
     "PreparedQuery": {"compile", "run", "answers", "refresh", "refreshes", "static_data_changed"},
     "StaticStore": {
         "edit",

@@ -52,6 +52,7 @@ class Program:
     def broken(self, spark: SparkSession, folder: Path, commit: int, end: int) -> Told:
         """What they answer when a process commits after some steps, is killed after others, and begun again."""
         told: Told = {}
+        folder.mkdir(exist_ok=True)
         lived, copy = folder / f"lived-{commit}-{end}", folder / f"left-{commit}-{end}"
         with closing(self.begun(spark, lived, told)) as engine:
             for number, step in enumerate(self.steps[:end]):

@@ -56,7 +56,10 @@ QUERIES = {
     "new": query("WINDOW :w { ?x :at ?y } ?x :is ?z", "[RANGE 9]", "*", "ISTREAM"),
     "new-count": query(
         "WINDOW :w { ?x :at ?y }", "[RANGE 9 STEP 2]", "?y (COUNT(*) AS ?n)", "ISTREAM"
-    ).rstrip().removesuffix("}") + "} GROUP BY ?y",
+    )
+    .rstrip()
+    .removesuffix("}")
+    + "} GROUP BY ?y",
     "gone": query("WINDOW :w { ?x :at ?y }", "[RANGE 6 STEP 2]", "*", "DSTREAM"),
     "last": query("WINDOW :w { ?x :at ?y }", "[ELEMENTS 3]", "*", "ISTREAM"),
     "landmark": query("WINDOW :w { ?x :at ?y }", "[LANDMARK 4]", "(COUNT(*) AS ?n)", "RSTREAM"),

@@ -1,13 +1,12 @@
 package org.apache.spark.sql.cqels
-package spark
+package journal
 
 import java.io.{DataInputStream, FileNotFoundException}
 import java.util.zip.CRC32C
 
+import com.github.luben.zstd.{ZstdInputStreamNoFinalizer, ZstdOutputStreamNoFinalizer}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
-import org.apache.spark.SparkEnv
-import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
 /** A folder on any file system that Hadoop knows whose files appear whole or not at all, as Structured Streaming's checkpoints have
@@ -76,18 +75,16 @@ private[cqels] final class CheckpointFiles(folder: String, conf: Configuration) 
 final class TornFile(message: String) extends RuntimeException(message)
 
 private[cqels] object CheckpointFiles {
-  private def codec = CompressionCodec.createCodec(SparkEnv.get.conf, "lz4")
-
   def packed(bytes: Array[Byte], length: Int): Array[Byte] = {
     val to = new java.io.ByteArrayOutputStream(length / 2 + 64)
-    val out = codec.compressedOutputStream(to)
+    val out = new ZstdOutputStreamNoFinalizer(to, 1)
     out.write(bytes, 0, length)
     out.close()
     to.toByteArray
   }
 
   def unpacked(bytes: Array[Byte]): Array[Byte] = {
-    val in = codec.compressedInputStream(new java.io.ByteArrayInputStream(bytes))
+    val in = new ZstdInputStreamNoFinalizer(new java.io.ByteArrayInputStream(bytes))
     try in.readAllBytes() finally in.close()
   }
 }

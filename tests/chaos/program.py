@@ -1,0 +1,124 @@
+"""A program that is killed at any moment, and begun again until its end: ``python -m tests.chaos.program``.
+
+It pushes elements that depend on their number only, commits as it goes, and writes answers as lines, flushed at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import sparkext
+from sparkext.recorded_streams import StreamElement
+
+E = "http://e/"
+SIGHTINGS, DOORS = f"{E}sightings", f"{E}doors"
+PREFIX = f"PREFIX : <{E}>\n"
+FACTS = "\n".join(f"<{E}p{n}> <{E}likes> <{E}p{(n * 7) % 40}> ." for n in range(40))
+
+QUERIES = {
+    "window": f"""REGISTER RSTREAM :window AS SELECT ?x ?y ?z
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 400 STEP 100]
+        WHERE {{ WINDOW :w {{ ?x :at ?r . ?y :at ?r }} ?x :likes ?z FILTER(?x != ?y) }}""",
+    "count": f"""REGISTER RSTREAM :count AS SELECT ?r (COUNT(*) AS ?n)
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [ELEMENTS 50 STEP 20]
+        WHERE {{ WINDOW :w {{ ?x :at ?r }} }} GROUP BY ?r""",
+    "new": f"""REGISTER ISTREAM :new AS SELECT ?x ?z
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 300]
+        WHERE {{ WINDOW :w {{ ?x :at :r1 }} ?x :likes ?z }}""",
+    "counted": f"""REGISTER ISTREAM :counted COMPUTED EVERY 150 AS SELECT ?r (COUNT(?x) AS ?n)
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 450]
+        WHERE {{ WINDOW :w {{ ?x :at ?r }} }} GROUP BY ?r""",
+    "gone": f"""REGISTER DSTREAM :gone AS SELECT ?x ?r
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 200 STEP 50]
+        FROM NAMED WINDOW :d ON <{DOORS}> [RANGE 900]
+        WHERE {{ WINDOW :w {{ ?x :at ?r }} WINDOW :d {{ ?r :door ?o }} }}""",
+    "pairs": f"""REGISTER RSTREAM :pairs AS SELECT ?x ?a ?b
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 500]
+        EVENT ON :w {{ ?x :at :r1 . ?x :seen ?a }} AS A EVENT ON :w {{ ?x :at :r2 . ?x :seen ?b }} AS B
+        WHERE {{ MATCH CHRONOLOGICAL {{ A SEQ B WITHIN PT0.4S }} }}""",
+    f"{E}made": f"""REGISTER RSTREAM <{E}made> AS CONSTRUCT {{ ?x :with ?y }}
+        FROM NAMED WINDOW :w ON <{SIGHTINGS}> [RANGE 100 STEP 100]
+        WHERE {{ WINDOW :w {{ ?x :at ?r . ?y :at ?r }} FILTER(?x != ?y) }}""",
+    "of-made": f"""REGISTER ISTREAM :of-made AS SELECT ?x (COUNT(?y) AS ?n)
+        FROM NAMED WINDOW :w ON <{E}made> [RANGE 500]
+        WHERE {{ WINDOW :w {{ ?x :with ?y }} }} GROUP BY ?x""",
+}
+
+
+def element(number: int) -> tuple[str, StreamElement]:
+    """The element of a number, and its stream."""
+    random = Random(number)
+    moment = 10_000 + 7 * number
+    if number % 11 == 0:
+        line = f"<{E}r{random.randint(0, 4)}> <{E}door> <{E}o{number % 6}> ."
+        return DOORS, StreamElement(moment, None, (line,), None, ())
+    person = f"<{E}p{random.randint(0, 39)}>"
+    lines = (
+        f"{person} <{E}at> <{E}r{random.randint(0, 4)}> .",
+        f"{person} <{E}seen> <{E}sighting{number}> .",
+    )
+    return SIGHTINGS, StreamElement(moment, None, lines, None, ())
+
+
+def session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("chaos")
+    builder = builder.config("spark.ui.enabled", "false").config(
+        "spark.cqels.checkpoint.interval", "50 ms"
+    )
+    spark = sparkext.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def line_of(answers: Any) -> str:
+    rows = sorted(map(str, answers.rows()))
+    told = {
+        "query": answers.query,
+        "time": answers.time,
+        "sequence": answers.sequence,
+        "rows": rows,
+    }
+    return json.dumps(told) + "\n"
+
+
+def main(folder: Path, elements: int, pause: float, checkpoint: bool) -> None:
+    spark = session()
+    engine = sparkext.Engine(spark, checkpoint=folder / "checkpoint" if checkpoint else None)
+    engine.insert(FACTS)
+    streams = {iri: engine.register_stream(iri) for iri in (SIGHTINGS, DOORS)}
+    # A torn last line is one that was never told.
+    with (folder / "answers.jsonl").open("a") as out:
+
+        def tell(answers: Any) -> None:
+            out.write(line_of(answers))
+            out.flush()
+
+        for name, text in QUERIES.items():
+            engine.register_query(PREFIX + text, name).subscribe(tell)
+        (folder / "ready").touch()
+        begun = max(stream.position or 0 for stream in streams.values())
+        for number in range(begun, elements):
+            iri, one = element(number)
+            if (
+                number % 50 == 17
+            ):  # before the element, so that it is done again where that is pushed again
+                engine.insert(f"<{E}p{number % 40}> <{E}likes> <{E}p{number % 7}> .")
+            streams[iri].push_elements([one], position=number + 1)
+            if pause:
+                time.sleep(pause)
+        engine.finish()
+        if checkpoint:
+            engine.commit()
+    (folder / "done").touch()
+    engine.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "kept")

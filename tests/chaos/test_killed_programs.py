@@ -1,0 +1,68 @@
+"""`kill -9` at random moments, also while commits are written: the answers are those of a run that was left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.killed import Told, run_killed, run_whole, told
+
+PUSHED, FED = "tests.chaos.program", "tests.chaos.structured"
+ARGUMENTS = {PUSHED: ("1500", "0.002"), FED: ("1200",)}
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
+    """What programs tell that are left alone, each found when it is first asked for."""
+    return _Whole(tmp_path_factory.mktemp("chaos"))
+
+
+class _Whole(dict[str, Told]):
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __missing__(self, program: str) -> Told:
+        arguments = ARGUMENTS[program]
+        return self.setdefault(
+            program, run_whole(program, self._folder / program, *arguments, "free")
+        )
+
+
+def check_killed(
+    program: str, folder: Path, unbroken: dict[str, Told], kills: int, seed: int
+) -> None:
+    expected = unbroken[program]
+    assert run_killed(program, folder / "killed", kills, seed, *ARGUMENTS[program], "kept") > 0
+    found = told(folder / "killed")
+    differing = {
+        key: (expected.get(key), found.get(key))
+        for key in expected.keys() | found.keys()
+        if expected.get(key) != found.get(key)
+    }
+    assert not differing
+    assert {query for query, _ in found} == {query for query, _ in expected}
+
+
+def test_seven_kills(tmp_path: Path, unbroken: dict[str, Told]) -> None:
+    check_killed(PUSHED, tmp_path, unbroken, 7, 1)
+
+
+def test_four_kills_while_structured_streaming_feeds(
+    tmp_path: Path, unbroken: dict[str, Told]
+) -> None:
+    check_killed(FED, tmp_path, unbroken, 4, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 15))
+def test_130_kills(tmp_path: Path, unbroken: dict[str, Told], seed: int) -> None:
+    check_killed(PUSHED, tmp_path, unbroken, 10, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_60_kills_while_structured_streaming_feeds(
+    tmp_path: Path, unbroken: dict[str, Told], seed: int
+) -> None:
+    check_killed(FED, tmp_path, unbroken, 10, seed)
