@@ -45,11 +45,12 @@ def main(folder: Path, elements: int, checkpoint: bool) -> None:
         static.write_text(FACTS)
     arguments = ["run", str(query), "--static", str(static)]
     arguments += ["--stream", f"{SIGHTINGS}={recording}", "--out", str(folder / "answers.jsonl")]
-    arguments += ["--set", "checkpoint.interval=50 ms"]
+    arguments += ["--set", "spark.cqels.checkpoint.interval=50 ms"]
     if checkpoint:
         arguments += ["--checkpoint", str(folder / "checkpoint")]
     (folder / "ready").touch()
-    cqels(arguments)
+    status = cqels(arguments)
+    assert status == 0, status
     (folder / "done").touch()
 
 
