@@ -43,6 +43,7 @@ def run_whole(module: str, folder: Path, *arguments: str) -> Told:
     folder.mkdir(parents=True)
     process = start(module, folder, *arguments)
     assert process.wait(600) == 0, (folder / "log.txt").read_text()[-3000:]
+    assert (folder / "done").exists()
     return told(folder)
 
 
@@ -76,6 +77,8 @@ def told(folder: Path) -> Told:
             one: dict[str, Any] = json.loads(line)
         except ValueError:
             continue  # killed while it was written
+        if "query" not in one:  # as `cqels run` writes them
+            continue
         key, answer = (one["query"], one["time"]), (one["sequence"], tuple(one["rows"]))
         assert answers.setdefault(key, answer) == answer, f"{key} is told again, and otherwise"
     return answers

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -67,11 +68,13 @@ def element(number: int) -> tuple[str, StreamElement]:
     return SIGHTINGS, StreamElement(moment, None, lines, None, ())
 
 
-def session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").appName("chaos")
+def session(master: str = "local[2]", **settings: str) -> SparkSession:
+    builder = SparkSession.builder.master(master).appName("chaos")
     builder = builder.config("spark.ui.enabled", "false").config(
         "spark.cqels.checkpoint.interval", "50 ms"
     )
+    for key, value in settings.items():
+        builder = builder.config(key.replace("_", "."), value)
     spark = sparkext.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -88,8 +91,14 @@ def line_of(answers: Any) -> str:
     return json.dumps(told) + "\n"
 
 
-def main(folder: Path, elements: int, pause: float, checkpoint: bool) -> None:
-    spark = session()
+def main(
+    spark: SparkSession,
+    folder: Path,
+    elements: int,
+    pause: float,
+    checkpoint: bool,
+    before_each: Callable[[int], object] = lambda number: None,
+) -> None:
     engine = sparkext.Engine(spark, checkpoint=folder / "checkpoint" if checkpoint else None)
     engine.insert(FACTS)
     streams = {iri: engine.register_stream(iri) for iri in (SIGHTINGS, DOORS)}
@@ -105,6 +114,7 @@ def main(folder: Path, elements: int, pause: float, checkpoint: bool) -> None:
         (folder / "ready").touch()
         begun = max(stream.position or 0 for stream in streams.values())
         for number in range(begun, elements):
+            before_each(number)
             iri, one = element(number)
             if (
                 number % 50 == 17
@@ -121,4 +131,4 @@ def main(folder: Path, elements: int, pause: float, checkpoint: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "kept")
+    main(session(), Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "kept")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos import replayed
 from tests.chaos.killed import Told, run_killed, run_whole, told
 
 PUSHED, FED = "tests.chaos.program", "tests.chaos.structured"
+REPLAYED = "tests.chaos.replayed"
 ARGUMENTS = {PUSHED: ("1500", "0.002"), FED: ("1200",)}
 
 
@@ -60,9 +62,24 @@ def test_130_kills(tmp_path: Path, unbroken: dict[str, Told], seed: int) -> None
     check_killed(PUSHED, tmp_path, unbroken, 10, seed)
 
 
+def test_four_kills_of_a_replay(tmp_path: Path) -> None:
+    """`cqels run --checkpoint`: what it has written is added to."""
+    elements = "12000"
+    run_whole(REPLAYED, tmp_path / "whole", elements, "free")
+    assert run_killed(REPLAYED, tmp_path / "killed", 4, 1, elements, "kept") > 0
+    assert replayed.told(tmp_path / "killed") == replayed.told(tmp_path / "whole")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_60_kills_while_structured_streaming_feeds(
     tmp_path: Path, unbroken: dict[str, Told], seed: int
 ) -> None:
     check_killed(FED, tmp_path, unbroken, 10, seed)
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_20_executors_are_killed(tmp_path: Path) -> None:
+    expected = run_whole(PUSHED, tmp_path / "whole", "300", "0", "free")
+    assert run_whole("tests.chaos.on_cluster", tmp_path / "cluster", "300", "20") == expected

@@ -86,7 +86,7 @@ def read_stream(
 
     `checkpoint` is the folder in which Spark keeps how far it has read. A batch that Spark replays
     under the same id after a restart with the same checkpoint changes nothing, as long as the
-    stream lives. Window contents are not in the checkpoint: a new process begins with empty windows.
+    stream lives, or the engine has a checkpoint of its own: what windows show is in that.
 
     Raises StreamSourceError.
     """
