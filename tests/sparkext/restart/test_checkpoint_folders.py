@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext import Engine
-from sparkext.errors import ArgumentError, CheckpointError, CqelsError
+from sparkext.errors import ArgumentError, CheckpointError, CqelsError, StreamElementError
 from sparkext.runtime.checkpoint.owner import Owner
 from tests.sparkext.listening import S, listen, query, settings, triple
 from tests.sparkext.restart.broken_runs import leave
@@ -217,3 +217,23 @@ def test_files_that_nobody_needs_go(spark: SparkSession, tmp_path: Path) -> None
         assert len(list(folder.glob("elements-*"))) <= 20
         assert engine.checkpoint_report.commits >= 119
     shutil.rmtree(folder)
+
+
+def test_real_time_mode_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
+        stream = engine.register_stream(S)
+        frame = spark.readStream.format("rate").load()
+        with pytest.raises(StreamElementError, match=r"real_time: .* again after a restart"):
+            stream.read(frame, real_time="1 minute")
+
+
+def test_positions_are_plain_data(spark: SparkSession, tmp_path: Path) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
+        stream = engine.register_stream(S)
+        with pytest.raises(ArgumentError, match="position: must be plain data"):
+            stream.push(triple("x", "at", "r"), 1, position=object())
+        with pytest.raises(ArgumentError, match="position: must be plain data"):
+            stream.push_elements([], position={1, 2})
+        assert stream.position is None and stream.accepted_count == 0
+        stream.push(triple("x", "at", "r"), 1, position={"file": "a", "line": 3})
+        assert stream.position == {"file": "a", "line": 3}
