@@ -10,18 +10,20 @@ from pathlib import Path
 from types import ModuleType
 
 import bench
+import bench.long_runs
 from bench.report import BenchError, progress, table
 
 
 def discover() -> dict[str, ModuleType]:
-    """The benches by name: modules of this package with NAME, add_arguments and run."""
+    """The benches by name: modules of this package, and of that of long runs, with NAME, add_arguments and run."""
     found = {}
-    for info in pkgutil.iter_modules(bench.__path__):
-        if info.ispkg or info.name == "__main__":
-            continue
-        module = importlib.import_module(f"bench.{info.name}")
-        if hasattr(module, "NAME") and hasattr(module, "run"):
-            found[module.NAME] = module
+    for package in (bench, bench.long_runs):
+        for info in pkgutil.iter_modules(package.__path__):
+            if info.ispkg or info.name == "__main__":
+                continue
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            if hasattr(module, "NAME") and hasattr(module, "run"):
+                found[module.NAME] = module
     return found
 
 
