@@ -45,7 +45,9 @@ async def register_query(request: Request) -> Response:
         fields = Fields(await served.working(json_of, text_of(content)), _MEMBERS)
     else:
         raise Problem(415, f"Content-Type: application/json or {_QUERY_TYPES[0]}, not {kind!r:.60}")
-    name = fields.text_or_none("name") or parameter(request, "name")
+    name = fields.text_or_none("name")
+    if name is None:
+        name = parameter(request, "name")
     if name is not None and not 0 < len(name) <= 1000:
         raise Problem(400, "name: a text of 1 to 1000 characters")
     report = fields.value("report")

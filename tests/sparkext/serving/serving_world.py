@@ -147,12 +147,19 @@ class Event:
         return json.loads(self.data)
 
 
+def lines_of(response: http.client.HTTPResponse) -> Iterator[str]:
+    """The lines of a response as they come; `readline` of a chunked one reads it byte by byte."""
+    rest = b""
+    while part := response.read1(1 << 16):
+        *whole, rest = (rest + part).split(b"\n")
+        yield from (line.decode() for line in whole)
+
+
 def events(lines: http.client.HTTPResponse) -> Iterator[Event]:
     """Events as a client reads them (HTML, section 9.2.6); a heartbeat is an event of kind "" without data."""
     fields: dict[str, list[str]] = {}
     silent = 0
-    for raw in iter(lines.readline, b""):
-        line = raw.decode().rstrip("\n")
+    for line in lines_of(lines):
         if line.startswith(":"):
             silent += 1
             assert silent < 150, "nothing comes"
