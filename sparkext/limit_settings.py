@@ -16,20 +16,20 @@ class LimitSettings:
         "limits.evaluationTime",
         DURATION,
         0,
-        "How long an evaluation of a query may take (it is looked at while rows are joined). One that takes longer is given"
-        " up, and its query is stopped, with a LimitError; others go on. 0 is no limit.",
+        "How long an evaluation of a query may take (it is looked at while rows are joined). One that takes longer is"
+        " given up, and its query is stopped, with a LimitError; others go on. 0 is no limit.",
     )
     limits_evaluation_memory: int = declare(
         "limits.evaluationMemory",
         SIZE,
         0,
-        "How much memory each thread of an evaluation on the driver may allocate, such as 2g, what is garbage soon included;"
-        " as `limits.evaluationTime` otherwise. 0 is no limit.",
+        "How much memory each thread of an evaluation may allocate, such as 2g, what is garbage soon included; as"
+        " `limits.evaluationTime` otherwise. 0 is no limit.",
     )
     limits_answer_rows: int = declare(
         "limits.answerRows",
         whole_number(0),
         0,
-        "How many rows the answers of one evaluation may have (for queries that are evaluated together, theirs together);"
-        " as `limits.evaluationTime` otherwise. 0 is no limit.",
+        "How many rows the answers of one evaluation may have (for queries that are evaluated together, theirs"
+        " together); as `limits.evaluationTime` otherwise. 0 is no limit.",
     )

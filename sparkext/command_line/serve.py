@@ -37,7 +37,7 @@ def execute(arguments: Namespace) -> None:
             f"cqels serve needs {', '.join(missing)}: pip install 'spark-cqels[serve]'"
         )
     from sparkext.serving.logs import logging_to
-    from sparkext.serving.server import Server
+    from sparkext.serving.server import Server, listening
 
     beginnings = _beginnings(arguments)
     values = values_of(beginnings.options, str(arguments.config))
@@ -55,8 +55,9 @@ def execute(arguments: Namespace) -> None:
         _warn(options)
         if made:
             _tell(f"token: {token}")
+        listener = listening(options)
         with spark_session(arguments, checked) as spark, _engine(spark, arguments) as engine:
-            Server(engine, options, beginnings.prepare, started).run()
+            Server(engine, options, beginnings.prepare, started, listener).run()
     _tell("ended")
 
 

@@ -1,4 +1,4 @@
-"""The recent answers of a query, kept for whoever follows them: a bounded ring, in which each has a place of its own."""
+"""The recent answers of a query, kept for whoever follows them: a bounded ring, in which each has its place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sparkext.s2r.event_time import format_date_time
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -73,10 +73,9 @@ def _json_line(answers: Answers) -> str:
 class AnswerRing:
     """What a query has answered lately, at most `kept.answers` of `kept.answer_bytes` together.
 
-    `offer`, `notice` and `end` are called by threads of the engine and never wait for anybody; all else is for the event
-    loop. `before` is the number of the last answers before those that it keeps, `on_cut_off` is called for each who is too slow.
-
-    Who follows has a place in the ring and no queue of its own: one that is too slow finds its place gone.
+    `offer`, `notice` and `end` are called by threads of the engine and never wait for anybody; all else is for the
+    event loop. Who follows has a place in the ring and no queue of its own: one that is too slow finds its place gone,
+    and `on_cut_off` is called. `before` is the number of the last answers before those that it keeps.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class AnswerRing:
             return next((e for e in reversed(self._entries) if e.answers is not None), None)
 
     def at(self, place: int) -> Entry | None:
-        """The first entry from a place on; None where there is none yet. Raises LookupError where that place is gone."""
+        """The entry at a place, None where there is none yet; raises LookupError with the oldest place if it is gone."""
         with self._lock:
             if place >= self._next:
                 return None
@@ -161,11 +160,11 @@ class AnswerRing:
     def place_after(self, last_id: str) -> tuple[int, dict[str, Any] | None]:
         """The place after the answers of an id, and what is missing between where these are not kept any more.
 
-        Raises Problem for what is no id.
+        Raises ProblemError for what is no id.
         """
         match = _ID.fullmatch(last_id.strip())
         if match is None:
-            raise Problem(400, f"Last-Event-ID: the number of answers, not {last_id!r:.40}")
+            raise ProblemError(400, f"Last-Event-ID: the number of answers, not {last_id!r:.40}")
         wanted = (int(match.group(1)), int(match.group(2) or 0))
         with self._lock:
             told = [entry for entry in self._entries if entry.answers is not None]

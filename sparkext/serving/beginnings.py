@@ -11,7 +11,7 @@ from typing import Any
 from sparkext.errors import CqelsError, DuplicateNameError, InputFileError
 from sparkext.language import parse_query
 from sparkext.serving.bodies import Fields
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.served_engine import ServedEngine
 
 
@@ -73,7 +73,7 @@ class Beginnings:
             except CqelsError as error:
                 line, column = getattr(error, "line", None), getattr(error, "column", None)
                 said = getattr(error, "message", None) or str(error)
-                if isinstance(error, Problem):
+                if isinstance(error, ProblemError):
                     line, column = error.more.get("line"), error.more.get("column")
                 raise InputFileError(query.where, line, column, said) from error
 
@@ -109,7 +109,7 @@ def read_beginnings(file: Path) -> Beginnings:
     folder = file.absolute().parent
     try:
         return _beginnings(found, folder, str(file))
-    except Problem as error:
+    except ProblemError as error:
         raise InputFileError(str(file), None, None, str(error)) from None
 
 
@@ -162,5 +162,5 @@ def _tables(whole: Fields, name: str, known: tuple[str, ...]) -> list[Fields]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise Problem(400, f"{name}: tables [[{name}]], not {found!r:.60}")
+        raise ProblemError(400, f"{name}: tables [[{name}]], not {found!r:.60}")
     return [Fields(one, known) for one in found]

@@ -19,7 +19,7 @@ from sparkext.runtime.parts.pushed_times import milliseconds
 from sparkext.runtime.parts.pushed_triples import ABSOLUTE_IRI, triple_lines
 from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.setting_types import read_instant
 from static_data.errors import MalformedRdfError
 from static_data.files.packings import Compression, unpacked
@@ -53,7 +53,7 @@ def media_type(content_type: str | None) -> str:
             "utf8",
             "us-ascii",
         ):
-            raise Problem(415, f"charset {value}: bodies are read as UTF-8")
+            raise ProblemError(415, f"charset {value}: bodies are read as UTF-8")
     return kind
 
 
@@ -62,7 +62,7 @@ def text_of(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Problem(400, f"the body is not UTF-8 (byte {error.start})") from None
+        raise ProblemError(400, f"the body is not UTF-8 (byte {error.start})") from None
 
 
 def json_of(text: str, line: int | None = None) -> Any:
@@ -75,10 +75,10 @@ def json_of(text: str, line: int | None = None) -> Any:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         where = line or error.lineno
-        raise Problem(400, f"no JSON: {error.msg}", line=where, column=error.colno) from None
+        raise ProblemError(400, f"no JSON: {error.msg}", line=where, column=error.colno) from None
     except (ValueError, RecursionError) as error:
         said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Problem(400, f"no JSON: {said}", line=line or 1) from None
+        raise ProblemError(400, f"no JSON: {said}", line=line or 1) from None
 
 
 class Fields:
@@ -87,15 +87,15 @@ class Fields:
     >>> Fields({"name": 5}, ("name",)).text("name")
     Traceback (most recent call last):
     ...
-    sparkext.serving.problems.Problem: name: a text, not 5
+    sparkext.serving.problems.ProblemError: name: a text, not 5
     """
 
     def __init__(self, given: object, known: tuple[str, ...]) -> None:
         if not isinstance(given, dict):
-            raise Problem(400, f"the body: a JSON object with {', '.join(known)}")
+            raise ProblemError(400, f"the body: a JSON object with {', '.join(known)}")
         others = sorted(set(given) - set(known))
         if others:
-            raise Problem(
+            raise ProblemError(
                 400, f"{others[0]!r:.60}: there is no such member; known: {', '.join(known)}"
             )
         self._given: Mapping[str, Any] = given
@@ -108,7 +108,7 @@ class Fields:
         """A member that must be there, a text."""
         found = self._given.get(name)
         if not isinstance(found, str):
-            raise Problem(400, f"{name}: a text, not {_shown(found)}")
+            raise ProblemError(400, f"{name}: a text, not {_shown(found)}")
         return found
 
     def text_or_none(self, name: str) -> str | None:
@@ -121,14 +121,14 @@ class Fields:
         if isinstance(found, str):
             return [found]
         if not isinstance(found, list) or not found or not all(isinstance(x, str) for x in found):
-            raise Problem(400, f"{name}: a list of texts, not {_shown(found)}")
+            raise ProblemError(400, f"{name}: a list of texts, not {_shown(found)}")
         return found
 
     def mapping(self, name: str) -> dict[str, Any] | None:
         """A member that may be missing, else an object."""
         found = self._given.get(name)
         if found is not None and not isinstance(found, dict):
-            raise Problem(400, f"{name}: an object, not {_shown(found)}")
+            raise ProblemError(400, f"{name}: an object, not {_shown(found)}")
         return found
 
 
@@ -139,11 +139,11 @@ def _shown(value: object) -> str:
 def instant(text: object, name: str = "time") -> int:
     """Milliseconds of a time in a request: an xsd:dateTime, or a whole number of milliseconds."""
     if isinstance(text, bool) or not isinstance(text, int | str):
-        raise Problem(400, f"{name}: an xsd:dateTime or milliseconds, not {_shown(text)}")
+        raise ProblemError(400, f"{name}: an xsd:dateTime or milliseconds, not {_shown(text)}")
     try:
         return read_instant(str(text).strip())
     except ValueError as error:
-        raise Problem(400, f"{name}: {error}, not {text!r:.60}") from None
+        raise ProblemError(400, f"{name}: {error}, not {text!r:.60}") from None
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,11 @@ def pushed(
     """What is to be pushed into a stream; a body without named graphs is one element, with others each graph is one.
 
     The time of an element is that of its graph (prov:generatedAtTime or sosa:resultTime), or else `time`, or else now.
-    Raises Problem, MalformedRdfError, StreamElementError.
+    Raises ProblemError, MalformedRdfError, StreamElementError.
     """
     moment = milliseconds(None) if time is None else instant(time)
     if graph is not None and not ABSOLUTE_IRI.fullmatch(graph):
-        raise Problem(400, f"graph: an absolute IRI, not {graph!r:.60}")
+        raise ProblemError(400, f"graph: an absolute IRI, not {graph!r:.60}")
     name = None if graph is None else f"<{graph}>"
     if kind in _RDF:
         return _rdf(stream, _RDF[kind], content, moment, name)
@@ -182,7 +182,7 @@ def pushed(
     if isinstance(stream, MappedStream):
         return Pushed(rows=values)
     if kind == _CSV:
-        raise Problem(415, "text/csv: only a stream with a mapping takes rows")
+        raise ProblemError(415, "text/csv: only a stream with a mapping takes rows")
     return Pushed([_element(v, n, moment, name, stream.rdf) for n, v in enumerate(values, 1)])
 
 
@@ -198,13 +198,15 @@ def _values(kind: str, content: bytes) -> list[Any]:
             reader = csv.DictReader(io.StringIO(text_of(content), newline=""), strict=True)
             rows = list(reader)
         except csv.Error as error:
-            raise Problem(400, f"no CSV: {error}", line=reader.line_num) from None
+            raise ProblemError(400, f"no CSV: {error}", line=reader.line_num) from None
         for number, row in enumerate(rows, 2):
             if None in row or None in row.values():
-                raise Problem(400, "a row with more or fewer cells than the first has", line=number)
+                raise ProblemError(
+                    400, "a row with more or fewer cells than the first has", line=number
+                )
         return [{name: cell or None for name, cell in row.items()} for row in rows]
     known = ", ".join((*_RDF, _JSON, _JSON_LINES[0], _CSV))
-    raise Problem(415, f"Content-Type: one of {known}, not {kind or 'missing'!r:.60}")
+    raise ProblemError(415, f"Content-Type: one of {known}, not {kind or 'missing'!r:.60}")
 
 
 def _rdf(stream: Stream, kind: RdfFormat, content: bytes, moment: int, name: str | None) -> Pushed:
@@ -254,24 +256,26 @@ def _element(
         time = fields.value("time")
         graph = fields.text_or_none("graph")
         if graph is not None and not ABSOLUTE_IRI.fullmatch(graph):
-            raise Problem(400, f"graph: an absolute IRI, not {graph!r:.60}")
+            raise ProblemError(400, f"graph: an absolute IRI, not {graph!r:.60}")
         triples = fields.value("triples")
         if isinstance(triples, list):
             if not all(isinstance(triple, list) for triple in triples):
-                raise Problem(
+                raise ProblemError(
                     400, "triples: N-Triples text, or a list of [subject, predicate, object]"
                 )
             triples = [tuple(triple) for triple in triples]
         elif not isinstance(triples, str):
-            raise Problem(400, "triples: N-Triples text, or a list of [subject, predicate, object]")
+            raise ProblemError(
+                400, "triples: N-Triples text, or a list of [subject, predicate, object]"
+            )
         lines = tuple(
             _canonical(line, place, Reading(version))
             for place, line in enumerate(triple_lines(triples, version), 1)
         )
-    except (Problem, StreamElementError) as error:
-        raise Problem(400, f"{where}: {error}") from None
+    except (ProblemError, StreamElementError) as error:
+        raise ProblemError(400, f"{where}: {error}") from None
     except MalformedRdfError as error:
-        raise Problem(
+        raise ProblemError(
             400, f"{where}: {error.message}", line=error.line, column=error.column
         ) from None
     said = name if graph is None else f"<{graph}>"
@@ -279,13 +283,15 @@ def _element(
 
 
 def triples_text(kind: str, content: bytes, version: RdfVersion) -> str:
-    """The triples of a body as N-Triples, for a static graph; raises Problem, MalformedRdfError.
+    """The triples of a body as N-Triples, for a static graph; raises ProblemError, MalformedRdfError.
 
     It begins with a line break: `Engine.insert` and the like never take it for a path.
     """
     rdf = _RDF.get(kind)
     if rdf is None:
-        raise Problem(415, f"Content-Type: one of {', '.join(_RDF)}, not {kind or 'missing'!r:.60}")
+        raise ProblemError(
+            415, f"Content-Type: one of {', '.join(_RDF)}, not {kind or 'missing'!r:.60}"
+        )
     reading = Reading(version)
     lines = []
     for number, line in _statements(content, rdf, reading):

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from sparkext.answers import AnswerFormatError
 from sparkext.serving.answer_ring import AnswerRing, Entry, about
 from sparkext.serving.options import Kept
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 
 
 def event(kind: str, data: str, id: str | None = None) -> bytes:
@@ -149,7 +149,7 @@ _ALSO = {
 
 
 def accepted_format(accept: str | None, triples: bool) -> tuple[str, str]:
-    """Result format and media type for an Accept header, of a graph or of solutions; Problem 406 for none.
+    """Result format and media type for an Accept header, of a graph or of solutions; ProblemError 406 for none.
 
     >>> accepted_format("text/csv;q=0.5, application/xml", False)
     ('xml', 'application/xml')
@@ -164,7 +164,7 @@ def accepted_format(accept: str | None, triples: bool) -> tuple[str, str]:
         try:
             wanted.append((-float(quality), number, media))
         except ValueError:
-            raise Problem(400, f"Accept: {part.strip()!r:.60}") from None
+            raise ProblemError(400, f"Accept: {part.strip()!r:.60}") from None
     for quality_, _, media in sorted(wanted):
         if quality_ == 0:
             continue
@@ -175,4 +175,4 @@ def accepted_format(accept: str | None, triples: bool) -> tuple[str, str]:
         if media == "text/*":
             name = "nt" if triples else "csv"
             return name, "text/turtle" if triples else "text/csv"
-    raise Problem(406, f"Accept: one of {', '.join(fitting)}")
+    raise ProblemError(406, f"Accept: one of {', '.join(fitting)}")

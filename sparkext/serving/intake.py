@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sparkext.serving.options import Overload
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 
 logger = logging.getLogger(__name__)
 
@@ -82,11 +82,11 @@ class Intake:
     # -- what comes in ----------------------------------------------------------------------------------
 
     def kept(self, elements: int) -> list[bool] | None:
-        """Which of so many elements are taken in, None for all; raises Problem where the push is refused."""
+        """Which of so many elements are taken in, None for all; raises ProblemError where the push is refused."""
         overload = self.overload
         with self._lock:
             if self._closed:
-                raise Problem(503, "the server is shutting down")
+                raise ProblemError(503, "the server is shutting down")
             full = len(self._waiting) >= overload.waiting or self._bytes >= overload.waiting_bytes
             late = overload.policy != "delay" and self.behind > overload.behind
             self._note(full or late)
@@ -95,7 +95,7 @@ class Intake:
                 seconds = max(1, math.ceil(self.behind - overload.behind))
                 said = f"{len(self._waiting)} pushes wait, {self.behind:.1f} s of work"
                 status = 429 if overload.policy != "fail" else 503
-                raise Problem(
+                raise ProblemError(
                     status, said, {"Retry-After": str(min(seconds, 3600))}, overload=overload.policy
                 )
             if not late:
@@ -109,7 +109,7 @@ class Intake:
         job = _Job(work, elements, size)
         with self._lock:
             if self._closed:
-                raise Problem(503, "the server is shutting down")
+                raise ProblemError(503, "the server is shutting down")
             self._waiting.append(job)
             self._elements += elements
             self._bytes += size
@@ -167,6 +167,6 @@ class Intake:
         self._thread.join(seconds)
         with self._lock:
             while self._waiting:
-                problem = Problem(503, "the server was shut down before its turn came")
+                problem = ProblemError(503, "the server was shut down before its turn came")
                 self._waiting.popleft().done.set_exception(problem)
         return not self._thread.is_alive()

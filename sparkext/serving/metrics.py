@@ -1,4 +1,4 @@
-"""Prometheus metrics: counts of the engine and the server as they are when they are asked for, and times as they come."""
+"""Prometheus metrics: counts of engine and server as they are when they are asked for, and times as they come."""
 
 from __future__ import annotations
 

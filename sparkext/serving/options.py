@@ -17,9 +17,10 @@ DEFAULT_PORT = 8890
 class Overload:
     """What becomes of pushes that come faster than they are evaluated.
 
-    `delay`: they wait in a queue, and where that is full are refused for now (429). `sample`: once the queue stands for more
-    than `behind` seconds of work, a `fraction` of the elements is kept, and what is dropped is counted and told. `fail`: from
-    there on pushes are refused (503). `waiting` pushes and `waiting_bytes` of bodies are what the queue holds.
+    `delay`: they wait in a queue, and where that is full are refused for now (429). `sample`: once the queue stands for
+    more than `behind` seconds of work, a `fraction` of the elements is kept, and what is dropped is counted and told.
+    `fail`: from there on pushes are refused (503). `waiting` pushes and `waiting_bytes` of bodies are what the queue
+    holds at most, whatever the policy.
     """
 
     policy: Literal["delay", "sample", "fail"] = "delay"

@@ -69,7 +69,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class Problem(CqelsError):
+class ProblemError(CqelsError):
     """A request that is refused with a status; `headers` go with it, `more` are members of the problem."""
 
     def __init__(
@@ -92,7 +92,7 @@ def problem_response(
 
 def problem_of(error: Exception) -> Response:
     """The problem that an error of this project is, with its place in a query or document."""
-    if isinstance(error, Problem):
+    if isinstance(error, ProblemError):
         return problem_response(error.status, str(error), error.headers, **error.more)
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     more: dict[str, Any] = {"error": type(error).__name__}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sparkext.serving.options import Limits
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 
 # What brackets and paths are made of, and what they are no part of: strings, IRIs, comments, variables.
 _TOKENS = re.compile(
@@ -26,11 +26,11 @@ def check_query_text(text: str, limits: Limits) -> None:
     >>> check_query_text("SELECT * { { { } } }", Limits(query_depth=2))
     Traceback (most recent call last):
     ...
-    sparkext.serving.problems.Problem: nested more than 2 deep
+    sparkext.serving.problems.ProblemError: nested more than 2 deep
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > limits.query_bytes:
-        raise Problem(413, f"a query of {size} bytes: at most {limits.query_bytes} are read")
+        raise ProblemError(413, f"a query of {size} bytes: at most {limits.query_bytes} are read")
     depth = steps = 0
     for token in _TOKENS.finditer(text):
         kind, word = token.lastgroup, token.group()
@@ -51,7 +51,7 @@ def check_query_text(text: str, limits: Limits) -> None:
             steps = 0  # a path has neither variables nor strings nor braces
 
 
-def _refused(text: str, place: int, said: str) -> Problem:
+def _refused(text: str, place: int, said: str) -> ProblemError:
     line = text.count("\n", 0, place) + 1
     column = place - text.rfind("\n", 0, place)
-    return Problem(422, said, line=line, column=column)
+    return ProblemError(422, said, line=line, column=column)

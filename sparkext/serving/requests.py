@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect, Request
 
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.served_engine import ServedEngine
 
 
@@ -23,8 +23,8 @@ async def body_of(request: Request) -> bytes:
     limits = served_by(request).options.limits
     packed = request.headers.get("content-encoding", "identity").strip().lower()
     if packed != "identity":
-        raise Problem(415, f"Content-Encoding {packed!r:.40}: bodies are read as they are")
-    too_large = Problem(413, f"the body is larger than {limits.body_bytes} bytes")
+        raise ProblemError(415, f"Content-Encoding {packed!r:.40}: bodies are read as they are")
+    too_large = ProblemError(413, f"the body is larger than {limits.body_bytes} bytes")
     stated = request.headers.get("content-length", "0")
     if not stated.isascii() or not stated.isdigit() or int(stated[:19]) > limits.body_bytes:
         raise too_large
@@ -38,9 +38,9 @@ async def body_of(request: Request) -> bytes:
                     raise too_large
                 parts.append(part)
     except TimeoutError:
-        raise Problem(408, f"the body did not come within {limits.body_seconds:g} s") from None
+        raise ProblemError(408, f"the body did not come within {limits.body_seconds:g} s") from None
     except ClientDisconnect:
-        raise Problem(400, "the client left before its request was complete") from None
+        raise ProblemError(400, "the client left before its request was complete") from None
     return b"".join(parts)
 
 
@@ -49,14 +49,14 @@ def named(request: Request, part: str) -> str:
     try:
         return unquote_to_bytes(request.path_params[part]).decode("utf-8")
     except UnicodeDecodeError:
-        raise Problem(400, f"the {part} in the path is not UTF-8") from None
+        raise ProblemError(400, f"the {part} in the path is not UTF-8") from None
 
 
 def parameter(request: Request, name: str) -> str | None:
-    """A parameter after the question mark; None where it is missing. Problem 400 where it is there more than once."""
+    """A parameter after the question mark, None where it is missing; ProblemError 400 where it is there twice."""
     found = request.query_params.getlist(name)
     if len(found) > 1:
-        raise Problem(400, f"{name}: given {len(found)} times")
+        raise ProblemError(400, f"{name}: given {len(found)} times")
     return found[0] if found else None
 
 
@@ -65,7 +65,7 @@ def only(request: Request, known: Collection[str]) -> None:
     for name in request.query_params:
         if name not in known:
             said = f"known: {', '.join(known)}" if known else "there are none"
-            raise Problem(400, f"{name!r:.60}: there is no such parameter; {said}")
+            raise ProblemError(400, f"{name!r:.60}: there is no such parameter; {said}")
 
 
 def flag(request: Request, name: str, default: bool) -> bool:
@@ -74,5 +74,5 @@ def flag(request: Request, name: str, default: bool) -> bool:
     if text is None:
         return default
     if text not in ("true", "false"):
-        raise Problem(400, f"{name}: true or false, not {text!r:.60}")
+        raise ProblemError(400, f"{name}: true or false, not {text!r:.60}")
     return text == "true"

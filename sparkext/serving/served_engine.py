@@ -18,7 +18,7 @@ from sparkext.errors import CqelsError, EvaluationError, LimitError, first_line
 from sparkext.serving.answer_ring import AnswerRing
 from sparkext.serving.intake import Intake
 from sparkext.serving.metrics import Observed
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.query_limits import check_query_text
 
 if TYPE_CHECKING:
@@ -93,15 +93,15 @@ class ServedEngine:
         report: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> ServedQuery:
-        """Register a query and keep its answers; raises what the engine does, and Problem for too much."""
+        """Register a query and keep its answers; raises what the engine does, and ProblemError for too much."""
         limits = self.options.limits
         check_query_text(text, limits)
         if len(self.queries) >= limits.queries:
-            raise Problem(429, f"{limits.queries} queries are registered; no more are let in")
+            raise ProblemError(429, f"{limits.queries} queries are registered; no more are let in")
         try:
             registered = self.engine.register_query(text, name, report, parameters)
         except RecursionError:
-            raise Problem(422, "the query is nested too deeply") from None
+            raise ProblemError(422, "the query is nested too deeply") from None
         logger.info("query %s is registered", registered.name)
         return self._keep(registered, text)
 
@@ -129,10 +129,10 @@ class ServedEngine:
         return served
 
     def query(self, name: str) -> ServedQuery:
-        """A registered query; Problem 404 for none."""
+        """A registered query; ProblemError 404 for none."""
         found = self.queries.get(name)
         if found is None:
-            raise Problem(404, f"no query named {name} is registered")
+            raise ProblemError(404, f"no query named {name} is registered")
         return found
 
     def drop(self, name: str) -> None:
@@ -165,10 +165,10 @@ class ServedEngine:
     # -- streams ------------------------------------------------------------------------------------------
 
     def stream(self, iri: str) -> Stream:
-        """A registered stream; Problem 404 for none."""
+        """A registered stream; ProblemError 404 for none."""
         found = self.engine.streams.get(iri)
         if found is None:
-            raise Problem(404, f"unknown stream <{iri}>")
+            raise ProblemError(404, f"unknown stream <{iri}>")
         return found
 
     def evaluated(self, work: Callable[[], object]) -> str | None:
@@ -194,21 +194,21 @@ class ServedEngine:
     # -- files --------------------------------------------------------------------------------------------
 
     def file(self, name: str) -> Path:
-        """A file in the folder that requests may read of; Problem 403 for any other."""
+        """A file in the folder that requests may read of; ProblemError 403 for any other."""
         folder = self.options.data_dir
         if folder is None:
-            raise Problem(
+            raise ProblemError(
                 403, "this server reads no files for requests: it was started without --data-dir"
             )
         try:
             root = folder.resolve()
             path = (root / name).resolve()
         except (OSError, ValueError, RuntimeError):
-            raise Problem(403, f"{name!r:.100} is not in the folder of data") from None
+            raise ProblemError(403, f"{name!r:.100} is not in the folder of data") from None
         if not path.is_relative_to(root) or "://" in name:
-            raise Problem(403, f"{name!r:.100} is not in the folder of data")
+            raise ProblemError(403, f"{name!r:.100} is not in the folder of data")
         if not path.is_file():
-            raise Problem(404, f"{name!r:.100}: no such file in the folder of data")
+            raise ProblemError(404, f"{name!r:.100}: no such file in the folder of data")
         return path
 
     # -- the end ------------------------------------------------------------------------------------------

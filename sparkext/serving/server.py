@@ -10,6 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import uvicorn
 
@@ -25,8 +26,8 @@ logger = logging.getLogger(__name__)
 class Server:
     """Serves an engine by HTTP; `prepare` is called with what is served before the first request is taken.
 
-    `run` blocks until `stop` is called, or the process gets SIGTERM or SIGINT. The engine is closed at the end. `started`
-    is told the URL once requests are taken.
+    `run` blocks until `stop` is called, or the process gets SIGTERM or SIGINT. The engine is closed at the end.
+    `started` is told the URL once requests are taken; `listener` is what `listening` has given, if it was asked before.
     """
 
     def __init__(
@@ -35,13 +36,14 @@ class Server:
         options: ServeOptions,
         prepare: Callable[[ServedEngine], object] = lambda served: None,
         started: Callable[[str], object] = lambda url: None,
+        listener: socket.socket | None = None,
     ) -> None:
         self._engine = engine
         self._options = options
         self._prepare = prepare
         self._started = started
         self._server: _Uvicorn | None = None
-        self._socket = _listening(options)
+        self._socket = listener or listening(options)
         self.served: ServedEngine | None = None
         scheme, _, rest = options.url.partition("://")
         self.url = f"{scheme}://{rest.rpartition(':')[0]}:{self._socket.getsockname()[1]}"
@@ -81,7 +83,9 @@ class Server:
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
         )
-        _load(config)
+        config.load()
+        if config.ssl is not None:
+            config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
         server = self._server = _Uvicorn(config, served)
         if threading.current_thread() is threading.main_thread():
             for signal_ in (signal.SIGINT, signal.SIGTERM):
@@ -123,20 +127,10 @@ class _Uvicorn(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _load(config: uvicorn.Config) -> None:
-    try:
-        config.load()
-    except (ssl.SSLError, OSError) as error:
-        said = error.strerror or str(error)
-        raise ConfigurationError(
-            "--tls-cert, --tls-key", f"no certificate with its key: {said}"
-        ) from None
-    if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-
-
-def _listening(options: ServeOptions) -> socket.socket:
-    """A socket at the address, bound; raises ConfigurationError where that is taken or none."""
+def listening(options: ServeOptions) -> socket.socket:
+    """A socket at the address, bound; raises ConfigurationError where that cannot be, or the certificate is none."""
+    if options.tls_cert is not None:
+        _check_certificate(options.tls_cert, options.tls_key)
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -149,3 +143,13 @@ def _listening(options: ServeOptions) -> socket.socket:
         where = f"{options.host}:{options.port}"
         raise ConfigurationError("--host, --port", f"cannot listen on {where}: {said}") from None
     return made
+
+
+def _check_certificate(cert: Path, key: Path | None) -> None:
+    try:
+        # An encrypted key would ask for its password at a terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, lambda: "")
+    except (ssl.SSLError, OSError) as error:
+        said = error.strerror or str(error)
+        message = f"no certificate with its key: {said}"
+        raise ConfigurationError("--tls-cert, --tls-key", message) from None

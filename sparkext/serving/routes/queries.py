@@ -17,7 +17,7 @@ from sparkext.serving.event_stream import (
     accepted_format,
     events_of,
 )
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.requests import body_of, flag, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedQuery
 
@@ -44,15 +44,17 @@ async def register_query(request: Request) -> Response:
     elif kind == "application/json":
         fields = Fields(await served.working(json_of, text_of(content)), _MEMBERS)
     else:
-        raise Problem(415, f"Content-Type: application/json or {_QUERY_TYPES[0]}, not {kind!r:.60}")
+        raise ProblemError(
+            415, f"Content-Type: application/json or {_QUERY_TYPES[0]}, not {kind!r:.60}"
+        )
     name = fields.text_or_none("name")
     if name is None:
         name = parameter(request, "name")
     if name is not None and not 0 < len(name) <= 1000:
-        raise Problem(400, "name: a text of 1 to 1000 characters")
+        raise ProblemError(400, "name: a text of 1 to 1000 characters")
     report = fields.value("report")
     if report is not None and not isinstance(report, str | dict):
-        raise Problem(400, "report: a text, or texts by the IRIs of windows")
+        raise ProblemError(400, "report: a text, or texts by the IRIs of windows")
     given = (fields.text("query"), name, report, fields.mapping("parameters"))
     query = await served.waiting(served.register, *given)
     place = f"/queries/{quote(query.registered.name, safe='')}"
@@ -108,12 +110,12 @@ async def follow_query(request: Request) -> Response:
     query = served.query(named(request, "name"))
     accept = request.headers.get("accept", "*/*")
     if not any(media in accept for media in (_EVENT_STREAM, "*/*", "text/*")):
-        raise Problem(406, f"Accept: {_EVENT_STREAM} (or .../answers/latest for one result)")
+        raise ProblemError(406, f"Accept: {_EVENT_STREAM} (or .../answers/latest for one result)")
     ring, kept = query.ring, served.options.kept
     last = request.headers.get("last-event-id") or parameter(request, "last_event_id")
     start = parameter(request, "from") or "now"
     if start not in ("now", "oldest"):
-        raise Problem(400, f"from: now or oldest, not {start!r:.60}")
+        raise ProblemError(400, f"from: now or oldest, not {start!r:.60}")
     gap = None
     if last is not None:
         place, gap = ring.place_after(last)
@@ -122,7 +124,7 @@ async def follow_query(request: Request) -> Response:
     format = _event_format(request, query)
     empty = flag(request, "empty", True)
     if served.subscribers >= served.options.limits.subscribers:
-        raise Problem(503, f"{served.subscribers} clients follow queries; no more are let in")
+        raise ProblemError(503, f"{served.subscribers} clients follow queries; no more are let in")
     events = events_of(ring, place, gap, format, empty, kept.heartbeat, lambda: served.stopping)
     return EventStream(ring, events, kept)
 
@@ -134,7 +136,7 @@ def _event_format(request: Request, query: ServedQuery) -> str:
     format = parameter(request, "format") or "json"
     if format not in fitting:
         said = ", ".join(fitting)
-        raise Problem(400, f"format: for {query.form} {said}, not {format!r:.60}")
+        raise ProblemError(400, f"format: for {query.form} {said}, not {format!r:.60}")
     return format
 
 

@@ -17,7 +17,7 @@ from sparkext.language import parse_query
 from sparkext.language.query import DatasetClause, Query
 from sparkext.serving.bodies import instant, media_type, text_of, triples_text
 from sparkext.serving.event_stream import accepted_format
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.query_limits import check_query_text
 from sparkext.serving.requests import body_of, only, parameter, served_by
 from sparkext.serving.routes.streams import json_fields
@@ -59,7 +59,7 @@ async def load_files(request: Request) -> Response:
     files = [await served.working(served.file, name) for name in fields.texts("files")]
     on_error = fields.text_or_none("on_error") or "fail"
     if on_error not in _ON_ERROR:
-        raise Problem(400, f"on_error: {' or '.join(_ON_ERROR)}, not {on_error!r:.60}")
+        raise ProblemError(400, f"on_error: {' or '.join(_ON_ERROR)}, not {on_error!r:.60}")
     load = partial(
         served.engine.load_static,
         files,
@@ -101,9 +101,9 @@ async def change_graph(request: Request) -> Response:
 def _graph(request: Request) -> str | None:
     graph, default = parameter(request, "graph"), parameter(request, "default")
     if (graph is None) == (default is None):
-        raise Problem(400, "?graph=IRI, or ?default for the default graph")
+        raise ProblemError(400, "?graph=IRI, or ?default for the default graph")
     if default:
-        raise Problem(400, f"default: without a value, not {default!r:.60}")
+        raise ProblemError(400, f"default: without a value, not {default!r:.60}")
     return None if graph is None else _iri("graph", graph)
 
 
@@ -111,7 +111,7 @@ def _iri(name: str, text: str) -> str:
     try:
         return check.iri(name, text)
     except ArgumentError as error:
-        raise Problem(400, str(error)) from None
+        raise ProblemError(400, str(error)) from None
 
 
 async def query(request: Request) -> Response:
@@ -136,25 +136,25 @@ async def _operation(request: Request) -> tuple[str, DatasetClause | None]:
             text = content
         elif kind == _FORM:
             if pairs:
-                raise Problem(400, "parameters are in the body, none after the question mark")
+                raise ProblemError(400, "parameters are in the body, none after the question mark")
             try:
                 pairs = parse_qsl(
                     content, keep_blank_values=True, errors="strict", max_num_fields=1000
                 )
             except ValueError as error:
-                raise Problem(400, f"no form: {error}") from None
+                raise ProblemError(400, f"no form: {error}") from None
         else:
-            raise Problem(415, f"Content-Type: {_QUERY} or {_FORM}, not {kind!r:.60}")
+            raise ProblemError(415, f"Content-Type: {_QUERY} or {_FORM}, not {kind!r:.60}")
     for name, _ in pairs:
         if name not in _PROTOCOL:
-            raise Problem(
+            raise ProblemError(
                 400, f"{name!r:.60}: there is no such parameter; known: {', '.join(_PROTOCOL)}"
             )
     texts = [value for name, value in pairs if name == "query"]
     if text is not None:
         texts.append(text)
     if len(texts) != 1:
-        raise Problem(400, f"query: exactly one, not {len(texts)}")
+        raise ProblemError(400, f"query: exactly one, not {len(texts)}")
     default, named = (
         tuple(Iri(_iri(which, value)) for name, value in pairs if name == which)
         for which in _PROTOCOL[1:]
@@ -165,7 +165,7 @@ async def _operation(request: Request) -> tuple[str, DatasetClause | None]:
 def _parsed(served: ServedEngine, text: str, dataset: DatasetClause | None) -> Query:
     parsed = parse_query(text, rdf=served.engine.parts.rdf)
     if parsed.windows or parsed.registration is not None:
-        raise Problem(400, "a query with windows is continuous: POST it to /queries")
+        raise ProblemError(400, "a query with windows is continuous: POST it to /queries")
     return parsed if dataset is None else replace(parsed, dataset=dataset)
 
 
@@ -173,7 +173,7 @@ def _answer(served: ServedEngine, parsed: Query) -> Any:
     try:
         selected = served.engine.select(parsed)
     except RecursionError:
-        raise Problem(422, "the query is nested too deeply") from None
+        raise ProblemError(422, "the query is nested too deeply") from None
     try:
         return selected.answer()
     finally:

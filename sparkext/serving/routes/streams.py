@@ -17,7 +17,7 @@ from sparkext.runtime.streams.stream import Stream
 from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.watermark import FOREVER, NEVER
 from sparkext.serving.bodies import Fields, Pushed, instant, json_of, media_type, pushed, text_of
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from sparkext.serving.requests import body_of, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedEngine
 
@@ -30,7 +30,7 @@ async def list_streams(request: Request) -> Response:
 
 
 async def register_stream(request: Request) -> Response:
-    """Register a stream: JSON with its `iri`, `on_error`, and for rows a `mapping` (a file of --data-dir) and `time`."""
+    """Register a stream: JSON with `iri`, `on_error`, and for rows a `mapping` (a file of --data-dir) and `time`."""
     only(request, ())
     served = served_by(request)
     fields = await json_fields(request, ("iri", "on_error", "mapping", "time"))
@@ -40,7 +40,7 @@ async def register_stream(request: Request) -> Response:
     streams = served.engine.streams
     new = iri not in streams
     if new and len(streams) >= served.options.limits.streams:
-        raise Problem(429, f"{len(streams)} streams are registered; no more are let in")
+        raise ProblemError(429, f"{len(streams)} streams are registered; no more are let in")
     given: dict[str, Any] = {
         "on_error": fields.text_or_none("on_error") or "skip",
         "mapping": file,
@@ -147,7 +147,7 @@ async def json_fields(request: Request, known: tuple[str, ...]) -> Fields:
     """The members of a body in JSON."""
     kind = media_type(request.headers.get("content-type"))
     if kind != "application/json":
-        raise Problem(415, f"Content-Type: application/json, not {kind!r:.60}")
+        raise ProblemError(415, f"Content-Type: application/json, not {kind!r:.60}")
     return Fields(json_of(text_of(await body_of(request))), known)
 
 

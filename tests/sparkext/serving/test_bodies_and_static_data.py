@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.sparkext.serving.serving_world import E, NT, World, name, serving, triple
+from tests.sparkext.serving.serving_world import NT, E, World, name, serving, triple
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,7 +149,7 @@ def test_static_graphs_are_replaced_added_to_and_emptied(world: World) -> None:
     assert {"graph": f"{E}g", "triples": 3} in listed
     assert world.ask("DELETE", graph).status == 204
     assert triples() == []
-    quoted = f"<< <{E}a> <{E}p> <{E}b> >> <{E}q> \"<<\" ."
+    quoted = f'<< <{E}a> <{E}p> <{E}b> >> <{E}q> "<<" .'
     assert world.ask("PUT", "/static/graph?default", quoted, NT).status == 204
     ask = f"ASK {{ << <{E}a> <{E}p> ?o >> <{E}q> ?s }}"
     assert world.ask("POST", "/sparql", ask, SPARQL).json == {"head": {}, "boolean": True}
@@ -178,7 +178,9 @@ def test_sparql_by_every_way_of_its_protocol(world: World) -> None:
     triples = world.ask("POST", "/sparql", made, SPARQL, Accept="text/turtle")
     assert triples.headers["content-type"].startswith("text/turtle")
     assert triples.body == f"<{E}o1> <{E}of> <{E}s> .\n".encode()
-    xml = world.ask("POST", "/sparql", text, SPARQL, Accept="application/sparql-results+xml;q=0.9, */*;q=0.1")
+    xml = world.ask(
+        "POST", "/sparql", text, SPARQL, Accept="application/sparql-results+xml;q=0.9, */*;q=0.1"
+    )
     assert xml.body.startswith(b"<?xml")
     world.ask("POST", "/sparql", text, SPARQL, Accept="application/n-triples").problem(406)
 

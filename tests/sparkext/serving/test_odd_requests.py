@@ -12,12 +12,12 @@ import pytest
 
 from sparkext.serving.options import Limits
 from tests.sparkext.serving.serving_world import (
-    E,
     ELEMENTS,
     JSON,
     NT,
     QUERY,
     TOKEN,
+    E,
     World,
     name,
     serving,
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-LIMITS = Limits(body_bytes=20_000, query_bytes=2_000, query_depth=6, path_steps=4, queries=2, streams=3)
+LIMITS = Limits(
+    body_bytes=20_000, query_bytes=2_000, query_depth=6, path_steps=4, queries=2, streams=3
+)
 GRAPH = f"/static/graph?graph={name(f'{E}g')}"
 SPARQL = "application/sparql-query"
 

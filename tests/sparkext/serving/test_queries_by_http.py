@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.serving.options import Kept
-from tests.sparkext.serving.serving_world import E, ELEMENTS, NT, QUERY, S, World, name, serving, triple
+from tests.sparkext.serving.serving_world import (
+    ELEMENTS,
+    NT,
+    QUERY,
+    E,
+    S,
+    World,
+    name,
+    serving,
+    triple,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,11 +68,15 @@ def test_a_query_by_its_text_with_a_name_parameters_and_a_report(world: World) -
     made = world.ask("POST", "/queries", two)
     assert made.status == 201, made.body
     assert {rule["conditions"][0]["strategy"] for rule in made.json["policy"]} == {"WC"}
-    three = world.ask("POST", "/queries", {"query": text, "name": "three", "parameters": {"b": f"{E}o1"}})
+    three = world.ask(
+        "POST", "/queries", {"query": text, "name": "three", "parameters": {"b": f"{E}o1"}}
+    )
     base = 1_000_000
     with world.ask.follow("three") as events:
-        assert world.ask.push(triple("s1", "o1"), triple("s2", "o2"), time=base).json["accepted"] == 1
-        assert world.ask.push(time=base + 1, *[triple("s3", "o3")]).status == 200
+        assert (
+            world.ask.push(triple("s1", "o1"), triple("s2", "o2"), time=base).json["accepted"] == 1
+        )
+        assert world.ask.push(triple("s3", "o3"), time=base + 1).status == 200
         told = next(event for event in events if event.kind == "answers").json
     assert three.status == 201
     assert [row["a"]["value"] for row in told["results"]["bindings"]] == [f"{E}s1"]

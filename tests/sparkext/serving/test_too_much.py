@@ -15,15 +15,14 @@ import pytest
 
 from sparkext.serving.intake import Intake
 from sparkext.serving.options import Kept, Limits, Overload
-from sparkext.serving.problems import Problem
+from sparkext.serving.problems import ProblemError
 from tests.sparkext.listening import settings
 from tests.sparkext.serving.serving_world import (
-    E,
     ELEMENTS,
     NT,
     QUERY,
+    E,
     S,
-    World,
     name,
     serving,
     triple,
@@ -62,7 +61,7 @@ def test_pushes_wait_until_the_queue_is_full() -> None:
         for n in range(2):
             assert made.kept(1) is None
             done.append(made.submit(lambda n=n: n, 1, 10))
-        with pytest.raises(Problem, match="2 pushes wait") as refused:
+        with pytest.raises(ProblemError, match="2 pushes wait") as refused:
             made.kept(1)
         assert refused.value.status == 429 and int(refused.value.headers["Retry-After"]) >= 1
         assert (made.waiting, made.waiting_bytes, made.refused, told) == (2, 20, 1, [True])
@@ -70,14 +69,14 @@ def test_pushes_wait_until_the_queue_is_full() -> None:
         assert [one.result(30) for one in done] == [0, 1]
         assert made.kept(1) is None
     assert told == [True, False] and made.overloads == 1
-    with pytest.raises(Problem, match="shutting down"):
+    with pytest.raises(ProblemError, match="shutting down"):
         made.kept(1)
 
 
 def test_bytes_of_bodies_are_bounded_too() -> None:
     with intake(Overload("delay", waiting_bytes=100), []) as (made, _):
         made.submit(int, 1, 100)
-        with pytest.raises(Problem) as refused:
+        with pytest.raises(ProblemError) as refused:
             made.kept(1)
         assert refused.value.status == 429
 
@@ -92,7 +91,7 @@ def test_a_fraction_is_kept_and_what_is_dropped_is_counted() -> None:
 
 def test_pushes_are_refused_at_once_where_that_was_chosen() -> None:
     with intake(Overload("fail", behind=0.0), []) as (made, _):
-        with pytest.raises(Problem) as refused:
+        with pytest.raises(ProblemError) as refused:
             made.kept(1)
         assert refused.value.status == 503 and "Retry-After" in refused.value.headers
 
@@ -103,7 +102,7 @@ def test_an_error_is_that_of_its_push_alone() -> None:
     assert isinstance(failed.exception(30), ZeroDivisionError)
     assert made.submit(lambda: 5, 1).result(30) == 5 and made.alive
     assert made.close(30)
-    with pytest.raises(Problem, match="shutting down"):
+    with pytest.raises(ProblemError, match="shutting down"):
         made.submit(int)
 
 
@@ -115,7 +114,7 @@ def test_what_is_in_the_queue_when_time_is_up_is_refused() -> None:
     while made.waiting != 1:
         time.sleep(0.001)
     assert not made.close(0.01)
-    assert isinstance(waiting.exception(30), Problem)
+    assert isinstance(waiting.exception(30), ProblemError)
     go.set()
     assert running.result(30)
 
@@ -177,7 +176,9 @@ def test_a_slow_client_holds_nobody_up_and_is_told_and_cut_off(spark: SparkSessi
         ):
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             headers = "".join(f"{k}: {v}\r\n" for k, v in world.ask.headers().items())
-            slow.sendall(f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode())
+            slow.sendall(
+                f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode()
+            )
             while world.served.subscribers < 2:
                 time.sleep(0.001)
             block = "\n".join(triple(f"s{n}", "x" * 100) for n in range(2000))
@@ -203,7 +204,9 @@ def test_a_client_that_reads_nothing_for_long_is_cut_off(spark: SparkSession) ->
         with socket.create_connection((parts.hostname, parts.port), timeout=60) as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             headers = "".join(f"{k}: {v}\r\n" for k, v in world.ask.headers().items())
-            slow.sendall(f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode())
+            slow.sendall(
+                f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode()
+            )
             while world.served.subscribers < 1:
                 time.sleep(0.001)
             block = "\n".join(triple(f"s{n}", "x" * 100) for n in range(2000))
