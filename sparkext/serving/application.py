@@ -8,9 +8,9 @@ from starlette.middleware import Middleware
 
 from sparkext.errors import CqelsError
 from sparkext.serving.guards import Noted, PathsAsWritten, TokenRequired
-from sparkext.serving.metrics import ServedCounts
 from sparkext.serving.problems import on_http_error, on_known_error
 from sparkext.serving.routes import health, queries, static_data, streams
+from sparkext.serving.routes.served_counts import ServedCounts
 from sparkext.serving.served_engine import ServedEngine
 from static_data.errors import StaticDataError
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 
-import anyio.to_thread
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -57,7 +56,7 @@ async def events_of(
         if entry is not None:
             place = entry.place + 1
             if entry.answers is None or empty or not entry.answers.empty:
-                yield await anyio.to_thread.run_sync(_written, entry, format)
+                yield await asyncio.to_thread(_written, entry, format)
             continue
         if stopping():
             yield event("end", json.dumps({"reason": "the server is shutting down"}))

@@ -7,12 +7,11 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import anyio
-import anyio.to_thread
 
 from sparkext.errors import CqelsError, EvaluationError, LimitError, first_line
 from sparkext.serving.answer_ring import AnswerRing
@@ -66,18 +65,18 @@ class ServedEngine:
         self.stopping = False
         self.intake = Intake(options.overload, self._tell_overload)
         self._loop = loop
-        self._waiting = anyio.CapacityLimiter(_WAITING_THREADS)
-        self._working = anyio.CapacityLimiter(_WORKING_THREADS)
+        self._waiting = ThreadPoolExecutor(_WAITING_THREADS, "cqels-waiting")
+        self._working = ThreadPoolExecutor(_WORKING_THREADS, "cqels-working")
 
     # -- threads ------------------------------------------------------------------------------------------
 
     async def waiting(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call what takes the engine's lock, on a thread that may wait for it."""
-        return await anyio.to_thread.run_sync(function, *arguments, limiter=self._waiting)
+        return await self._loop.run_in_executor(self._waiting, partial(function, *arguments))
 
     async def working(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call what takes a while and waits for nobody."""
-        return await anyio.to_thread.run_sync(function, *arguments, limiter=self._working)
+        return await self._loop.run_in_executor(self._working, partial(function, *arguments))
 
     async def in_turn(self, work: Callable[[], T], elements: int = 0, size: int = 0) -> T:
         """Have what changes streams done after all that came before it."""
@@ -223,3 +222,5 @@ class ServedEngine:
         for query in list(self.queries.values()):
             query.ring.end("the server is shutting down")
         self.engine.close()
+        for threads in (self._waiting, self._working):
+            threads.shutdown(wait=False, cancel_futures=True)

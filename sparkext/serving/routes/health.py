@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sparkext import __version__
-from sparkext.serving.requests import only, served_by
 from sparkext.serving.routes import queries, streams
+from sparkext.serving.routes.requests import only, served_by
 from sparkext.serving.served_engine import ServedEngine
 
 _PATIENCE = 5.0

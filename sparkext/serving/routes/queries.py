@@ -18,7 +18,7 @@ from sparkext.serving.event_stream import (
     events_of,
 )
 from sparkext.serving.problems import ProblemError
-from sparkext.serving.requests import body_of, flag, named, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, flag, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedQuery
 
 _QUERY_TYPES = ("application/sparql-query", "text/plain")

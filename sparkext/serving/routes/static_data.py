@@ -19,7 +19,7 @@ from sparkext.serving.bodies import instant, media_type, text_of, triples_text
 from sparkext.serving.event_stream import accepted_format
 from sparkext.serving.problems import ProblemError
 from sparkext.serving.query_limits import check_query_text
-from sparkext.serving.requests import body_of, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, only, parameter, served_by
 from sparkext.serving.routes.streams import json_fields
 from sparkext.serving.served_engine import ServedEngine
 from static_data.terms import Iri

@@ -18,7 +18,7 @@ from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.watermark import FOREVER, NEVER
 from sparkext.serving.bodies import Fields, Pushed, instant, json_of, media_type, pushed, text_of
 from sparkext.serving.problems import ProblemError
-from sparkext.serving.requests import body_of, named, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedEngine
 
 
