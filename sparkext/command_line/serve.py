@@ -56,17 +56,20 @@ def execute(arguments: Namespace) -> None:
         if made:
             _tell(f"token: {token}")
         listener = listening(options)
-        with spark_session(arguments, checked) as spark, _engine(spark, arguments) as engine:
+        with (
+            spark_session(arguments, checked) as spark,
+            _engine(spark, arguments, beginnings.checkpoint) as engine,
+        ):
             Server(engine, options, beginnings.prepare, started, listener).run()
     _tell("ended")
 
 
 @contextmanager
-def _engine(spark: SparkSession, arguments: Namespace) -> Iterator[Engine]:
-    """The engine that is served; a checkpoint of it would be named here."""
+def _engine(spark: SparkSession, arguments: Namespace, checkpoint: str | None) -> Iterator[Engine]:
+    """The engine that is served."""
     from sparkext.engine import Engine
 
-    engine = Engine(spark, work_dir=arguments.work_dir)
+    engine = Engine(spark, work_dir=arguments.work_dir, checkpoint=checkpoint)
     try:
         yield engine
     finally:
@@ -92,6 +95,7 @@ def _beginnings(arguments: Namespace) -> Beginnings:
     return replace(
         found,
         saved=saved,
+        checkpoint=arguments.checkpoint or found.checkpoint,
         static=[*found.static, *static],
         streams=[*found.streams, *map(StreamToBe, arguments.stream)],
         queries=[*found.queries, *queries],

@@ -148,7 +148,7 @@ class AnswerRing:
             return next((e for e in reversed(self._entries) if e.answers is not None), None)
 
     def at(self, place: int) -> Entry | None:
-        """The entry at a place, None where there is none yet; raises LookupError with the oldest place if it is gone."""
+        """The entry at a place, None where there is none yet; raises LookupError, with the oldest, if it is gone."""
         with self._lock:
             if place >= self._next:
                 return None

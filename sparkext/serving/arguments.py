@@ -143,6 +143,11 @@ def add_serve_options(parser: ArgumentParser, iri: Callable[[str], str]) -> None
     parser.add_argument(
         "--open-static", metavar="DIR", help="static data that Engine.save_static has written"
     )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="PATH",
+        help="folder that the server goes on from after a restart (docs/restart.md)",
+    )
     for name, kind, metavar, said in (
         ("--stream", iri, "IRI", "a stream to begin with"),
         ("--query", str, "QUERY.rspql", "a query to begin with"),

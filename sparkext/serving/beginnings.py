@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sparkext.errors import CqelsError, DuplicateNameError, InputFileError
-from sparkext.language import parse_query
+from sparkext.errors import CqelsError, InputFileError
 from sparkext.serving.bodies import Fields
 from sparkext.serving.problems import ProblemError
 from sparkext.serving.served_engine import ServedEngine
@@ -49,6 +48,7 @@ class Beginnings:
     """All that a server begins with; `options` and `settings` are the tables of these names in its file."""
 
     saved: Path | None = None
+    checkpoint: str | None = None
     static: Sequence[StaticFile] = ()
     streams: Sequence[StreamToBe] = ()
     queries: Sequence[QueryToBe] = ()
@@ -56,7 +56,7 @@ class Beginnings:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self, served: ServedEngine) -> None:
-        """Load and register all; queries that are there already, by a checkpoint, must be the same."""
+        """Load and register all, and take up what else the checkpoint has."""
         engine = served.engine
         if self.saved is not None:
             engine.open_static(self.saved, progress=False)
@@ -66,28 +66,18 @@ class Beginnings:
             engine.register_stream(
                 stream.iri, on_error=stream.on_error, mapping=stream.mapping, time=stream.time
             )
-        served.adopt()
         for query in self.queries:
             try:
-                self._register(served, query)
+                served.register(query.text, query.name, query.report, query.parameters)
             except CqelsError as error:
                 line, column = getattr(error, "line", None), getattr(error, "column", None)
                 said = getattr(error, "message", None) or str(error)
                 if isinstance(error, ProblemError):
                     line, column = error.more.get("line"), error.more.get("column")
                 raise InputFileError(query.where, line, column, said) from error
-
-    @staticmethod
-    def _register(served: ServedEngine, query: QueryToBe) -> None:
-        try:
-            served.register(query.text, query.name, query.report, query.parameters)
-        except DuplicateNameError:
-            registration = parse_query(query.text, rdf=served.engine.parts.rdf).registration
-            own = None if registration is None else registration.name
-            name = query.name or (own.value if own is not None else "")
-            there = served.queries.get(name)
-            if there is None or there.text != query.text:
-                raise
+        if self.checkpoint is not None:
+            engine.restore()
+            served.adopt()
 
 
 def query_in_file(file: Path) -> str:
@@ -115,7 +105,8 @@ def read_beginnings(file: Path) -> Beginnings:
 
 def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings:
     whole = Fields(
-        dict(found), ("serve", "settings", "open_static", "static", "streams", "queries")
+        dict(found),
+        ("serve", "settings", "open_static", "checkpoint", "static", "streams", "queries"),
     )
     saved = whole.text_or_none("open_static")
     settings = whole.mapping("settings") or {}
@@ -145,6 +136,7 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
         queries.append(QueryToBe(text, where, *rest))
     return Beginnings(
         None if saved is None else folder / saved,
+        whole.text_or_none("checkpoint"),
         static,
         streams,
         queries,

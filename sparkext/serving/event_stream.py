@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 
 from starlette.responses import Response
@@ -13,6 +14,8 @@ from sparkext.answers import AnswerFormatError
 from sparkext.serving.answer_ring import AnswerRing, Entry, about
 from sparkext.serving.options import Kept
 from sparkext.serving.problems import ProblemError
+
+logger = logging.getLogger(__name__)
 
 
 def event(kind: str, data: str, id: str | None = None) -> bytes:
@@ -98,6 +101,9 @@ class EventStream(Response):
         await send(
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
         self._ring.subscribers += 1
         gone = asyncio.ensure_future(_left(receive))
         try:
@@ -118,7 +124,9 @@ class EventStream(Response):
                 if chunk is None:
                     return
         except TimeoutError:
-            self._ring.on_cut_off()  # The connection is closed by the server: the response has no end.
+            # The HTTP server closes the connection: the response has no end.
+            self._ring.on_cut_off()
+            logger.warning("a client took nothing for %g s: cut off", self._kept.stalled)
         except OSError:
             return
         finally:

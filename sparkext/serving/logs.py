@@ -13,6 +13,8 @@ from typing import Literal, TextIO
 LogFormat = Literal["text", "json"]
 LEVELS = ("error", "warning", "info", "debug")
 _OURS = ("sparkext", "static_data", "adaptive", "uvicorn")
+# What uvicorn says of a client that was cut off, which is told anyway.
+_BROKEN_OFF = "ASGI callable returned without completing response."
 _EXTRA = ("status", "seconds", "client")
 
 
@@ -45,6 +47,7 @@ class _JsonLines(logging.Formatter):
 def logging_to(format: LogFormat, level: str, stream: TextIO | None = None) -> Iterator[None]:
     """Have what this project and its HTTP server log go to a stream (standard error), one line each."""
     handler = logging.StreamHandler(stream or sys.stderr)
+    handler.addFilter(lambda record: record.msg != _BROKEN_OFF)
     handler.setFormatter(_JsonLines() if format == "json" else _Lines())
     loggers = [logging.getLogger(name) for name in _OURS]
     before = [(logger, logger.level, logger.propagate) for logger in loggers]

@@ -95,14 +95,17 @@ class ServedEngine:
         """Register a query and keep its answers; raises what the engine does, and ProblemError for too much."""
         limits = self.options.limits
         check_query_text(text, limits)
-        if len(self.queries) >= limits.queries:
-            raise ProblemError(429, f"{limits.queries} queries are registered; no more are let in")
-        try:
-            registered = self.engine.register_query(text, name, report, parameters)
-        except RecursionError:
-            raise ProblemError(422, "the query is nested too deeply") from None
+        with self.engine.lock:  # no answers come before they are kept
+            if len(self.queries) >= limits.queries:
+                said = f"{limits.queries} queries are registered; no more are let in"
+                raise ProblemError(429, said)
+            try:
+                registered = self.engine.register_query(text, name, report, parameters)
+            except RecursionError:
+                raise ProblemError(422, "the query is nested too deeply") from None
+            served = self._keep(registered, text)
         logger.info("query %s is registered", registered.name)
-        return self._keep(registered, text)
+        return served
 
     def adopt(self) -> None:
         """Keep the answers of queries that the engine has already, such as those of a checkpoint."""

@@ -84,19 +84,28 @@ async def push(request: Request) -> Response:
 def _push(served: ServedEngine, stream: Stream, given: Pushed) -> dict[str, Any]:
     before = PushReport(stream.accepted_count, stream.malformed_count, stream.late_count)
 
+    report: PushReport | None = None
+
     def work() -> None:
+        nonlocal report
         if given.rows is None:
-            stream.push_elements(given.elements)
+            report = stream.push_elements(given.elements)
         else:
             assert isinstance(stream, MappedStream)
-            stream.push_rows(given.rows)
+            report = stream.push_rows(given.rows)
 
     failed = served.evaluated(work) if len(given) else None
-    malformed = stream.malformed_count - before.malformed + len(given.malformed)
+    if report is None:  # an evaluation failed, or there was nothing
+        report = PushReport(
+            stream.accepted_count - before.accepted,
+            stream.malformed_count - before.malformed,
+            stream.late_count - before.late,
+        )
+    malformed = report.malformed + len(given.malformed)
     outcome: dict[str, Any] = {
-        "accepted": stream.accepted_count - before.accepted,
+        "accepted": report.accepted,
         "malformed": malformed,
-        "late": stream.late_count - before.late,
+        "late": report.late,
     }
     if malformed:
         reasons = [*given.malformed, *stream.set_aside]

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from sparkext import Engine
+from sparkext.serving.beginnings import Beginnings, StreamToBe
 from sparkext.serving.options import ServeOptions
 from sparkext.serving.server import Server
 
@@ -191,12 +193,14 @@ class World:
 
 
 @contextmanager
-def serving(spark: SparkSession, **options: Any) -> Iterator[World]:
+def serving(spark: SparkSession, checkpoint: Path | None = None, **options: Any) -> Iterator[World]:
     """A server over a new engine with the stream `S`, ended and closed on leaving."""
-    engine = Engine(spark)
-    engine.register_stream(S)
+    engine = Engine(spark, checkpoint=checkpoint)
+    begins = Beginnings(
+        checkpoint=None if checkpoint is None else str(checkpoint), streams=[StreamToBe(S)]
+    )
     began = threading.Event()
-    server = Server(engine, replace(OPTIONS, **options), lambda _: None, lambda _: began.set())
+    server = Server(engine, replace(OPTIONS, **options), begins.prepare, lambda _: began.set())
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
