@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sparkext.errors import ConfigurationError
 from sparkext.serving.options import (
     DEFAULT_PORT,
     Kept,
@@ -187,6 +186,10 @@ def _for_argparse(option: Option) -> Callable[[str], Any]:
 
 def values_of(given: Mapping[str, Any], file: str) -> dict[str, Any]:
     """The values of options in a file, by their names; raises ConfigurationError for what is none."""
+    from sparkext.errors import (
+        ConfigurationError,
+    )  # `cqels --help` is to need none of what it brings
+
     known = {option.name: option for option in OPTIONS}
     found = {}
     for written, value in given.items():

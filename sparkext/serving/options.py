@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sparkext.errors import ConfigurationError
-
 OVERLOAD_POLICIES = ("delay", "sample", "fail")
 DEFAULT_PORT = 8890
 
@@ -87,6 +85,10 @@ class ServeOptions:
     kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
+        from sparkext.errors import (
+            ConfigurationError,
+        )  # `cqels --help` is to need none of what it brings
+
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigurationError("tls", "--tls-cert and --tls-key go together")
         check_token(self.token, "token")
@@ -103,6 +105,8 @@ class ServeOptions:
 
 def check_token(token: str, name: str) -> str:
     """A token that a header can hold and nobody guesses; raises ConfigurationError with `name`."""
+    from sparkext.errors import ConfigurationError
+
     if not re.fullmatch(r"[A-Za-z0-9._~+/=-]{16,512}", token):
         raise ConfigurationError(
             name, "a token has 16 to 512 letters, digits and any of . _ ~ + / = - (RFC 6750)"

@@ -23,6 +23,8 @@ def test_what_was_registered_by_http_is_there_after_a_restart(
     with serving(spark, tmp_path, kept=kept) as world:
         assert world.ask("POST", "/queries", {"query": text}).status == 201
         assert world.ask("POST", "/streams", {"iri": f"{E}t"}).status == 201
+        other = text.replace(":q", ":r").replace(":s ", ":t ")
+        assert world.ask("POST", "/queries", {"query": other}).status == 201
         graph = f"/static/graph?graph={name(f'{E}g')}"
         assert world.ask("PUT", graph, triple("s", "o"), NT).status == 204
         for time in (1000, 1100):
