@@ -6,22 +6,17 @@ import os
 import secrets
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkext.command_line.spark_start import checked_settings, spark_session
+from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.errors import ConfigurationError, CqelsError
 from sparkext.serving.arguments import OPTIONS, limit_settings, serve_options, values_of
 from sparkext.serving.options import ServeOptions, check_token
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from sparkext.engine import Engine
     from sparkext.serving.beginnings import Beginnings
 
 _NEEDED = ("starlette", "uvicorn", "prometheus_client")
@@ -58,26 +53,15 @@ def execute(arguments: Namespace) -> None:
         listener = listening(options)
         with (
             spark_session(arguments, checked) as spark,
-            _engine(spark, arguments, beginnings.checkpoint) as engine,
+            opened_engine(spark, arguments.work_dir, beginnings.checkpoint) as engine,
         ):
             Server(engine, options, beginnings.prepare, started, listener).run()
     _tell("ended")
 
 
-@contextmanager
-def _engine(spark: SparkSession, arguments: Namespace, checkpoint: str | None) -> Iterator[Engine]:
-    """The engine that is served."""
-    from sparkext.engine import Engine
-
-    engine = Engine(spark, work_dir=arguments.work_dir, checkpoint=checkpoint)
-    try:
-        yield engine
-    finally:
-        engine.close()
-
-
 def _beginnings(arguments: Namespace) -> Beginnings:
     """What the file says, and after it what the arguments do."""
+    from sparkext.command_line.inputs import check_file
     from sparkext.serving.beginnings import (
         Beginnings,
         QueryToBe,
@@ -88,15 +72,16 @@ def _beginnings(arguments: Namespace) -> Beginnings:
     )
 
     found = Beginnings() if arguments.config is None else read_beginnings(Path(arguments.config))
-    static = [StaticFile(Path(file)) for file in arguments.static]
-    static += [StaticFile(Path(file), iri) for iri, file in arguments.static_graph]
+    static = [*found.static, *map(StaticFile, arguments.static)]
+    static += [StaticFile(file, iri) for iri, file in arguments.static_graph]
+    for one in static:
+        check_file(one.file)
     queries = [QueryToBe(query_in_file(Path(file)), file) for file in arguments.query]
-    saved = found.saved if arguments.open_static is None else Path(arguments.open_static)
     return replace(
         found,
-        saved=saved,
+        saved=arguments.open_static or found.saved,
         checkpoint=arguments.checkpoint or found.checkpoint,
-        static=[*found.static, *static],
+        static=static,
         streams=[*found.streams, *map(StreamToBe, arguments.stream)],
         queries=[*found.queries, *queries],
     )

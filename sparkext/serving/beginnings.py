@@ -16,9 +16,9 @@ from sparkext.serving.served_engine import ServedEngine
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A file of static data, of the default graph or of a named one."""
+    """A file of static data, or a URI of one, of the default graph or of a named one."""
 
-    file: Path
+    file: str
     graph: str | None = None
 
 
@@ -47,7 +47,7 @@ class QueryToBe:
 class Beginnings:
     """All that a server begins with; `options` and `settings` are the tables of these names in its file."""
 
-    saved: Path | None = None
+    saved: str | None = None
     checkpoint: str | None = None
     static: Sequence[StaticFile] = ()
     streams: Sequence[StreamToBe] = ()
@@ -112,7 +112,7 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
     settings = whole.mapping("settings") or {}
     static = []
     for fields in _tables(whole, "static", ("file", "graph")):
-        static.append(StaticFile(folder / fields.text("file"), fields.text_or_none("graph")))
+        static.append(StaticFile(_found(folder, fields.text("file")), fields.text_or_none("graph")))
     streams = []
     for fields in _tables(whole, "streams", ("iri", "on_error", "mapping", "time")):
         mapping = fields.text_or_none("mapping")
@@ -135,7 +135,7 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
         rest = (fields.text_or_none("name"), fields.value("report"), fields.mapping("parameters"))
         queries.append(QueryToBe(text, where, *rest))
     return Beginnings(
-        None if saved is None else folder / saved,
+        None if saved is None else _found(folder, saved),
         whole.text_or_none("checkpoint"),
         static,
         streams,
@@ -143,6 +143,11 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
         whole.mapping("serve") or {},
         {str(key): _setting(value) for key, value in settings.items()},
     )
+
+
+def _found(folder: Path, name: str) -> str:
+    """A file by its name in a folder; a URI is one anywhere."""
+    return name if "://" in name else str(folder / name)
 
 
 def _setting(value: object) -> str:

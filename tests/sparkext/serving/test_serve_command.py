@@ -163,6 +163,7 @@ def test_a_server_from_a_file_by_tls_to_its_end(
         ("streams = 5", "streams: tables [[streams]], not 5"),
         ("[[streams]]\niri = 5", "iri: a text, not 5"),
         ("[[queries]]\nfile = 'nowhere.rspql'", "nowhere.rspql: No such file"),
+        ("[[static]]\nfile = 'nowhere.ttl'", "nowhere.ttl: no such file"),
         ("[[queries]]\nname = 'x'", "query: a text, not missing"),
         ("nonsense", "serve.toml: no TOML: "),
     ],
