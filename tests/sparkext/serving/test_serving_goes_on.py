@@ -1,4 +1,4 @@
-"""A server with a checkpoint goes on where it was: its queries, its streams and the numbers of answers."""
+"""A server that goes on where it was, by a checkpoint, and one that cannot begin."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from sparkext import Engine
+from sparkext.errors import InputFileError
+from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
 from sparkext.serving.options import Kept
-from tests.sparkext.serving.serving_world import NT, QUERY, E, name, serving, triple
+from sparkext.serving.server import Server
+from tests.sparkext.serving.serving_world import NT, OPTIONS, QUERY, E, S, name, serving, triple
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,3 +50,22 @@ def test_what_was_registered_by_http_is_there_after_a_restart(
         asked = f"ASK {{ GRAPH <{E}g> {{ <{E}s> <{E}p> <{E}o> }} }}"
         answer = world.ask("POST", "/sparql", asked, "application/sparql-query")
         assert answer.json["boolean"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT * {", "q.rspql:1:11: "),
+        (QUERY.replace(":s ", ":nowhere "), "q.rspql: unknown stream <http://e/nowhere>"),
+        ("SELECT * " + "{" * 51, "q.rspql:1:60: nested more than 50 deep"),
+    ],
+)
+def test_a_server_whose_query_is_wrong_ends_and_says_why(
+    spark: SparkSession, text: str, said: str
+) -> None:
+    engine = Engine(spark)
+    begins = Beginnings(streams=[StreamToBe(S)], queries=[QueryToBe(text, "q.rspql")])
+    server = Server(engine, OPTIONS, begins.prepare)
+    with pytest.raises(InputFileError, match=said):
+        server.run()
+    assert engine.closed
