@@ -41,8 +41,8 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("outer")
     data = folder / "data"
     data.mkdir()
-    (data / "people.ttl").write_text(f"<{E}ann> <{E}name> 'Ann' .")
-    (data / "broken.ttl").write_text("<http://e/ann> nonsense")
+    (data / "people.nt").write_text(f'<{E}ann> <{E}name> "Ann" .')
+    (data / "broken.nt").write_text("<http://e/ann> nonsense")
     (folder / "secret.ttl").write_text(f"<{E}key> <{E}is> 'secret' .")
     (data / "link.ttl").symlink_to(folder / "secret.ttl")
     with serving(spark, limits=LIMITS, data_dir=data) as made:
@@ -129,7 +129,7 @@ ODD: list[tuple[str, str, Any, str | None, int]] = [
     ("POST", "/streams", {"iri": 5}, JSON, 400),
     ("POST", "/streams", {"iri": f"{E}n", "on_error": "explode"}, JSON, 400),
     ("POST", "/streams", {"iri": f"{E}n", "mapping": "../secret.ttl"}, JSON, 403),
-    ("POST", "/streams", {"iri": f"{E}n", "mapping": "people.ttl"}, JSON, 400),
+    ("POST", "/streams", {"iri": f"{E}n", "mapping": "people.nt"}, JSON, 400),
     ("POST", "/streams", "<s>", NT, 415),
     ("GET", "/streams/nothing", None, None, 404),
     ("POST", "/streams/nothing/elements", triple("a", "b"), NT, 404),
@@ -172,17 +172,17 @@ ODD: list[tuple[str, str, Any, str | None, int]] = [
     ("POST", "/static/load", {"files": ["\0"]}, JSON, 403),
     ("POST", "/static/load", {"files": ["."]}, JSON, 404),
     ("POST", "/static/load", {"files": ["missing.ttl"]}, JSON, 404),
-    ("POST", "/static/load", {"files": ["broken.ttl"]}, JSON, 400),
-    ("POST", "/static/load", {"files": ["people.ttl"], "format": "png"}, JSON, 415),
-    ("POST", "/static/load", {"files": ["people.ttl"], "graph": "a b"}, JSON, 400),
-    ("POST", "/static/load", {"files": ["people.ttl"], "on_error": "skip"}, JSON, 400),
+    ("POST", "/static/load", {"files": ["broken.nt"]}, JSON, 400),
+    ("POST", "/static/load", {"files": ["people.nt"], "format": "png"}, JSON, 415),
+    ("POST", "/static/load", {"files": ["people.nt"], "graph": "a b"}, JSON, 400),
+    ("POST", "/static/load", {"files": ["people.nt"], "on_error": "skip"}, JSON, 400),
     ("PUT", "/static/graph", triple("a", "b"), NT, 400),
     ("PUT", "/static/graph?graph=", triple("a", "b"), NT, 400),
     ("PUT", f"{GRAPH}&default", triple("a", "b"), NT, 400),
     ("PUT", "/static/graph?default=yes", triple("a", "b"), NT, 400),
     ("PUT", "/static/graph?graph=no%20iri", triple("a", "b"), NT, 400),
     ("PUT", GRAPH, "/etc/passwd", NT, 400),
-    ("PUT", GRAPH, "people.ttl", "text/plain", 415),
+    ("PUT", GRAPH, "people.nt", "text/plain", 415),
     ("PUT", GRAPH, f"<{E}a> <{E}b> <{E}c> <{E}d> .", NT, 400),
     ("PUT", GRAPH, f"<{E}a> <{E}b> <{E}c> <{E}d> .", "application/n-quads", 400),
     ("PUT", f"{GRAPH}&at=then", triple("a", "b"), NT, 400),
@@ -266,7 +266,7 @@ def test_no_more_queries_and_streams_than_there_may_be(world: World) -> None:
 
 
 def test_files_are_loaded_from_the_folder_only(world: World, tmp_path: Path) -> None:
-    loaded = world.ask("POST", "/static/load", {"files": ["people.ttl"], "graph": f"{E}people"})
+    loaded = world.ask("POST", "/static/load", {"files": ["people.nt"], "graph": f"{E}people"})
     assert loaded.json == {"statements": 1, "skipped": 0}
     world.served.options = replace(world.served.options, data_dir=None)
-    world.ask("POST", "/static/load", {"files": ["people.ttl"]}).problem(403)
+    world.ask("POST", "/static/load", {"files": ["people.nt"]}).problem(403)

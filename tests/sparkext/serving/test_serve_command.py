@@ -45,7 +45,7 @@ log_level = "info"
 "spark.cqels.classArchive" = false
 
 [[static]]
-file = "people.ttl"
+file = "people.nt"
 graph = "{E}people"
 
 [[streams]]
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1"
     made += " -keyout key.pem -out cert.pem -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     subprocess.run(made.split(), cwd=tmp_path, check=True, capture_output=True)
-    (tmp_path / "people.ttl").write_text(f"<{E}ann> <{E}name> 'Ann' .")
+    (tmp_path / "people.nt").write_text(f'<{E}ann> <{E}name> "Ann" .')
     (tmp_path / "q.rspql").write_text(QUERY)
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     (tmp_path / "serve.toml").write_text(CONFIG)
@@ -163,7 +163,7 @@ def test_a_server_from_a_file_by_tls_to_its_end(
         ("streams = 5", "streams: tables [[streams]], not 5"),
         ("[[streams]]\niri = 5", "iri: a text, not 5"),
         ("[[queries]]\nfile = 'nowhere.rspql'", "nowhere.rspql: No such file"),
-        ("[[static]]\nfile = 'nowhere.ttl'", "nowhere.ttl: no such file"),
+        ("[[static]]\nfile = 'nowhere.nt'", "nowhere.nt: no such file"),
         ("[[queries]]\nname = 'x'", "query: a text, not missing"),
         ("nonsense", "serve.toml: no TOML: "),
     ],
