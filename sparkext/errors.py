@@ -25,6 +25,10 @@ class EvaluationError(CqelsError):
     """Evaluations that failed; everything else that was due has been evaluated."""
 
 
+class LimitError(CqelsError):
+    """An evaluation that took more time, memory or rows than `spark.cqels.limits.*` let it; its query is stopped."""
+
+
 class QuerySyntaxError(CqelsError):
     """A query text that is not RSP-QL*; `line` and `column` are 1-based.
 

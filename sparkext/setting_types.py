@@ -129,8 +129,36 @@ def read_memory(text: str) -> str:
     raise ValueError("must be a size such as 2g, or a part of the heap such as 30%")
 
 
+_SIZE_UNITS = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def read_size(text: str) -> int:
+    """Bytes of a size as Spark writes sizes.
+
+    >>> read_size("2g"), read_size("0")
+    (2147483648, 0)
+    """
+    size = re.fullmatch(r"([0-9]{1,12})\s*([kmgt]|)b?", text.lower())
+    if size is None:
+        raise ValueError("must be a size such as 512m or 2g")
+    return int(size.group(1)) << (10 * _SIZE_UNITS[size.group(2)])
+
+
+def show_size(size: int) -> str:
+    """The shortest spelling of a size that `read_size` reads.
+
+    >>> show_size(0), show_size(512 << 20), show_size(1025)
+    ('0', '512m', '1025')
+    """
+    for unit in ("t", "g", "m", "k"):
+        if size and not size % (1 << 10 * _SIZE_UNITS[unit]):
+            return f"{size >> 10 * _SIZE_UNITS[unit]}{unit}"
+    return str(size)
+
+
 BOOLEAN = ValueType("true or false", _read_boolean, lambda value: str(value).lower())
 FACTOR = ValueType("number above 0", _read_factor, lambda value: f"{value:g}")
 INSTANT = ValueType("instant", read_instant)
 DURATION = ValueType("duration", read_duration, show_duration)
+SIZE = ValueType("size", read_size, show_size)
 MEMORY = ValueType("size, or a part of the heap", read_memory)

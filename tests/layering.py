@@ -38,7 +38,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "sparkext.setting_types",
     ),
     ("sparkext.setting_keys",),
-    ("sparkext.spark_sql_settings", "sparkext.restart_settings"),
+    ("sparkext.spark_sql_settings", "sparkext.restart_settings", "sparkext.limit_settings"),
     ("sparkext.config", "sparkext.oracle"),
     ("sparkext.r2r.patterns", "sparkext.runtime.answering", "sparkext.session"),
     ("sparkext.r2r.functions", "sparkext.r2r.templates"),
@@ -55,6 +55,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.runtime",),
     ("sparkext.sinks", "sparkext.sql", "sparkext.rdflib_view"),
     ("sparkext.engine",),
+    ("sparkext.serving",),
     ("sparkext.command_line",),
     ("sparkext.cli",),
 )

@@ -65,12 +65,13 @@ def test_third_party_imports_are_declared_and_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     # What an extra brings may be imported where its absence is told.
     extras = project["optional-dependencies"]
-    entries = project["dependencies"] + extras["plot"] + extras["rdflib"]
+    entries = project["dependencies"] + extras["plot"] + extras["rdflib"] + extras["serve"]
     declared = {re.split(r"[<>=~ ]", entry)[0] for entry in entries}
     explained = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     assert [name for name in declared if f"| {name} | " not in explained] == []
-    # py4j comes with PySpark, and pyyaml is imported by another name.
-    called = {{"pyyaml": "yaml"}.get(name, name) for name in declared}
+    # py4j comes with PySpark, and some are imported by another name.
+    others = {"pyyaml": "yaml", "prometheus-client": "prometheus_client"}
+    called = {others.get(name, name) for name in declared}
     known = {*sys.stdlib_module_names, *PACKAGES, *called, "py4j"}
     undeclared = {
         f"{path.relative_to(ROOT)}:{line} imports {name}"

@@ -16,6 +16,13 @@ from typing import Any
 
 from sparkext import __version__
 from sparkext.s2r.event_time import parse_date_time
+from sparkext.serving.arguments import (
+    SERVE,
+    SERVE_EXAMPLE,
+    STATUS,
+    add_serve_options,
+    add_status_options,
+)
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
@@ -193,6 +200,15 @@ def build_parser() -> ArgumentParser:
     sparql.add_argument("--out", metavar="FILE", help="write here instead of to stdout")
     _spark_arguments(sparql)
 
+    serve = _command(commands, "serve", "serve an engine by HTTP", SERVE, SERVE_EXAMPLE)
+    _files_argument(serve, "--static", f"{_FILES} of the default graph")
+    _named_files(serve, "--static-graph", "RDF file of a named graph")
+    add_serve_options(serve, absolute_iri)
+    _spark_arguments(serve)
+
+    status = _command(commands, "status", "say how a running server stands", STATUS, None)
+    add_status_options(status)
+
     jar = _command(commands, "jar", "print the path of the extension's jar", _JAR, _JAR_EXAMPLE)
     jar.add_argument("--debug", action="store_true", help="what is done, and tracebacks")
     return parser
@@ -202,7 +218,11 @@ def parse_arguments(argv: Sequence[str]) -> Namespace:
     """Read the arguments; ends with SystemExit(2) and a message when they are wrong."""
     parser = build_parser()
     arguments = parser.parse_args(argv)
-    if arguments.command in (None, "jar"):
+    if arguments.command in (None, "jar", "status"):
+        return arguments
+    if arguments.command == "serve":
+        if arguments.work_dir is None:
+            _check_master(parser, arguments)
         return arguments
     files: list[str] = arguments.data if arguments.command == "sparql" else arguments.static
     if arguments.command != "check" and arguments.work_dir is None:

@@ -93,7 +93,7 @@ class ElementAssembler:
 
     `used_names` holds the graph names of earlier files of the same stream and is added to. `scope`
     goes in front of blank node labels, `first_number` is the number of the first element; both keep
-    the labels of several files and streams apart.
+    the labels of several files and streams apart. `default_time` is the time of elements that have none.
     """
 
     def __init__(
@@ -103,8 +103,10 @@ class ElementAssembler:
         used_names: set[str] | None = None,
         scope: str = "",
         first_number: int = 0,
+        default_time: int | None = None,
     ) -> None:
         self.file = file
+        self._default_time = default_time
         self.ignored_triples = 0
         self._times = frozenset(f"<{iri}>" for iri in time_properties)
         self._used_names = set() if used_names is None else used_names
@@ -237,15 +239,18 @@ class ElementAssembler:
             return use.spoilt
         if not use.triples:
             return "a time, but no triple in a graph of that name", use.line
-        if not use.times:
+        if not use.times and self._default_time is None:
             return "no time", use.line
         if len(use.times) > 1:
             return f"{'two' if len(use.times) == 2 else len(use.times)} times", use.line
         return None
 
     def _element(self, use: _Use) -> StreamElement:
-        ((time_triple, value),) = use.times.items()
-        time = time_of(value)
+        time_triple: str | None = None
+        time = self._default_time
+        if use.times or time is None:
+            ((time_triple, value),) = use.times.items()
+            time = time_of(value)
         triples = tuple(dict.fromkeys(use.triples))
         about = tuple(dict.fromkeys(use.about))
         number = self._number
@@ -260,7 +265,8 @@ class ElementAssembler:
                 return match.group()
             return labels.setdefault(label, f"_:{self._scope}e{number}b{len(labels)}")
 
-        graph, dated = (_LABEL_OR_OPAQUE.sub(scoped, text) for text in (use.graph, time_triple))
+        graph = _LABEL_OR_OPAQUE.sub(scoped, use.graph)
+        dated = None if time_triple is None else _LABEL_OR_OPAQUE.sub(scoped, time_triple)
         return StreamElement(
             time,
             graph,

@@ -108,13 +108,14 @@ def read_document(
     time_properties: Collection[str] = TIME_PROPERTIES,
     version: RdfVersion = RdfVersion.STAR,
     on_error: OnError = OnError.SKIP,
+    default_time: int | None = None,
 ) -> tuple[list[StreamElement], list[SetAside]]:
     """The elements of one document of N-Quads(-star) or TriG(-star), and what was set aside.
 
     `name` stands for the document in the reasons, `version` tells how quoted triples are read, `on_error` whether
-    IRIs are taken as they stand.
+    IRIs are taken as they stand; `default_time` is the time of elements that have none.
     """
-    assembler = ElementAssembler(name, time_properties)
+    assembler = ElementAssembler(name, time_properties, default_time=default_time)
     _read(content, kind, "urn:document", assembler, Reading(version, on_error))
     return assembler.finish()
 

@@ -31,6 +31,8 @@ class AnswerFeed:
     progress: QueryProgress
     register_again: Callable[[Parameters, str | None], AnswerFeed]
     """Registers the query with other parameters; whoever registers it sets this."""
+    on_failure: Callable[[int, Exception], object] | None = None
+    """Told of each evaluation that fails, by its instant, from within the engine."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -50,6 +52,11 @@ class AnswerFeed:
                 subscriber(answers)
             except Exception:  # One subscriber's failure is not the others'.
                 self._note_failure(answers)
+
+    def tell_failure(self, instant: int, error: Exception) -> None:
+        """Have whoever asked for it know that an evaluation failed."""
+        if self.on_failure is not None:
+            self.on_failure(instant, error)
 
     def _note_failure(self, answers: Answers) -> None:
         self.progress.subscriber_failures += 1

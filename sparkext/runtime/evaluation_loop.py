@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from sparkext.errors import ClosedEngineError, EvaluationError, first_line
+from sparkext.errors import ClosedEngineError, EvaluationError, LimitError, first_line
 from sparkext.runtime.pane_release import PaneRelease
 from sparkext.s2r.schedule import Schedule
 from sparkext.s2r.stream_times import StreamTimes
@@ -276,6 +276,9 @@ class EvaluationLoop:
             logger.exception("%s failed at %d ms", query.name, instant)
             said = first_line(error) or type(error).__name__
             self._failures.append(f"{query.name} at {instant} ms: {said}")
+            query.tell_failure(instant, error)
+            if isinstance(error, LimitError):
+                query.stop()
 
 
 def _may_go(query: RegisteredQuery, instant: int) -> bool:

@@ -42,6 +42,12 @@ class Member(Protocol):
     def tell(self, answers: Answers) -> None:
         """Tell whoever listens of its answers at an instant."""
 
+    def tell_failure(self, instant: int, error: Exception) -> None:
+        """Tell whoever asked for it that an evaluation failed."""
+
+    def stop(self) -> None:
+        """End it."""
+
 
 class TemplateQuery(RegisteredQuery):
     """The query that answers all instances of a template; its own answers are theirs, one after the other."""
@@ -157,6 +163,16 @@ class TemplateQuery(RegisteredQuery):
         for instance in list(self._listening.values()):
             if instance.active and instance.has_begun:  # else another's subscriber has ended it
                 instance.tell(parts.of(instance))
+
+    def tell_failure(self, instant: int, error: Exception) -> None:
+        """Have whoever asked for it at an instance know: it is a failure of all."""
+        for instance in list(self._members.values()):
+            instance.tell_failure(instant, error)
+
+    def stop(self) -> None:
+        """End all instances, and so the template."""
+        for instance in list(self._members.values()):
+            instance.stop()
 
     def answers_of(self, instance: Member) -> Answers | None:
         """What the last evaluation answered to an instance that was there; None before one."""

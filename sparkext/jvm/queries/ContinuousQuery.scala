@@ -14,7 +14,7 @@ import org.apache.spark.sql.cqels.execution.QueryPlans
 import org.apache.spark.sql.cqels.functions.{DateFunctions, Numbers, TermValues}
 import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
-import org.apache.spark.sql.cqels.runs.RunLimit
+import org.apache.spark.sql.cqels.runs.{LimitExceeded, RunLimit}
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.streams.{Stay, StreamWindow, WindowStar}
 
@@ -36,6 +36,7 @@ final class ContinuousQuery(
   private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
   private var delta: DeltaEvaluation = _
   private var instances: Instances = _ // null: the query is no template
+  private var (mostNanos, mostBytes, mostRows) = (Long.MaxValue, 0L, Long.MaxValue)
 
   private val windows = mutable.ArrayBuffer[StreamWindow]()
   private var stars = Seq.empty[WindowStar]
@@ -89,6 +90,30 @@ final class ContinuousQuery(
     for (i <- 0 until edges.length / 2) windows(i).advance(edges(2 * i), edges(2 * i + 1))
   }
 
+  /** What an evaluation may take: nanoseconds, bytes that each of its threads allocates, rows of answers; 0 is any. What takes more
+   *  is a [[LimitExceeded]], after which the query is not to be evaluated again.
+   */
+  def setLimits(nanos: Long, bytes: Long, rows: Long): Unit = {
+    mostNanos = if (nanos == 0) Long.MaxValue else nanos
+    mostBytes = bytes
+    mostRows = if (rows == 0) Long.MaxValue else rows
+  }
+
+  private def limited(slices: Int)(evaluated: => String): String = {
+    if (mostNanos == Long.MaxValue && mostBytes == 0) return evaluated
+    var told: String = null
+    val (sc, limits) = (Jobs.activeContext, if (slices == 0) RunLimit.exceeded _ else RunLimit.exceededByJobs _)
+    val exceeded = limits(sc, mostNanos, mostBytes) { told = evaluated }
+    if (exceeded == null) told
+    else {
+      sites.foreach(_.discard())
+      if (makesTerms) dictionary.sweepUnreferenced()
+      throw new LimitExceeded(
+        if (exceeded == "time") s"an evaluation took more than ${mostNanos / 1000000} ms (spark.cqels.limits.evaluationTime)"
+        else s"an evaluation took more than $mostBytes bytes of memory (spark.cqels.limits.evaluationMemory)")
+    }
+  }
+
   /** Says that expressions may put new terms into the dictionary; they leave it after each evaluation. */
   def setMakesTerms(): Unit = makesTerms = true
 
@@ -114,10 +139,12 @@ final class ContinuousQuery(
     moveWindows(bounds)
     val moved = System.nanoTime()
     if (stars.exists(_.crowded)) ContinuousQuery.Crowded
-    else told(moved - begun) {
-      advanceMatches()
-      matched = false
-      stream(arrange(plans.run(slices)))
+    else limited(slices) {
+      told(moved - begun) {
+        advanceMatches()
+        matched = false
+        stream(arrange(plans.run(slices)))
+      }
     }
   }
 
@@ -146,6 +173,8 @@ final class ContinuousQuery(
     val rows = if (shares != null) shares.rows else if (form == null) solutions else form(solutions)
     val answered = if (form != null) form.columns else if (instances == null) visible else visible - 1
     val ran = System.nanoTime()
+    if (rows.rowCount > mostRows)
+      throw new LimitExceeded(s"${rows.rowCount} rows of answers are more than $mostRows (spark.cqels.limits.answerRows)")
     val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     val shared = if (shares == null || path.isEmpty) "" else s""","instances":${Json.quote(shares.write(path))}"""
@@ -179,11 +208,13 @@ final class ContinuousQuery(
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
-    told(moved - begun) {
-      advanceMatches()
-      matched = false
-      val news = delta.newAt(instant)
-      if (instances == null) news else instances.arranged(news, null, visible - 1)
+    limited(0) {
+      told(moved - begun) {
+        advanceMatches()
+        matched = false
+        val news = delta.newAt(instant)
+        if (instances == null) news else instances.arranged(news, null, visible - 1)
+      }
     }
   }
 

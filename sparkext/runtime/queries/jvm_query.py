@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from py4j.protocol import Py4JJavaError
+
+from sparkext.errors import LimitError
 from sparkext.runtime.answering import answers_file
 from sparkext.runtime.parts.call_counts import CallCounts
 from sparkext.runtime.queries.compiled_plans import CompiledPlans
+
+if TYPE_CHECKING:
+    from sparkext.config import Settings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def set_limits(jvm: Any, settings: Settings) -> None:
+    """Have evaluations of a query end that take more than `spark.cqels.limits.*` let them."""
+    jvm.setLimits(
+        settings.limits_evaluation_time * 1_000_000,
+        settings.limits_evaluation_memory,
+        settings.limits_answer_rows,
+    )
+
+
+def telling_limits(evaluate: Callable[P, R]) -> Callable[P, R]:
+    """Have an evaluation that took more than it may be a LimitError."""
+
+    @functools.wraps(evaluate)
+    def evaluated(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return evaluate(*arguments, **named)
+        except Py4JJavaError as error:
+            java = error.java_exception
+            if java is not None and java.getClass().getSimpleName() == "LimitExceeded":
+                raise LimitError(str(java.getMessage())) from None
+            raise
+
+    return evaluated
 
 
 class JvmQuery:

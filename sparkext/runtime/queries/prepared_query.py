@@ -26,7 +26,7 @@ from sparkext.runtime.explaining.order_history import REMEMBERED, OrderHistory, 
 from sparkext.runtime.parts.call_counts import CallCounts
 from sparkext.runtime.queries.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.queries.delta_plans import DeltaPlans
-from sparkext.runtime.queries.jvm_query import JvmQuery
+from sparkext.runtime.queries.jvm_query import JvmQuery, set_limits, telling_limits
 from sparkext.runtime.queries.query_compiler import QueryCompiler
 from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import (
@@ -113,6 +113,7 @@ class PreparedQuery:
             made.setMatches(list(plans.matches))
         if self._bags:
             made.setBags()
+        set_limits(made, self._parts.settings)
         self._set_delta(made, plans)
         made.setStars(self._patterns.stars)
         return made
@@ -235,6 +236,7 @@ class PreparedQuery:
 
     # -- evaluation ---------------------------------------------------------------------------------
 
+    @telling_limits
     def run(self, bounds: str, instant: int = 0) -> tuple[pa.Table, dict[str, Any]]:
         """Execute with the windows moved to `bounds`: the answers, and what is known of the evaluation's times."""
         self.refresh(instant)

@@ -1,0 +1,1 @@
+"""The routes of a server: one module for each kind of thing that has paths."""

@@ -1,0 +1,71 @@
+"""A server that goes on where it was, by a checkpoint, and one that cannot begin."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext import Engine
+from sparkext.errors import InputFileError
+from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
+from sparkext.serving.options import Kept
+from sparkext.serving.server import Server
+from tests.sparkext.serving.serving_world import NT, OPTIONS, QUERY, E, S, name, serving, triple
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Q = f"{E}q"
+
+
+def test_what_was_registered_by_http_is_there_after_a_restart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    kept = Kept(heartbeat=0.2)
+    text = QUERY.replace("RANGE 10", "RANGE 1000")
+    with serving(spark, tmp_path, kept=kept) as world:
+        assert world.ask("POST", "/queries", {"query": text}).status == 201
+        assert world.ask("POST", "/streams", {"iri": f"{E}t"}).status == 201
+        other = text.replace(":q", ":r").replace(":s ", ":t ")
+        assert world.ask("POST", "/queries", {"query": other}).status == 201
+        graph = f"/static/graph?graph={name(f'{E}g')}"
+        assert world.ask("PUT", graph, triple("s", "o"), NT).status == 204
+        for time in (1000, 1100):
+            assert world.ask.push(triple("a", f"o{time}"), time=time).json["accepted"] == 1
+        with world.ask.follow(Q, "?from=oldest") as events:
+            assert next(event for event in events if event.kind).id == "1"
+    with serving(spark, tmp_path, kept=kept) as world:
+        assert world.ask("GET", f"/queries/{name(Q)}").json["query"] == text
+        streams = world.ask("GET", "/streams").json["streams"]
+        assert {one["iri"] for one in streams} == {f"{E}s", f"{E}t"}
+        with world.ask.follow(Q, Last_Event_ID="1") as events:
+            world.ask.push(triple("a", "o1200"), time=1200)
+            world.ask.push(triple("a", "o1300"), time=1300)
+            found = list(islice((event for event in events if event.kind), 2))
+        assert [event.id for event in found] == ["2", "3"]
+        assert len(found[1].json["results"]["bindings"]) == 3
+        asked = f"ASK {{ GRAPH <{E}g> {{ <{E}s> <{E}p> <{E}o> }} }}"
+        answer = world.ask("POST", "/sparql", asked, "application/sparql-query")
+        assert answer.json["boolean"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT * {", "q.rspql:1:11: "),
+        (QUERY.replace(":s ", ":nowhere "), "q.rspql: unknown stream <http://e/nowhere>"),
+        ("SELECT * " + "{" * 51, "q.rspql:1:60: nested more than 50 deep"),
+    ],
+)
+def test_a_server_whose_query_is_wrong_ends_and_says_why(
+    spark: SparkSession, text: str, said: str
+) -> None:
+    engine = Engine(spark)
+    begins = Beginnings(streams=[StreamToBe(S)], queries=[QueryToBe(text, "q.rspql")])
+    server = Server(engine, OPTIONS, begins.prepare)
+    with pytest.raises(InputFileError, match=said):
+        server.run()
+    assert engine.closed
