@@ -16,6 +16,7 @@ from typing import Any
 
 from sparkext import __version__
 from sparkext.s2r.event_time import parse_date_time
+from sparkext.setting_types import read_duration
 
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
@@ -51,6 +52,7 @@ example:
                --conf spark.sql.extensions=org.apache.spark.sql.cqels.CqelsExtensions job.py"""
 # Written out: `static_data` would import Spark, which help does not need.
 WAYS_ON_ERROR = ("fail", "skip", "accept")
+WAYS_OF_LATE = ("hold", "correct")
 PACKINGS = ("gz", "bz2", "xz", "zst", "zip")
 _PACKED = "each also " + " ".join(f".{ending}" for ending in PACKINGS)
 _FILES = (
@@ -81,6 +83,27 @@ def perhaps_named(text: str) -> tuple[str | None, str]:
     if not value:
         raise ArgumentTypeError(f"{text!r} is not [IRI=]VALUE")
     return (None, text) if match is None else (match.group(1), value)
+
+
+def lateness(text: str) -> tuple[str | None, int]:
+    """IRI and milliseconds of an argument ``[IRI=]DURATION``.
+
+    >>> lateness("http://example.org/s=PT10S"), lateness("250")
+    (('http://example.org/s', 10000), (None, 250))
+    """
+    iri, value = perhaps_named(text)
+    try:
+        return iri, read_duration(value)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r}: it {error}") from None
+
+
+def way_of_late(text: str) -> tuple[str | None, str]:
+    """IRI and way of an argument ``[IRI=]WAY``, hold or correct."""
+    iri, way = perhaps_named(text)
+    if way not in WAYS_OF_LATE:
+        raise ArgumentTypeError(f"{text!r} is neither {' nor '.join(WAYS_OF_LATE)}")
+    return iri, way
 
 
 def absolute_iri(text: str) -> str:
@@ -318,8 +341,25 @@ def _continuous_inputs(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--arrival-order",
         action="store_true",
-        help="replay in the order of the files; what is later than spark.cqels.allowedLateness"
-        " is counted, not answered",
+        help="replay in the order of the files; what is later than is allowed for is counted, not answered",
+    )
+    parser.add_argument(
+        "--allowed-lateness",
+        metavar="[IRI=]DURATION",
+        type=lateness,
+        action="append",
+        default=[],
+        help="with --arrival-order: how far an element may lie behind the newest one of the stream (without IRI: of"
+        " all streams), such as PT10S or 10s (without it: spark.cqels.allowedLateness)",
+    )
+    parser.add_argument(
+        "--late",
+        metavar="[IRI=]WAY",
+        type=way_of_late,
+        action="append",
+        default=[],
+        help="what becomes of elements that come late within that: hold (answers wait for them), correct (instants are"
+        " answered at once, and again where an element that comes late changes them: lines with a revision)",
     )
 
 
