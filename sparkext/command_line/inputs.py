@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkext.command_line.arguments import StaticChange
+from sparkext.command_line.argument_values import StaticChange
 from sparkext.command_line.query_file import (
     check_graphs,
     check_profile,
