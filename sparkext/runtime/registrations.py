@@ -148,8 +148,7 @@ class Registrations:
     def _make_late_stream(self, iri: str, source: Stream) -> None:
         """A stream of the elements that come too late on another."""
         made = self.streams[iri] = self._made(iri, StreamWatermark(), source.on_error)
-        made.made_late_by = source
-        source.subscribe_late(made.take_late)
+        made.take_late_of(source)
         watch = self.evaluations.watch(source.iri)
 
         def moved() -> None:

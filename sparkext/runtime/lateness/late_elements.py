@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sparkext.recorded_streams import StreamElement
@@ -23,6 +23,7 @@ class LateElements:
         self._iri = iri
         self._kept: deque[StreamElement] = deque(maxlen=KEPT)
         self._subscribers: tuple[LateSubscriber, ...] = ()
+        self.goes_to: Callable[[Sequence[StreamElement]], object] | None = None  # a stream of them
 
     @property
     def newest(self) -> tuple[StreamElement, ...]:
@@ -40,9 +41,14 @@ class LateElements:
 
     def note(self, told: Iterable[Any]) -> None:
         """Take in elements as Intake.scala tells of them."""
-        for time, graph, triples, about in told:
-            element = StreamElement(time, graph, tuple(triples), None, tuple(about))
-            self._kept.append(element)
+        elements = [
+            StreamElement(time, graph, tuple(triples), None, tuple(about))
+            for time, graph, triples, about in told
+        ]
+        self._kept.extend(elements)
+        if elements and self.goes_to is not None:
+            self.goes_to(elements)
+        for element in elements:
             for subscriber in self._subscribers:
                 try:
                     subscriber(element)

@@ -151,13 +151,19 @@ class Stream(StreamIntake):
             self._log.tellAllLate()
             return self._late.subscribe(subscriber)
 
-    def take_late(self, element: StreamElement) -> None:
-        """Take in what came too late on another stream, at the time which that one has come to."""
+    def take_late_of(self, source: Stream) -> None:
+        """Have the elements of this stream be those that come too late on another from now on."""
+        self.made_late_by = source
+        source._log.tellAllLate()
+        source._late.goes_to = self._take_late
+
+    def _take_late(self, elements: Sequence[StreamElement]) -> None:
+        """Take in what came too late on the other stream, at the time which that one has come to."""
         source = self.made_late_by
         assert source is not None
         if not source.watermark.finished:
             now = max(source.newest_time, source.watermark.final.complete_up_to + 1)
-            self._append([replace(element, time_ms=now)], believed=True)
+            self._append([replace(element, time_ms=now) for element in elements], believed=True)
 
     def follow(self) -> None:
         """Come to where the stream is whose late elements these are."""
