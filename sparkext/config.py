@@ -25,8 +25,9 @@ from sparkext.setting_keys import (
     under_new_names,
     written_name,
 )
-from sparkext.setting_types import BOOLEAN, DURATION, FACTOR, INSTANT, choice, whole_number
+from sparkext.setting_types import BOOLEAN, FACTOR, INSTANT, choice, whole_number
 from sparkext.spark_sql_settings import SparkSqlSettings
+from sparkext.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +39,7 @@ _MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Settings(RestartSettings, SparkSqlSettings, LimitSettings):
+class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings):
     """The values of all keys, checked and typed; durations are milliseconds.
 
     >>> Settings.from_mapping({"spark.cqels.allowedLateness": "PT5S"}).allowed_lateness
@@ -301,33 +302,6 @@ class Settings(RestartSettings, SparkSqlSettings, LimitSettings):
         "set",
         "Whether a triple that several elements of a window hold is one triple, as in an RDF graph, or"
         " counts as often (RSP-QL's counters; ISTREAM and DSTREAM are differences of bags then).",
-    )
-    allowed_lateness: int = declare(
-        "allowedLateness",
-        DURATION,
-        0,
-        "How far an element's time may lie behind the newest one of its stream; later ones are"
-        " counted and reported, not answered.",
-    )
-    max_ahead: int = declare(
-        "maxAhead",
-        DURATION,
-        36_500 * 86_400_000,
-        "How far an element's time may lie ahead of the clock (in `cqels run`: of the newest time so far). A later one"
-        " cannot be right: it is set aside and counted, and silences nothing. 0 is no limit.",
-    )
-    replay_look_ahead: int = declare(
-        "replay.lookAhead",
-        whole_number(1, _MOST),
-        100_000,
-        "`cqels run`: elements of a file that are held to be put together, and again to be put in order of time.",
-    )
-    idle_timeout: int = declare(
-        "idleTimeout",
-        DURATION,
-        0,
-        "A stream that is silent for this long no longer holds back the others; 0 means that every"
-        " stream is waited for.",
     )
     dictionary_hash_bits: int = declare(
         "dictionary.hashBits",

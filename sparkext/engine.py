@@ -19,6 +19,7 @@ from sparkext.language import check_supported
 from sparkext.language.query import Query
 from sparkext.runtime.checkpoint.engine_calls import CheckpointCalls
 from sparkext.runtime.graph_versions import Source
+from sparkext.runtime.lateness.stream_lateness import LatenessWish
 from sparkext.runtime.parts.engine_parts import EngineParts
 from sparkext.runtime.parts.pushed_times import promised_time
 from sparkext.runtime.parts.user_functions import Returns
@@ -208,6 +209,10 @@ class Engine(QueryRegistration, CheckpointCalls):
         on_error: str = "skip",
         mapping: str | Path | MappingOptions | None = None,
         time: str | None = None,
+        allowed_lateness: int | str | None = None,
+        idle_timeout: int | str | None = None,
+        late: str | None = None,
+        late_stream: str | None = None,
     ) -> Stream:
         """Make a stream known; with `source`, a streaming DataFrame, it is fed from there.
 
@@ -215,12 +220,18 @@ class Engine(QueryRegistration, CheckpointCalls):
         StreamElementError, "accept" takes IRIs as they stand and raises for what is malformed even so. Registering
         an IRI again gives the same stream. With a `mapping` (R2RML, RML or YARRRML) elements are rows, each with its
         `time` in a column: the result is a `MappedStream`, see `docs/mapped_rows.md`.
+
+        `allowed_lateness` and `idle_timeout` (durations such as "PT10S", or milliseconds) and `late`, "hold" or
+        "correct", are as `spark.cqels.allowedLateness`, `idleTimeout` and `lateElements` have it where they are None;
+        elements that come too late are those of a stream `late_stream`, if it is given. See `docs/streams.md`. Raises
+        DuplicateNameError for a stream that is registered already, with other values.
         """
         check.iri("iri", iri)
+        wish = LatenessWish.read(allowed_lateness, idle_timeout, late, late_stream)
         self.parts.check_open()
         mapped = self._registered.element_mapping(mapping, time)
         with self.parts.in_use():
-            stream = self._registered.stream(iri, OnError.named(on_error), mapped)
+            stream = self._registered.stream(iri, OnError.named(on_error), mapped, wish)
         if source is not None:
             stream.read(source, checkpoint)
         return stream
@@ -353,6 +364,7 @@ class Engine(QueryRegistration, CheckpointCalls):
             return
         self.parts.closed = True
         self.evaluations.stop()
+        self._registered.idle_timer.stop()
         for stream in self.streams.values():
             stream.stop_sources()  # without the lock: a batch under way needs it to end
         try:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from argparse import (
     ArgumentParser,
-    ArgumentTypeError,
     Namespace,
     RawDescriptionHelpFormatter,
 )
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from sparkext import __version__
-from sparkext.s2r.event_time import parse_date_time
+from sparkext.command_line.argument_values import (
+    absolute_iri,
+    lateness,
+    named_file,
+    perhaps_named,
+    setting,
+    static_change,
+    way_of_late,
+)
 from sparkext.serving.arguments import (
     SERVE,
     SERVE_EXAMPLE,
@@ -24,7 +29,6 @@ from sparkext.serving.arguments import (
     add_status_options,
 )
 
-_ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
 RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt", "nq")
 
@@ -63,74 +67,6 @@ _PACKED = "each also " + " ".join(f".{ending}" for ending in PACKINGS)
 _FILES = (
     f"RDF file (.nt .nq .ttl .trig .rdf .jsonld, {_PACKED}; a name without an ending: by content)"
 )
-
-
-def named_file(text: str) -> tuple[str, str]:
-    """IRI and file of an argument ``IRI=FILE``, split at the last ``=``.
-
-    >>> named_file("http://example.org/s?x=1=readings.trig")
-    ('http://example.org/s?x=1', 'readings.trig')
-    """
-    iri, sign, file = text.rpartition("=")
-    if not sign or not iri or not file:
-        raise ArgumentTypeError(f"{text!r} is not IRI=FILE")
-    return absolute_iri(iri), file
-
-
-def perhaps_named(text: str) -> tuple[str | None, str]:
-    """IRI and value of an argument ``[IRI=]VALUE``, split at the last ``=``; None without an IRI.
-
-    >>> perhaps_named("http://example.org/s=m.ttl"), perhaps_named("m.ttl")
-    (('http://example.org/s', 'm.ttl'), (None, 'm.ttl'))
-    """
-    iri, sign, value = text.rpartition("=")
-    match = _ABSOLUTE_IRI.fullmatch(iri) if sign else None
-    if not value:
-        raise ArgumentTypeError(f"{text!r} is not [IRI=]VALUE")
-    return (None, text) if match is None else (match.group(1), value)
-
-
-def absolute_iri(text: str) -> str:
-    """An absolute IRI, with or without angle brackets."""
-    match = _ABSOLUTE_IRI.fullmatch(text)
-    if match is None:
-        raise ArgumentTypeError(f"{text!r} is not an absolute IRI")
-    return match.group(1)
-
-
-@dataclass(frozen=True)
-class StaticChange:
-    """A graph (None: the default graph) that consists of a file's triples from a time on, in milliseconds."""
-
-    time: int
-    graph: str | None
-    file: str
-
-
-def static_change(text: str) -> StaticChange:
-    """The change of an argument ``TIME,IRI=FILE``: TIME is an xsd:dateTime or milliseconds, IRI may be DEFAULT.
-
-    >>> static_change("1970-01-01T00:00:01Z,DEFAULT=people.ttl")
-    StaticChange(time=1000, graph=None, file='people.ttl')
-    """
-    time, _, rest = text.partition(",")
-    iri, sign, file = rest.rpartition("=")
-    if not (time and sign and iri and file):
-        raise ArgumentTypeError(f"{text!r} is not TIME,IRI=FILE")
-    try:
-        moment = int(time) if re.fullmatch(r"[+-]?[0-9]+", time) else parse_date_time(time)
-    except ValueError:
-        message = f"{time!r} is neither an xsd:dateTime nor a number of milliseconds"
-        raise ArgumentTypeError(message) from None
-    return StaticChange(moment, None if iri == "DEFAULT" else absolute_iri(iri), file)
-
-
-def setting(text: str) -> tuple[str, str]:
-    """Key and value of an argument ``KEY=VALUE``, split at the first ``=``."""
-    key, sign, value = text.partition("=")
-    if not sign or not key.strip():
-        raise ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key.strip(), value.strip()
 
 
 def build_parser() -> ArgumentParser:
@@ -338,8 +274,25 @@ def _continuous_inputs(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--arrival-order",
         action="store_true",
-        help="replay in the order of the files; what is later than spark.cqels.allowedLateness"
-        " is counted, not answered",
+        help="replay in the order of the files; what is later than is allowed for is counted, not answered",
+    )
+    parser.add_argument(
+        "--allowed-lateness",
+        metavar="[IRI=]DURATION",
+        type=lateness,
+        action="append",
+        default=[],
+        help="with --arrival-order: how far an element may lie behind the newest one of the stream (without IRI: of"
+        " all streams), such as PT10S or 10s (without it: spark.cqels.allowedLateness)",
+    )
+    parser.add_argument(
+        "--late",
+        metavar="[IRI=]WAY",
+        type=way_of_late,
+        action="append",
+        default=[],
+        help="what becomes of elements that come late within that: hold (answers wait for them), correct (instants are"
+        " answered at once, and again where an element that comes late changes them: lines with a revision)",
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkext.command_line.arguments import StaticChange
+from sparkext.command_line.argument_values import StaticChange
 from sparkext.command_line.query_file import (
     check_graphs,
     check_profile,
@@ -211,11 +211,21 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             static.load(engine)
             for iri in named_in_query:
                 way = on_error_of_streams(arguments).value
-                engine.register_stream(iri, on_error=way, mapping=mappings.get(iri))
+                mapping, late = mappings.get(iri), lateness_options(arguments, iri)
+                engine.register_stream(iri, on_error=way, mapping=mapping, **late)
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
             recordings = reading.result()
             yield Prepared(engine, registered, recordings, options)
+
+
+def lateness_options(arguments: Namespace, iri: str) -> dict[str, Any]:
+    """What is said of elements of a stream that come late, as `Engine.register_stream` takes it."""
+    allowed, ways = dict(arguments.allowed_lateness), dict(arguments.late)
+    return {
+        "allowed_lateness": allowed.get(iri, allowed.get(None)),
+        "late": ways.get(iri, ways.get(None)),
+    }
 
 
 def _made_ready(

@@ -75,7 +75,7 @@ def report_lines(engine: Engine, found: Mapping[str, ReplayedStream]) -> list[st
             if count > _SHOWN_REASONS:
                 lines.append(f"  ... and {count - _SHOWN_REASONS} more")
         if stream.late_count:
-            allowed = show_duration(stream.watermark.allowed_lateness)
+            allowed = show_duration(stream.lateness.allowed)
             lines.append(
                 f"stream <{iri}>: {stream.late_count} too late (spark.cqels.allowedLateness is"
                 f" {allowed}), not answered"

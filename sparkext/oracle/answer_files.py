@@ -22,7 +22,9 @@ class _MalformedAnswerError(ValueError):
 def read_answers(file: str | Path, query: Query) -> dict[int, Answer]:
     """The answers by instant, in the query's form and with its columns.
 
-    A time is an xsd:dateTime (no zone: UTC) or a number of milliseconds. Raises InputFileError with file and line.
+    A time is an xsd:dateTime (no zone: UTC) or a number of milliseconds. An object with a `revision` may come anywhere,
+    and replaces the one before it of its time; one that is `retracted` takes it away. Raises InputFileError with file
+    and line.
     """
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
@@ -39,7 +41,13 @@ def read_answers(file: str | Path, query: Query) -> dict[int, Answer]:
         if not line.strip():
             continue
         try:
-            time, answer = _answer(line, query)
+            value = json.loads(line)
+            time, answer = _answer(value, query)
+            if "revision" in value:
+                found.pop(time, None)
+                if value.get("retracted") is not True:
+                    found[time], lines[time] = answer, number
+                continue
             if found and time < max(found):
                 raise _MalformedAnswerError("its time lies before that of the object before")
             if time in found:
@@ -50,11 +58,10 @@ def read_answers(file: str | Path, query: Query) -> dict[int, Answer]:
         except _MalformedAnswerError as error:
             raise InputFileError(str(file), number, None, str(error)) from None
         found[time], lines[time] = answer, number
-    return found
+    return dict(sorted(found.items()))
 
 
-def _answer(line: str, query: Query) -> tuple[int, Answer]:
-    value = json.loads(line)
+def _answer(value: Any, query: Query) -> tuple[int, Answer]:
     if not isinstance(value, dict):
         raise _MalformedAnswerError("not a JSON object")
     time = _time(value)

@@ -46,7 +46,8 @@ class AnswerFeed:
 
     def tell(self, answers: Answers) -> None:
         """Keep the answers of an evaluation, and call the subscribers with them."""
-        self._last = answers
+        if self._last is None or answers.time >= self._last.time:  # else late elements correct it
+            self._last = answers
         for subscriber in self._subscribers:
             try:
                 subscriber(answers)

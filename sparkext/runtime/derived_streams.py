@@ -81,6 +81,10 @@ class DerivedStreams:
                 self._made_from[read].remove(iri)
             self._streams[iri].watermark.finish()
 
+    def maker(self, iri: str) -> RegisteredQuery | None:
+        """The query that makes a stream; None where none does."""
+        return self._makers.get(iri)
+
     def made_from(self, iri: str) -> Iterable[str]:
         """The streams made of what arrives on a stream, by one query."""
         return self._made_from.get(iri, ())

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sparkext.errors import ClosedEngineError, EvaluationError, LimitError, first_line
+from sparkext.runtime.lateness.corrected_queries import CorrectedQueries
 from sparkext.runtime.pane_release import PaneRelease
 from sparkext.s2r.schedule import Schedule
 from sparkext.s2r.stream_times import StreamTimes
@@ -49,7 +50,11 @@ class EvaluationLoop:
         self._together = together  # None: queries are evaluated one after the other
         self._ahead_at: int | None = None  # the instant for which it was asked last
         self._schedule = Schedule()
-        self._panes = PaneRelease(streams, self._schedule, self._queries, restarts)
+        self._streams = streams
+        self.corrected = CorrectedQueries()
+        self._panes = PaneRelease(
+            streams, self._schedule, self._queries, self.corrected, self.settled_up_to, restarts
+        )
         self._evaluating = False
         self._news = False  # whether something has arrived since the queries were asked what is due
         self._moved: dict[str, None] = {}  # streams that are complete further than before
@@ -57,6 +62,7 @@ class EvaluationLoop:
         self._now: int | None = None
         self._failures: list[str] = []
         self._waiting: _Waiting = []  # kept where a loop was interrupted: its instants are still due
+        self._in_hand: tuple[int, int, RegisteredQuery] | None = None  # that is evaluated now
         self._stopped = False
         self._cut_off = False  # whether instants that were due will not be evaluated
         self.turns = 0  # evaluations so far
@@ -76,7 +82,9 @@ class EvaluationLoop:
     def add(self, query: RegisteredQuery) -> None:
         """Evaluate a query from now on."""
         self._queries[query.number] = query
-        query.scheduler.pause_by(self._pause)
+        query.pause_by(self._pause)
+        if query.corrections is not None:
+            self.corrected.add(query)
         self._schedule.add(query.number, query.scheduler, eager=query.makes_stream)
         if query.makes_stream:
             self._makers[query.number] = query
@@ -85,6 +93,7 @@ class EvaluationLoop:
         """Evaluate a query no more."""
         del self._queries[query.number]
         self._schedule.remove(query.number)
+        self.corrected.remove(query)
         self._panes.query_ended(query)
         self._makers.pop(query.number, None)
 
@@ -102,10 +111,34 @@ class EvaluationLoop:
         """Tell the queries over a stream at which times elements came, which are in order, and how many at each."""
         self._schedule.note(iri, times, counts)
         self._panes.arrived(iri, times)
+        for query in self.corrected.arrived(iri, times):
+            if query.scheduler.settled_up_to >= times[0]:
+                self._roll_back(query.number, times[0])
+            else:
+                self._schedule.concern(query.number)
+
+    def _roll_back(self, number: int, time: int) -> None:
+        """Have a query come to its instants from a time on once more: an element of then has come."""
+        query = self._queries[number]
+        query.roll_back(time)
+        self._schedule.replace(number, query.scheduler)
+        self._ahead_at = None
+        # One that is being evaluated stays the first, and is taken out when that ends.
+        now = self._in_hand
+        kept = [entry for entry in self._waiting if entry[2] is not query or entry is now]
+        self._waiting[:] = kept
+        heapq.heapify(self._waiting)
 
     def settled_up_to(self, iri: str) -> int:
-        """The greatest instant of a stream that some query has evaluated: older elements come too late."""
+        """The greatest instant of a stream that some query has evaluated for good: older elements come too late."""
+        stream = self._streams.get(iri)
+        if stream is not None and stream.watermark.corrects:
+            return self.corrected.final_up_to(iri)
         return self._schedule.settled_up_to(iri)
+
+    def idle_changed(self) -> bool:
+        """Whether other streams are idle than when queries were asked last."""
+        return self._schedule.idle_changed()
 
     def due_bound(self, iri: str) -> int:
         """The least time up to which the stream must be complete for an instant of any query to become due by what it
@@ -154,11 +187,13 @@ class EvaluationLoop:
         self._evaluating = True
         try:
             self._evaluate_in_order()
+            self.corrected.look()
             self._panes.look()
-            self._schedule.forget()
+            self._schedule.forget(self.corrected.settle)
             self._graphs.apply_complete(self._failures)
         finally:
             self._evaluating = False
+            self._in_hand = None
             self._now = None
             self._ahead_at = None
         if self.at_rest is not None:
@@ -187,7 +222,7 @@ class EvaluationLoop:
                 self._evaluate_first(waiting)
 
     def _evaluate_first(self, waiting: _Waiting) -> None:
-        instant, number, query = waiting[0]
+        instant, number, query = self._in_hand = waiting[0]
         if query.active:
             query.scheduler.settle(instant)
             self._graphs.apply_until(instant, self._failures)
@@ -200,6 +235,7 @@ class EvaluationLoop:
         if query.active:
             self._schedule.concern(number)
         heapq.heappop(waiting)
+        self._in_hand = None
         if query.active:
             self._ask(query)
             self._news |= number in self._makers
@@ -257,6 +293,8 @@ class EvaluationLoop:
         if instant is not None:
             heapq.heappush(self._waiting, (instant, query.number, query))
             query.scheduler.settle(instant)
+        elif query.corrections is not None:
+            query.corrections.nothing_due(query)
         self._schedule.asked(query.number, due=instant is not None)
         if query.makes_stream:
             self._makers[query.number] = query

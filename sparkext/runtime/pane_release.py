@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sparkext.s2r.retention import still_shown
 from sparkext.s2r.schedule import Schedule
 from sparkext.s2r.watermark import FOREVER, NEVER
+from sparkext.s2r.windows import ElementsWindow
 
 if TYPE_CHECKING:
+    from sparkext.runtime.lateness.corrected_queries import CorrectedQueries
+    from sparkext.runtime.queries.window_registry import QueryWindow
     from sparkext.runtime.registered_query import RegisteredQuery
     from sparkext.runtime.streams.stream import Stream
 
@@ -43,8 +46,12 @@ class PaneRelease:
         streams: Mapping[str, Stream],
         schedule: Schedule,
         queries: Mapping[int, RegisteredQuery],
+        corrected: CorrectedQueries,
+        settled_up_to: Callable[[str], int],
         restarts: bool = False,
     ) -> None:
+        self._corrected = corrected
+        self._settled_up_to = settled_up_to
         self._streams = streams
         self._schedule = schedule
         self._queries = queries
@@ -97,10 +104,14 @@ class PaneRelease:
         behind = False
         readers = self._schedule.readers(stream.iri)
         self._schedule.catch_up(readers)
+        self._corrected.settle(readers)
+        again: list[str] = []
         for number in readers:
             query = self._queries[number]
             settled = min(query.scheduler.settled_up_to, complete)
-            emptied = min(query.scheduler.emptied_up_to, _LAST)
+            corrections = query.corrections
+            follows = query.scheduler if corrections is None else corrections.final
+            emptied = min(follows.emptied_up_to, _LAST)
             if self._restarts and (remembered := query.remembers) is not None:
                 # After a restart it finds again what it answered last.
                 settled, emptied = min(settled, remembered), min(emptied, remembered - 1)
@@ -108,6 +119,11 @@ class PaneRelease:
                 if window.stream != stream.iri:
                     continue
                 low, high = still_shown(window.spec, emptied)
+                if corrections is not None:
+                    if isinstance(window.spec, ElementsWindow):  # the log counts back from there
+                        low = min(corrections.complete, _LAST)
+                    if corrections.before is not None:
+                        again.append(_again(window, corrections.before))
                 other_low, other_high = awaited.get(window.key, (low, high))
                 awaited[window.key] = (min(low, other_low), max(high, other_high))
                 if settled > NEVER:
@@ -117,19 +133,27 @@ class PaneRelease:
             kept.moved[number] = settled
         parts = [_lines(present) if behind else ""]
         # What is too late for the stream or for a query over it is not taken in any more.
-        passed = min(max(complete, self._schedule.settled_up_to(stream.iri)), _LAST)
+        final = stream.watermark.final.complete_up_to
+        passed = min(max(final, self._settled_up_to(stream.iri)), _LAST)
         # Where all is awaited that is newer than something, only what is awaited decides.
         onwards = awaited and all(
             low <= passed and high >= FOREVER for low, high in awaited.values()
         )
         # Where a window of the last elements opens is known to the log alone: it moves with where the window closes.
         opened = {key: close if low <= NEVER else low for key, (low, close) in present.items()}
-        said = (awaited, opened, None if onwards else passed)
+        said = (awaited, opened, None if onwards else passed, again)
         if said != kept.said:
-            parts += [str(passed), _lines(awaited)]
+            parts += [str(passed), "\n".join([_lines(awaited), *again])]
             kept.said = said
         if any(parts):
             stream.settle("\f".join(parts))
+
+
+def _again(window: QueryWindow, instant: int) -> str:
+    """What a window shows at an instant, as StreamLog reads it: it may be moved back to there."""
+    low, high = window.spec.present_bounds(instant)
+    counted = isinstance(window.spec, ElementsWindow)
+    return f"{window.key}|{high if counted else low}|{high}"
 
 
 def _lines(stretches: _Stretches) -> str:

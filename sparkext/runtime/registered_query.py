@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.query import Query
 from sparkext.runtime.answer_feed import AnswerFeed
 from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.revised_answers import told_again
+from sparkext.runtime.lateness.corrections import Corrections, Told
 from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish, policy_of
@@ -20,7 +23,7 @@ from sparkext.runtime.queries.template_instances import TemplateInstances
 from sparkext.runtime.queries.window_registry import QueryWindow, WindowRegistry
 from sparkext.s2r.instants import InstantScheduler
 from sparkext.s2r.stream_times import StreamTimes
-from sparkext.s2r.watermark import NEVER
+from sparkext.s2r.watermark import NEVER, StreamWatermark
 
 if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts
@@ -48,6 +51,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         times: Callable[[str], StreamTimes],
         report: ReportWish | None = None,
         instances: TemplateInstances | None = None,
+        crowded: Callable[[int], object] | None = None,
     ) -> None:
         AnswerFeed.__init__(self, parts.spark)
         self.progress = QueryProgress()
@@ -71,13 +75,40 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         PreparedQuery.__init__(self, parts, registry, name, query, windows, instances)
         self._times = times
         self.scheduler = self._make_scheduler()
+        self.corrections: Corrections | None = None
+        if crowded is not None:
+            self._begin_corrections(crowded)
         logger.info("%s: %s", name, self.evaluation)
         for text in self._compiler.matches.unbounded():
             logger.warning("%s: its state is not bounded: %s", name, text)
 
-    def _make_scheduler(self) -> InstantScheduler:
+    @property
+    def _watermarks(self) -> dict[str, StreamWatermark]:
+        return {w.stream: self._streams[w.stream].watermark for w in self._window_order}
+
+    def _begin_corrections(self, crowded: Callable[[int], object]) -> None:
+        """Have late elements correct what was answered; `crowded` is told of a query with much to forget."""
+        if self._plans.matches:
+            self.close()
+            raise UnsupportedFeatureError(
+                "MATCH over a stream whose late elements correct what was answered is not supported: register the"
+                ' stream with late="hold"',
+                *(self.query.windows[0].position or (1, 1)),
+            )
+        final = self._make_scheduler(final=True)
+        remembers = self.query.stream_operator != "RSTREAM"
+        self.corrections = Corrections(
+            final, self._watermarks, remembers, lambda: crowded(self.number)
+        )
+        self.scheduler = self.corrections.branch()
+        for window in self._window_order:
+            self._streams[window.stream].log.correct()
+
+    def _make_scheduler(self, final: bool = False) -> InstantScheduler:
         """One that begins now: what has arrived so far is no reason to evaluate."""
-        watermarks = {w.stream: self._streams[w.stream].watermark for w in self._window_order}
+        watermarks = self._watermarks
+        if final:
+            watermarks = {iri: mark.final for iri, mark in watermarks.items()}
         made = InstantScheduler(
             [(window.stream, window.spec) for window in self._window_order],
             self.policy,
@@ -99,6 +130,8 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
     def evaluate(self, instant: int) -> Answers:
         """Evaluate at an instant, the windows moved there, and tell the subscribers."""
         self.begun = instant
+        if self.corrections is not None:
+            self.corrections.begin(instant, self)
         started = clock.perf_counter()
         step = None if self._previous is None else instant - self._previous
         table = self._known_answers(instant)
@@ -114,8 +147,50 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             seconds = clock.perf_counter() - started
             self.progress.note_repeated(table.num_rows, seconds, step, self.name)
         answers = self.answers(instant, table, seconds, self.progress.evaluations)
-        self.tell(answers)
+        if self.corrections is None:
+            self.tell(answers)
+        else:
+            self.corrections.tell(answers, self)
         return answers
+
+    # -- late elements ------------------------------------------------------------------------------
+
+    def pause_by(self, pause: Callable[[], None]) -> None:
+        """Have `pause` called once in a while in the midst of a long search for instants."""
+        self.scheduler.pause_by(pause)
+        if self.corrections is not None:
+            self.corrections.final.pause_by(pause)
+
+    def roll_back(self, time: int) -> None:
+        """Come to all instants from a time on once more."""
+        assert self.corrections is not None
+        self.scheduler = self.corrections.roll_back(time)
+        self.begun = min(self.begun, time - 1)
+        self._previous = None
+        self._running.forget_expected()
+
+    def start_over(self, instant: int | None) -> None:
+        """Go on as if this were the last instant that was evaluated; None: as if none was."""
+        self._jvm.forget()
+        if instant is not None:
+            self.run(self._bounds(instant), instant)
+
+    def tell_new(self, answers: Answers, among: bool) -> object:
+        """Tell the answers of an instant for the first time, `among` others that were told before."""
+        self.tell(told_again(answers, 0) if among else answers)
+        return None
+
+    def tell_revised(self, told: Told, answers: Answers) -> object:
+        """Tell the answers of an instant that was told before, where they differ."""
+        made = told.revised(told.answers, answers)
+        if made is not None:
+            self.tell(made)
+        return None
+
+    def retract(self, told: Told) -> None:
+        """Tell that an instant that was told is none."""
+        self.progress.evaluations += 1
+        self.tell(told.taken_back(told.answers, self.progress.evaluations))
 
     def may_go_ahead(self, instant: int) -> bool:
         """Whether an instant can be evaluated beside those of other queries, before it comes to its turn."""

@@ -9,11 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sparkext.errors import CqelsError, DuplicateNameError, UnknownQueryError
+from sparkext.errors import (
+    CqelsError,
+    DuplicateNameError,
+    UnknownQueryError,
+    UnsupportedFeatureError,
+)
 from sparkext.language.query import Query
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions
+from sparkext.runtime.lateness.idle_timer import IdleTimer
+from sparkext.runtime.lateness.stream_lateness import LatenessWish, StreamLateness
 from sparkext.runtime.parts.engine_parts import EngineParts
 from sparkext.runtime.queries.given_query import GivenQuery, Said
 from sparkext.runtime.queries.report_choice import ReportWish
@@ -69,6 +76,7 @@ class Registrations:
             parts.keeper is not None,
         )
         self._said: dict[str, Said] = {}  # of queries, where there is a checkpoint
+        self.idle_timer = IdleTimer(self._look_for_idle)
         self._numbers = itertools.count()
         self._instance_numbers = itertools.count(1)
         self._template_numbers = itertools.count(1)
@@ -83,14 +91,38 @@ class Registrations:
         options = MappingOptions.of(given, time=time)
         return element_mapping(options, finder_of(options.tables, self._parts.spark))
 
-    def stream(self, iri: str, on_error: OnError, mapping: ElementMapping | None = None) -> Stream:
-        """The stream of an IRI, made when it is first asked for; DuplicateNameError with a mapping for one that is."""
+    def stream(
+        self,
+        iri: str,
+        on_error: OnError,
+        mapping: ElementMapping | None = None,
+        wish: LatenessWish | None = None,
+    ) -> Stream:
+        """The stream of an IRI, made when it is first asked for.
+
+        DuplicateNameError for one that is, with a mapping or with other wishes about lateness.
+        """
+        wish = wish or LatenessWish()
         if iri not in self.streams:
-            settings = self._parts.settings
-            idle = settings.idle_timeout or None
-            watermark = StreamWatermark(settings.allowed_lateness, idle, self.evaluations.clock)
-            self.streams[iri] = self._made(iri, watermark, on_error, mapping)
-        elif mapping is not None:
+            lateness = wish.over(StreamLateness.of(self._parts.settings))
+            if lateness.corrects and self._parts.keeper is not None:
+                raise CqelsError(
+                    f"late: <{iri}> cannot correct what was answered in an engine with a checkpoint,"
+                    ' which does not keep that; register it with late="hold"'
+                )
+            if lateness.late_stream is not None and (
+                lateness.late_stream in self.streams or lateness.late_stream == iri
+            ):
+                raise DuplicateNameError(f"late_stream: <{lateness.late_stream}> is in use already")
+            watermark = lateness.watermark(self.evaluations.clock)
+            made = self.streams[iri] = self._made(iri, watermark, on_error, mapping, lateness)
+            if lateness.late_stream is not None:
+                self._make_late_stream(lateness.late_stream, made)
+            if lateness.idle_timeout is not None:
+                self.idle_timer.start(lateness.idle_timeout)
+            return made
+        wish.check_same(iri, self.streams[iri].lateness)
+        if mapping is not None:
             raise DuplicateNameError(
                 f"the stream <{iri}> is registered already: its mapping is given the first time"
             )
@@ -102,13 +134,33 @@ class Registrations:
         watermark: StreamWatermark,
         on_error: OnError = OnError.SKIP,
         mapping: ElementMapping | None = None,
+        lateness: StreamLateness | None = None,
     ) -> Stream:
         watermark.on_move = self.evaluations.watch(iri)
         given = (self._parts, iri, watermark, self.evaluations, self.derived, on_error)
-        made = Stream(*given) if mapping is None else MappedStream(*given, mapping)
+        made = (
+            Stream(*given, lateness) if mapping is None else MappedStream(*given, mapping, lateness)
+        )
         if self._parts.keeper is not None:
             self._parts.keeper.new_stream(made)
         return made
+
+    def _make_late_stream(self, iri: str, source: Stream) -> None:
+        """A stream of the elements that come too late on another."""
+        made = self.streams[iri] = self._made(iri, StreamWatermark(), source.on_error)
+        made.take_late_of(source)
+        watch = self.evaluations.watch(source.iri)
+
+        def moved() -> None:
+            watch()
+            made.follow()
+
+        source.watermark.on_move = moved
+
+    def _look_for_idle(self) -> None:
+        with self._parts.lock:
+            if not self._parts.closed and self.evaluations.idle_changed():
+                self.evaluations.evaluate_due()
 
     def query(self, given: GivenQuery, name: str | None) -> RegisteredQuery | QueryInstance:
         """Register a query that has been checked; see `Engine.register_query` for errors."""
@@ -197,9 +249,10 @@ class Registrations:
 
     # -- for another process --------------------------------------------------------------------------
 
-    def stream_again(self, iri: str, on_error: str) -> object:
+    def stream_again(self, iri: str, on_error: str, lateness: Mapping[str, Any]) -> object:
         """The stream of an IRI, which is registered again as it was."""
-        return self.stream(iri, OnError.named(on_error))
+        wish = LatenessWish(**{**lateness, "idle_timeout": lateness["idle_timeout"] or 0})
+        return self.stream(iri, OnError.named(on_error), wish=wish)
 
     def is_made(self, iri: str) -> bool:
         """Whether there is a stream of an IRI."""
@@ -245,6 +298,11 @@ class Registrations:
         instances: TemplateInstances | None = None,
     ) -> RegisteredQuery:
         """A query that is to be evaluated, not yet added to `evaluations`."""
+        self._check_reads(query)
+        corrected = any(
+            w.stream.value in self.streams and self.streams[w.stream.value].watermark.corrects
+            for w in query.windows
+        )
         windows = self.windows.open(query, self.streams, own_policy=report is not None)
         try:
             given = (
@@ -258,6 +316,7 @@ class Registrations:
                 self.evaluations.times,
                 report,
                 instances,
+                self.evaluations.corrected.note_crowded if corrected else None,
             )
             kind = RegisteredQuery if instances is None else TemplateQuery
             registered = kind(*given)
@@ -296,6 +355,18 @@ class Registrations:
         query.close()
         for window in query.windows.values():
             self.windows.close(window, self.streams)
+
+    def _check_reads(self, query: Query) -> None:
+        """Raises UnsupportedFeatureError for a stream that a query makes whose answers late elements correct."""
+        for window in query.windows:
+            maker = self.derived.maker(window.stream.value)
+            if maker is not None and maker.corrections is not None:
+                read = ", ".join(f"<{iri}>" for iri in maker.scheduler.watermarks)
+                raise UnsupportedFeatureError(
+                    f"<{window.stream.value}> is made by a query whose answers late elements correct: no query can read"
+                    f' it; register {read} with late="hold"',
+                    *(window.position or (1, 1)),
+                )
 
     def _free_name(self, number: int) -> str:
         names = (f"query-{n}" for n in itertools.count(number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, Protocol
@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from sparkext.runtime.answering.answers import Answers, AnswersPart
 from sparkext.runtime.answering.answers_file import empty_mappings
+from sparkext.runtime.answering.revised_answers import told_again
+from sparkext.runtime.lateness.corrections import Told
 from sparkext.runtime.newcomers import Newcomers
 from sparkext.runtime.queries.template_instances import Shares, TemplateInstances, take_shares
 from sparkext.runtime.registered_query import RegisteredQuery
@@ -56,7 +58,11 @@ class TemplateQuery(RegisteredQuery):
         self._members: dict[int, Member] = {}
         self._listening: dict[int, Member] = {}
         self._shares: Shares = {}
+        self._last_shares: Shares = {}  # of the answers of the last instant
         self._newcomers = Newcomers()
+        self._among = (
+            False  # whether what is told is of an instant among others that were told before
+        )
         super().__init__(*arguments)
         self._arrived_before: tuple[int, ...] | None = self._arrived()
 
@@ -106,6 +112,16 @@ class TemplateQuery(RegisteredQuery):
         """As there; instances that come from now on are new."""
         super().restore(state)
         self._arrived_before = None
+
+    @property
+    def takes_newcomers(self) -> bool:
+        """Whether an instance can come now, and be answered from its first instant on wherever the template is.
+
+        Where elements may come late, those that came before it are no reason to evaluate it, and others of the same
+        times may be.
+        """
+        lateness = [mark.final.allowed_lateness for mark in self._watermarks.values()]
+        return not any(lateness) or self._arrived() == self._arrived_before
 
     def _arrived(self) -> tuple[int, ...]:
         """Another one after each arrival."""
@@ -157,12 +173,15 @@ class TemplateQuery(RegisteredQuery):
     def tell(self, answers: Answers) -> None:
         """Keep the answers, and tell whoever listens to an instance of its own."""
         super().tell(answers)
+        if self._last is answers:
+            self._last_shares = self._shares
         for number, (_, count) in self._shares.items():
             self._members[number].answered += count
         parts = _Parts(answers, self._shares)
         for instance in list(self._listening.values()):
             if instance.active and instance.has_begun:  # else another's subscriber has ended it
-                instance.tell(parts.of(instance))
+                part = parts.of(instance)
+                instance.tell(told_again(part, 0) if self._among else part)
 
     def tell_failure(self, instant: int, error: Exception) -> None:
         """Have whoever asked for it at an instance know: it is a failure of all."""
@@ -176,7 +195,43 @@ class TemplateQuery(RegisteredQuery):
 
     def answers_of(self, instance: Member) -> Answers | None:
         """What the last evaluation answered to an instance that was there; None before one."""
-        return None if self._last is None else _Parts(self._last, self._shares).of(instance)
+        return None if self._last is None else _Parts(self._last, self._last_shares).of(instance)
+
+    # -- late elements ------------------------------------------------------------------------------
+
+    def tell_new(self, answers: Answers, among: bool) -> object:
+        """As there; gives the shares of the instances."""
+        self._among = among
+        try:
+            self.tell(answers)
+        finally:
+            self._among = False
+        return self._shares
+
+    def tell_revised(self, told: Told, answers: Answers) -> object:
+        """As there, to each instance whose answers differ; gives the shares of the instances."""
+        if self._last is None or answers.time >= self._last.time:
+            self._last, self._last_shares = answers, self._shares
+        before, now = _Parts(told.answers, told.parts), _Parts(answers, self._shares)
+        for instance in self._told_again():
+            number = instance.number
+            if told.retracted or number in told.parts or number in self._shares:
+                made = told.revised(before.of(instance), now.of(instance), number)
+                if made is not None:
+                    instance.tell(made)
+        return self._shares
+
+    def retract(self, told: Told) -> None:
+        """As there, to all instances."""
+        self.progress.evaluations += 1
+        before = _Parts(told.answers, told.parts)
+        for instance in self._told_again():
+            instance.tell(told.taken_back(before.of(instance), instance.evaluated, instance.number))
+
+    def _told_again(self) -> Iterator[Member]:
+        for instance in list(self._listening.values()):
+            if instance.active and instance.has_begun:
+                yield instance
 
 
 class _Parts:

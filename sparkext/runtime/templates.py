@@ -2,7 +2,8 @@
 
 A query that is the first of its kind is planned with its constants. The next one of the kind makes a template, in which
 the constants in which the two differ are columns; the others stay constants, for the statistics' sake. A query that
-differs from a template in another constant makes one with more columns: there are never more templates than constants.
+differs from a template in another constant makes one with more columns: there are never more templates than constants,
+of the queries that came before anything arrived, or between the same arrivals where elements may come late.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ class Template:
     instances: TemplateInstances
 
     def covers(self, constants: tuple[Term, ...]) -> bool:
-        """Whether a query with these constants is one of its instances."""
-        return all(constants[place] == term for place, term in self.fixed.items())
+        """Whether a query with these constants can be one of its instances."""
+        return self.query.takes_newcomers and all(
+            constants[place] == term for place, term in self.fixed.items()
+        )
 
 
 @dataclass

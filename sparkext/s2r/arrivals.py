@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from sparkext.s2r.report import Strategy
@@ -37,6 +38,12 @@ class WindowArrivals:
     def restore(self, state: Sequence[Any]) -> None:
         """Know what the one knew whose state this is."""
         self.latest, self._stays = state[0], state[1]
+
+    def over(self, seen: SeenTimes) -> WindowArrivals:
+        """The same, over what another query has seen that has passed the same times."""
+        made = copy(self)
+        made._seen = seen
+        return made
 
     def look(self) -> None:
         """Find the `latest` time that enters the window, after news."""

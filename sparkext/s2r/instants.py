@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from sparkext.errors import UnknownStreamError
@@ -82,7 +83,7 @@ class InstantScheduler:
             stream: StreamTimes() if times is None else times[stream] for stream in streams
         }
         self._seen = {
-            stream: SeenTimes(kept, self.watermarks[stream].complete_up_to)
+            stream: SeenTimes(kept, self.watermarks[stream].final.complete_up_to)
             for stream, kept in self._times.items()
         }
         self._arrivals = [arrivals_of(window, self._seen[stream]) for stream, window in windows]
@@ -132,12 +133,6 @@ class InstantScheduler:
                 on_time.append((time, count))
         self._take(stream, on_time)
         return late
-
-    def classify(self, stream: str, time: int) -> str:
-        """``"late"`` for a time that this query can no longer take in from the stream, else
-        ``"on_time"``."""
-        late = time <= self._settled or self._watermark(stream).is_late(time)
-        return "late" if late else "on_time"
 
     def advance_to(self, t: int, stream: str | None = None) -> None:
         """Promise that no element of time `t` or earlier is to come, on one stream or on all."""
@@ -202,10 +197,6 @@ class InstantScheduler:
             return self._settled
         return max(self._settled, complete_up_to(self.watermarks.values()))
 
-    def reads(self, stream: str) -> bool:
-        """Whether a window of the query looks at the stream."""
-        return stream in self.watermarks
-
     def due(self) -> Iterator[int]:
         """Yield the instants that are due, in order; an instant counts as evaluated once it has
         been yielded."""
@@ -244,6 +235,26 @@ class InstantScheduler:
         self._settled = instant
         for arrivals in self._arrivals:
             arrivals.settle(instant)
+
+    def branch(self, watermarks: Mapping[str, StreamWatermark]) -> InstantScheduler:
+        """One that has come as far and goes on by itself, over the same times with other watermarks."""
+        self._look()
+        made = copy(self)
+        made.watermarks = {stream: watermarks[stream] for stream in self.watermarks}
+        made._seen = {stream: seen.copy() for stream, seen in self._seen.items()}
+        made._arrivals = [
+            arrivals.over(made._seen[stream])
+            for (stream, _), arrivals in zip(self.windows, self._arrivals, strict=True)
+        ]
+        made._search = RuleSearch(made._arrivals)
+        made._search.pause = self._search.pause
+        made._changed, made._next_change = True, None
+        return made
+
+    def pass_over(self, t: int) -> None:
+        """Say that instants up to `t` are decided, whichever they are."""
+        self._look()
+        self.settle(t)
 
     def waits_for(self) -> dict[str, int]:
         """Where no instant is due: the streams whose news may make one due, each with the least `complete_up_to` at

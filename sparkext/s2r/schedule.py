@@ -7,7 +7,7 @@ nothing for the queries that go on waiting, however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sortedcontainers import SortedList
@@ -112,6 +112,14 @@ class Schedule:
         if iri in self._streams:
             self._moved[iri] = None
 
+    def replace(self, number: int, scheduler: InstantScheduler) -> None:
+        """Have a query that goes back to earlier instants be asked by another scheduler from now on."""
+        self._displace(number)
+        self._schedulers[number] = scheduler
+        for iri in scheduler.watermarks:
+            self._streams[iri].readers[number] = scheduler
+        self.concern(number)
+
     def settled_up_to(self, iri: str) -> int:
         """The greatest instant of a stream that some query over it was asked for: older elements come too late."""
         if iri in self._streams:
@@ -151,6 +159,10 @@ class Schedule:
     def _idle_streams(self) -> list[str]:
         return [iri for iri in self._clocked if self._streams[iri].watermark.idle]
 
+    def idle_changed(self) -> bool:
+        """Whether streams have fallen silent since queries were asked."""
+        return bool(self._clocked) and self._idle_streams() != self._were_idle
+
     def concern(self, number: int) -> None:
         """Have a query be asked."""
         self._concerned[number] = None
@@ -182,12 +194,18 @@ class Schedule:
             if number in self._schedulers:  # a pause in between may have ended it
                 self._schedulers[number].next_due()
 
-    def forget(self) -> None:
-        """Let go of times that no query needs any more, where there are many; to be asked when nothing is due."""
+    def forget(
+        self, behind: Callable[[Iterable[int]], Iterable[InstantScheduler]] = lambda numbers: ()
+    ) -> None:
+        """Let go of times that no query needs any more, where there are many; to be asked when nothing is due.
+
+        `behind` gives schedulers of some queries that follow at earlier instants.
+        """
         for iri in list(self._grown):
             stream = self._streams[iri]
             if stream.times.crowded(len(stream.readers)):
                 self.catch_up(stream.readers)
-                needed = [query.needed_after(iri) for query in stream.readers.values()]
+                asked = [*stream.readers.values(), *behind(stream.readers)]
+                needed = [query.needed_after(iri) for query in asked]
                 stream.times.forget(min(needed, default=NEVER))
             self._grown.pop(iri, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from sparkext.s2r.watermark import FOREVER, NEVER
@@ -75,6 +76,17 @@ class SeenTimes:
         newer = stream.times[bisect_right(stream.times, complete) :]
         self._before = {time: stream.counts[time] for time in newer}
         self._sure_after = newer[-1] if newer else NEVER
+
+    def copy(self) -> SeenTimes:
+        """What another query sees that began with this one and has passed the same times."""
+        made = copy(self)
+        made._before = dict(self._before)
+        return made
+
+    @property
+    def sure_after(self) -> int:
+        """The time after which it has seen all elements."""
+        return self._sure_after
 
     def count(self, time: int) -> int:
         """How many elements of a time it has seen; there must be some of it in the stream."""

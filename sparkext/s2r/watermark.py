@@ -72,9 +72,19 @@ class StreamWatermark:
         self._last_sign = clock() if idle_timeout is not None else 0
 
     @property
+    def final(self) -> StreamWatermark:
+        """Up to where answers do not change any more; another one where late elements correct."""
+        return self
+
+    @property
+    def corrects(self) -> bool:
+        """Whether elements are taken in after instants of their time were evaluated, see `CorrectingWatermark`."""
+        return self.final is not self
+
+    @property
     def complete_up_to(self) -> int:
         """The greatest time up to which no element can still be taken in; NEVER before the first,
-        FOREVER after the end."""
+        FOREVER after the end. Where late elements correct, that is so up to `final.complete_up_to` only."""
         return self._complete
 
     @property
@@ -151,6 +161,40 @@ class StreamWatermark:
     def _note_sign(self) -> None:
         if self.idle_timeout is not None:
             self._last_sign = self._clock()
+
+
+class CorrectingWatermark(StreamWatermark):
+    """The watermark of a stream whose late elements correct: instants wait for no lateness, but are final after it.
+
+    >>> stream = CorrectingWatermark(allowed_lateness=5)
+    >>> stream.note(20, 1); stream.complete_up_to, stream.final.complete_up_to
+    (19, 14)
+    """
+
+    def __init__(
+        self,
+        allowed_lateness: int = 0,
+        idle_timeout: int | None = None,
+        clock: Callable[[], int] = milliseconds_now,
+    ) -> None:
+        super().__init__(0, idle_timeout, clock)
+        self._final = StreamWatermark(allowed_lateness, idle_timeout, clock)
+
+    @property
+    def final(self) -> StreamWatermark:
+        return self._final
+
+    def note(self, newest: int, on_time: int, late: int = 0) -> None:
+        self._final.note(newest, on_time, late)
+        super().note(newest, on_time, late)
+
+    def advance_to(self, t: int) -> None:
+        self._final.advance_to(t)
+        super().advance_to(t)
+
+    def finish(self) -> None:
+        self._final.finish()
+        super().finish()
 
 
 def complete_up_to(watermarks: Iterable[StreamWatermark]) -> int:

@@ -22,8 +22,7 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: Reco
   /** Null where there is no layout. */
   val records: LongTable = if (layout == null) null else new LongTable(layout.width, 64)
   val flaws = new Flaws
-  /** Elements that were not read, as they come too late. */
-  var late = 0
+  private val late = new java.util.BitSet
 
   def size: Int = used
   def time(element: Int): Long = times(element)
@@ -33,6 +32,23 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: Reco
   /** The first record of an element, where there are records. */
   def recordBegin(element: Int): Int = recordBegins(element)
   def recordEnd(element: Int): Int = if (element + 1 < used) recordBegins(element + 1) else records.rowCount
+
+  /** Says that the element begun last comes too late. */
+  def markLate(): Unit = late.set(used - 1)
+  def isLate(element: Int): Boolean = late.get(element)
+  /** How many elements do not come too late, as far as that has been marked. */
+  def onTime: Int = used - late.cardinality
+
+  /** Gives the quads of an element, each as an array and where it begins in there; it is not to be kept. */
+  def each(element: Int)(feed: (Array[Long], Int) => Unit): Unit = {
+    var q = begin(element)
+    while (q < end(element)) { feed(quads.data, q * 4); q += 1 }
+    if (records != null) {
+      val cells = new Array[Long](4)
+      for (r <- recordBegin(element) until recordEnd(element); quad <- 0 until layout.size)
+        if (layout.write(quad, records.data, r * layout.width, cells)) feed(cells, 0)
+    }
+  }
 
   /** Begins an element; the quads and records that are added from now on are its own. */
   def beginElement(time: Long): Unit = {
@@ -61,6 +77,7 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: Reco
   def dropElement(): Unit = {
     release(used - 1)
     used -= 1
+    late.clear(used)
     quads.truncate(begins(used))
     if (records != null) records.truncate(recordBegins(used))
   }
@@ -74,14 +91,18 @@ private[cqels] final class ElementBlock(val dictionary: Dictionary, layout: Reco
   private def releaseRows(rows: LongTable, from: Int, until: Int): Unit =
     if (until > from) dictionary.release(Arrays.copyOfRange(rows.data, from * rows.arity, until * rows.arity), (until - from) * rows.arity)
 
-  /** The elements but for the first ones in order of time, which let go of what they hold; this block is not used any more. */
+  /** The elements but for those that come too late and the first of the others in order of time, which let go of what they hold; this
+   *  block is not used any more.
+   */
   def without(first: Int): ElementBlock = {
     val made = new ElementBlock(dictionary, layout)
     val sorted = order
+    var passed = 0
     var i = 0
     while (i < used) {
       val element = if (sorted == null) i else sorted(i)
-      if (i < first) release(element)
+      if (isLate(element)) release(element)
+      else if (passed < first) { release(element); passed += 1 }
       else {
         made.beginElement(time(element))
         made.quads.appendAll(quads.data, begin(element), end(element) - begin(element))

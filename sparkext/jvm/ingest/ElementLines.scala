@@ -33,16 +33,15 @@ private[cqels] final class ElementLines(dictionary: Dictionary, rdf12: Boolean, 
   private var scope: String = _ // of its blank nodes; null: none yet
   private var graph = 0L
 
-  /** The elements of the first `length` bytes; those that `rules` say are late are only counted. */
-  def read(bytes: Array[Byte], length: Int, rules: TimeRules): ElementBlock = {
+  /** The elements of the first `length` bytes. */
+  def read(bytes: Array[Byte], length: Int): ElementBlock = {
     this.bytes = bytes
     this.length = length
     at = 0
     val block = new ElementBlock(dictionary)
     while (nextLine()) {
       header()
-      if (rules.isLate(time)) { block.late += 1; pass(lines) }
-      else element(block)
+      element(block)
     }
     block
   }

@@ -27,7 +27,7 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
     if (rows.rows > 0) {
       val batch = batchOf(rows)
       try {
-        read(batch, if (allOrNothing) TimeRules.none else times, block)
+        read(batch, block)
         batch.hold(block, 0)
       } finally batch.release()
     }
@@ -40,11 +40,11 @@ final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {
 
   private def batchOf(rows: RowColumns): RowBatch = new RowBatch(mapping, records, distinct, dictionary, rows)
 
-  private def read(batch: RowBatch, rules: TimeRules, block: ElementBlock): Unit =
+  private def read(batch: RowBatch, block: ElementBlock): Unit =
     batch.eachElement { (first, until) =>
       try {
         val time = batch.times(first)
-        if (rules.isLate(time)) block.late += 1 else batch.add(first, until, time, block)
+        batch.add(first, until, time, block)
       } catch {
         case flaw: RowFlaw => block.flaws.addRow(batch.element(first), flaw.getMessage)
       }

@@ -68,6 +68,13 @@ final class ContinuousQuery(
   /** Says that instances have come or gone. */
   def instancesChanged(): Unit = if (delta != null) delta.restart()
 
+  /** Forgets all evaluations before, as if the next one were the first. */
+  def forget(): Unit = {
+    if (delta != null) delta.forget()
+    remember(new LongTable(visible))
+    remember(previous)
+  }
+
   /** Tells of a call site of the query; what is counted there comes with each evaluation. */
   def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
 

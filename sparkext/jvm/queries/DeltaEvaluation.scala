@@ -61,6 +61,13 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
   /** Has what is new be looked for among all that the windows hold, once: what plans join with besides has changed. */
   def restart(): Unit = stale = true
 
+  /** Forgets what was found so far. */
+  def forget(): Unit = {
+    held.close()
+    held = new HeldAnswers(dictionary)
+    stale = true
+  }
+
   /** The new answers; the windows stand at the instant already. */
   def newAt(instant: Long): LongTable = {
     if (plans.missed()) stale = true

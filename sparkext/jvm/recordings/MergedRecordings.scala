@@ -17,13 +17,13 @@ import org.apache.spark.sql.cqels.ingest.{ElementBlock, RecordLayout}
  */
 private[cqels] final class MergedRecordings(
     dictionary: Dictionary, sources: Seq[RecordedSource], others: Seq[ReplaySequence], layouts: Array[RecordLayout], options: ReplayOptions,
-    distinct: Boolean, floors: Array[Long]) {
+    distinct: Boolean, floors: Array[Long], lateness: Array[Long]) {
   import MergedRecordings._
 
   private val streams = layouts.length
   private val flaws = mutable.ArrayBuffer[RecordedFlaw]()
   private val encoder = new ElementEncoder(dictionary, distinct)
-  private val judge = new TimeJudge(options, floors)
+  private val judge = new TimeJudge(options, floors, lateness)
   private val sequences = {
     def note(source: RecordedSource, line: Int, graph: String, reason: String): Unit =
       flaws += RecordedFlaw(source.stream, source.name, line, graph, reason)
@@ -38,7 +38,7 @@ private[cqels] final class MergedRecordings(
   }
   private val ready = new ArrayBlockingQueue[ReplayBlock](Ahead)
   private val order = new PriorityQueue[Turn](math.max(1, sequences.size))
-  @volatile private var wanted = First
+  @volatile private var wanted = options.first
   @volatile private var stopped = false
   private var newest = Long.MinValue
   private val thread = new Thread(() => run(), "cqels-replay")
@@ -147,18 +147,24 @@ private[cqels] final class MergedRecordings(
   }
 
   private def take(block: ReplayBlock, stream: Int, element: ReplayElement): Unit =
-    if (judge.isLate(stream, element.time)) elementsOf(block, stream).late += 1
-    else if (!judge.isBelieved(element.time)) {
+    if (judge.isLate(stream, element.time)) {
+      val elements = elementsOf(block, stream)
+      val before = elements.size
+      encode(element, elements)
+      if (elements.size > before) elements.markLate()
+    } else if (!judge.isBelieved(element.time)) {
       elementsOf(block, stream)
       block.ahead(stream) += element.time
     } else {
       judge.take(stream, element.time)
       newest = math.max(newest, element.time)
-      element match {
-        case recorded: RecordedElement => encoder.add(recorded, elementsOf(block, stream))
-        case other: EncodedByItself => other.addTo(elementsOf(block, stream))
-      }
+      encode(element, elementsOf(block, stream))
     }
+
+  private def encode(element: ReplayElement, elements: ElementBlock): Unit = element match {
+    case recorded: RecordedElement => encoder.add(recorded, elements)
+    case other: EncodedByItself => other.addTo(elements)
+  }
 
   private def elementsOf(block: ReplayBlock, stream: Int): ElementBlock = {
     if (block.elements(stream) == null) block.elements(stream) = new ElementBlock(dictionary, layouts(stream))
@@ -169,8 +175,6 @@ private[cqels] final class MergedRecordings(
 private object MergedRecordings {
   /** Blocks that wait. */
   final val Ahead = 4
-  /** Elements of the blocks until somebody asks for another number. */
-  final val First = 64
   /** Of texts in a block. */
   final val MostBytes = 4L << 20
 

@@ -3,9 +3,11 @@ package recordings
 
 import scala.collection.mutable
 
-/** What is the same for all files of a replay. `mostBytes`: of the texts that one file may hold. */
+/** What is the same for all files of a replay. `mostBytes`: of the texts that one file may hold; `first`: elements of a block until
+ *  somebody asks for another number.
+ */
 private[cqels] final case class ReplayOptions(
-    timeProperties: Array[Array[Byte]], inTimeOrder: Boolean, lookAhead: Int, mostBytes: Long, maxAhead: Long, allowedLateness: Long)
+    timeProperties: Array[Array[Byte]], inTimeOrder: Boolean, lookAhead: Int, mostBytes: Long, maxAhead: Long, first: Int)
 
 /** The elements of files of one stream, one file after the other; in order of time as far as the look-ahead reaches, or as they come.
  *

@@ -4,10 +4,10 @@ package recordings
 /** Says of elements, in the order in which they are replayed, which come too late and which times are not believed.
  *
  *  In order of time, what comes after a later one of any stream is late; in order of arrival, what lies further behind the
- *  newest of its stream than `allowedLateness`. A time lies `maxAhead` after the newest before it at most (0: as far as it
+ *  newest of its stream than that allows for (`lateness`). A time lies `maxAhead` after the newest before it at most (0: as far as it
  *  likes). `floors`: times up to these are late, by stream.
  */
-private[recordings] final class TimeJudge(options: ReplayOptions, floors: Array[Long]) {
+private[recordings] final class TimeJudge(options: ReplayOptions, floors: Array[Long], lateness: Array[Long]) {
   private var reference = Long.MinValue
   private var taken = Long.MinValue
 
@@ -22,7 +22,7 @@ private[recordings] final class TimeJudge(options: ReplayOptions, floors: Array[
   def take(stream: Int, time: Long): Unit = {
     reference = Math.max(reference, time)
     taken = Math.max(taken, time)
-    if (!options.inTimeOrder) floors(stream) = Math.max(floors(stream), time - options.allowedLateness - 1)
+    if (!options.inTimeOrder) floors(stream) = Math.max(floors(stream), time - lateness(stream) - 1)
   }
 }
 

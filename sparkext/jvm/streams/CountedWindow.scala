@@ -44,6 +44,27 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
     }
   }
 
+  override private[streams] def changesBy(time: Long): Boolean = time <= close
+
+  override private[streams] def empty(panes: Panes): Unit = {
+    shed(held, panes)
+    cutTime = Long.MinValue
+    cutElement = 0
+    moved(Long.MinValue, Long.MinValue)
+  }
+
+  /** Its lower end is known to the log alone: `low` is the instant of which what it shows is asked. */
+  override private[streams] def opensAt(low: Long, panes: Panes): Long = if (low <= StreamLog.Unsaid) low else {
+    var missing = count
+    var first = low
+    panes.eachBackwards(Long.MinValue, low) { pane =>
+      missing -= pane.size
+      first = pane.time - 1
+      missing > 0
+    }
+    first
+  }
+
   override private[cqels] def arriveLate(time: Long, pane: Pane, from: Int): Unit =
     if (time <= close) throw new IllegalStateException(s"an element of time $time comes after window $key has passed it")
 

@@ -41,8 +41,9 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
   /** Lets go of the elements of a block that a stream has already; whether these are all. */
   private def passedOver(stream: Int, block: ReplayBlock): Boolean = known(stream) > 0 && {
     val elements = block.elements(stream)
-    val left = elements.without(math.min(known(stream), elements.size.toLong).toInt)
-    known(stream) -= elements.size - left.size
+    val first = math.min(known(stream), elements.onTime.toLong).toInt
+    val left = elements.without(first)
+    known(stream) -= first
     block.elements(stream) = left
     left.size == 0
   }
@@ -66,23 +67,24 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
 
 object ReplayedStreams {
   /** `sequences`: other elements of the streams, which somebody hands over as they are wanted. `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name and where it is; `floors`:
-   *  up to which time elements are late, by stream. See [[ReplayOptions]] and [[RecordedSource]] for the others.
+   *  up to which time elements are late, and how far one may lie behind the newest of its stream, by stream, "time|lateness". See [[ReplayOptions]] and [[RecordedSource]] for the others.
    */
   def open(
       dictionary: Dictionary, logs: JList[StreamLog], sequences: JList[ReplaySequence], sources: JList[String], timeProperties: JList[String], inTimeOrder: Boolean,
-      rdf12: Boolean, accepts: Boolean, lookAhead: Int, maxAhead: Long, allowedLateness: Long, floors: JList[String]): ReplayedStreams = {
+      rdf12: Boolean, accepts: Boolean, lookAhead: Int, maxAhead: Long, first: Int, floors: JList[String]): ReplayedStreams = {
     val files = sources.asScala.toSeq.grouped(5).toSeq.map { file =>
       RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts)
     }
     val properties = timeProperties.asScala.map(iri => s"<$iri>".getBytes(UTF_8)).toArray
     val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size + sequences.size))
     sequences.forEach(_.mostBytes = mostBytes)
-    val options = ReplayOptions(properties, inTimeOrder, lookAhead, mostBytes, maxAhead, allowedLateness)
+    val options = ReplayOptions(properties, inTimeOrder, lookAhead, mostBytes, maxAhead, first)
     val targets = logs.asScala.toArray
     val distinct = targets.exists(_.countsOccurrencesOfTriples)
+    val limits = floors.asScala.map(_.split('|').map(_.toLong)).toArray
     new ReplayedStreams(
       new MergedRecordings(
-        dictionary, files, sequences.asScala.toSeq, targets.map(_.recordLayout), options, distinct, floors.asScala.map(_.toLong).toArray),
+        dictionary, files, sequences.asScala.toSeq, targets.map(_.recordLayout), options, distinct, limits.map(_(0)), limits.map(_(1))),
       targets)
   }
 

@@ -15,6 +15,8 @@ import org.apache.spark.sql.cqels.memory.{Json, LongTable}
  *  takes out what fell behind. No content is ever scanned again.
  */
 final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary, handover: Handover) {
+  import StreamLog.Unsaid
+
   private val panes = new Panes
   private val windows = mutable.LinkedHashMap[String, StreamWindow]()
   private val ids = new IdBuffer
@@ -29,6 +31,16 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
   private[cqels] var copiesChains = true
+
+  private var goesBack = false
+
+  /** Has late elements be taken in where windows have passed them, and windows be moved back to where queries are evaluated again. */
+  def correct(): Unit = goesBack = true
+
+  private var lateTold = StreamLog.LateTold
+
+  /** Has all elements that come too late be told of, not only the newest. */
+  def tellAllLate(): Unit = lateTold = Int.MaxValue
 
   /** Has triples count as often as they are sighted (RSP-QL's counters), once an element. */
   def countOccurrences(): Unit = countsOccurrences = true
@@ -86,21 +98,19 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private def takeText(
       bytes: Array[Byte], length: Int, rdf12: Boolean, accepts: Boolean, allOrNothing: Boolean, rules: TimeRules): String = {
     val lines = new ElementLines(dictionary, rdf12, accepts, countsOccurrences)
-    // Where a malformed element is an error, it is one also if it comes too late.
-    val block = lines.read(bytes, length, if (allOrNothing) TimeRules.none else rules)
-    take(block, rules, allOrNothing).json
+    take(lines.read(bytes, length), rules, allOrNothing).json
   }
 
   /** Takes in the elements of a block whose time is neither too late nor beyond belief, and with them what they hold in the dictionary.
    *
-   *  They are judged in order of time: all that come after the first whose time is not believed are not, either. With
+   *  What is malformed is so also if it comes too late. They are judged in order of time: all that come after the first whose time is not believed are not, either. With
    *  `allOrNothing` none is taken in where one was set aside as malformed.
    */
   private[cqels] def take(block: ElementBlock, rules: TimeRules, allOrNothing: Boolean): Intake = synchronized {
     if (rules.settling.nonEmpty) settle(rules.settling)
     val order = block.order
     val refused = allOrNothing && block.flaws.count > 0
-    var late = block.late
+    val intake = new Intake(block.flaws, lateTold)
     var believed = true
     val places = new Array[Int](block.size)
     var kept = 0
@@ -110,7 +120,10 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       val element = if (order == null) i else order(i)
       val time = block.time(element)
       if (refused) block.release(element)
-      else if (rules.isLate(time)) { late += 1; block.release(element) }
+      else if (block.isLate(element) || rules.isLate(time)) {
+        intake.tooLate(block, element)
+        block.release(element)
+      }
       else {
         believed &&= rules.believes(time)
         if (believed) { places(kept) = element; kept += 1 }
@@ -118,7 +131,6 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       }
       i += 1
     }
-    val intake = new Intake(late, block.flaws)
     beyond.foreach(intake.notBelieved)
     i = 0
     while (i < kept) {
@@ -141,6 +153,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     // Elements of one time come one after the other.
     if (latest == null || latest.time != time) latest = panes.getOrAdd(time, block.end(element) - block.begin(element), layout)
     val pane = latest
+    // Before it is there: a window takes out what it has taken in.
+    if (goesBack && time <= latestClose) windows.valuesIterator.foreach(w => if (w.changesBy(time)) w.empty(panes))
     pane.add(block, element, number)
     quads += block.end(element) - block.begin(element)
     if (block.records != null) records += block.recordEnd(element) - block.recordBegin(element)
@@ -187,9 +201,10 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   def dropWindow(key: String): Unit = synchronized(windows.remove(key))
 
-  /** Moves a window to (open, close]; both never fall. Where a window of the last elements opens is its own affair. */
+  /** Moves a window to (open, close]; both never fall, unless late elements correct. Where a window of the last elements opens is its own affair. */
   private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
     latestClose = math.max(latestClose, close)
+    if (goesBack && (close < window.close || open < window.open && !window.isInstanceOf[CountedWindow])) window.empty(panes)
     window match {
       case counted: CountedWindow => counted.advanceTo(close, panes)
       case _ => advanceByTime(window, open, close)
@@ -233,6 +248,9 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       panes.each(window.open, until)(pane => window.leave(pane))
   }
 
+  /** Takes out all that a window by time shows. */
+  private[streams] def leaveAll(window: StreamWindow): Unit = leave(window, window.close)
+
   /** The panes that a window shows, each with its time and the element from which it does. */
   private[cqels] def contentOf(window: StreamWindow): Iterable[(Long, Pane, Int)] =
     if (window.close <= window.open) Nil
@@ -271,18 +289,21 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 
   /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
    *
-   *  `stretches` says which times each window may still show: "key|lo|hi" for (lo, hi], one a line. Without its line it is
-   *  all from where the window opens.
+   *  `stretches` says which times each window may still show: "key|lo|hi" for (lo, hi], one a line, perhaps several of a window; for one of the
+   *  last elements, lo is an instant from which it is counted back. Without its line it is all from where the window opens. Where late elements
+   *  correct, windows may be moved back to lo.
    */
   def dropExpired(close: Long, stretches: String): Int = synchronized {
     val awaited = stretches.split('\n').filter(_.nonEmpty).map { line =>
       val Array(key, low, high) = line.split('|')
       key -> (low.toLong, high.toLong)
-    }.toMap
+    }.groupMap(_._1)(_._2)
     val needed = windows.valuesIterator.flatMap { w =>
-      val (low, high) = awaited.getOrElse(w.key, (Long.MinValue, Long.MaxValue))
       // A window takes out what it has taken in, so what it shows must be there, awaited or not.
-      Seq((w.open, w.close), (math.max(low, math.min(w.open, w.close)), high))
+      (w.open, w.close) +: awaited.getOrElse(w.key, Array((Long.MinValue, Long.MaxValue))).toSeq.map { case (low, high) =>
+        val from = w.opensAt(low, panes)
+        (if (goesBack && from > Unsaid) from else math.max(from, math.min(w.open, w.close)), high)
+      }
     }.filter { case (low, high) => low < high }.toSeq.sorted
     // Between the stretches only: what is kept is not gone through.
     var kept = Long.MinValue
@@ -329,5 +350,9 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
 }
 
 private[cqels] object StreamLog {
+  /** Up to here no time is meant: NEVER, as Python says it. */
+  final val Unsaid = -(1L << 62)
   final val ReleasedAtOnce = 1 << 14
+  /** Elements of a block that come too late and are told of. */
+  final val LateTold = 100
 }

@@ -118,6 +118,18 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
       enter(pane, from, time)
     }
 
+  /** Whether an element of this time, which is not there yet, belongs to what the window shows. */
+  private[streams] def changesBy(time: Long): Boolean = time > opens && time <= closes
+
+  /** Takes out all, and moves the window back to before all times. */
+  private[streams] def empty(panes: Panes): Unit = {
+    stream.leaveAll(this)
+    moved(Long.MinValue, Long.MinValue)
+  }
+
+  /** From when on the window shows elements where its lower end is said to be `low`. */
+  private[streams] def opensAt(low: Long, panes: Panes): Long = low
+
   /** How many elements came for a time that the window covered already. */
   private[cqels] def lateArrivals: Long = late
 

@@ -32,6 +32,9 @@ _SHOWN_ROWS = 20
 Triple = tuple[str, str, str]
 """Subject, predicate and object as N-Triples texts."""
 
+Row = tuple[str | None, ...]
+"""The terms of a solution mapping as N-Triples texts, None where unbound."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -75,7 +78,7 @@ class Answers:
         subjects, predicates, objects = (column.to_pylist() for column in self.table.columns)
         return list(zip(subjects, predicates, objects, strict=True))
 
-    def rows(self) -> list[tuple[str | None, ...]]:
+    def rows(self) -> list[Row]:
         """The solution mappings as tuples in the order of `variables`."""
         columns = [column.to_pylist() for column in self.table.columns]
         return list(zip(*columns, strict=True)) if columns else [()] * self.table.num_rows
@@ -86,12 +89,20 @@ class Answers:
             yield {v: t for v, t in zip(self.variables, row, strict=True) if t is not None}
 
     def to_json(self) -> str:
-        """One line of JSON with the instant: SPARQL 1.1 form, or sorted N-Triples in `triples`."""
+        """One line of JSON with the instant: SPARQL 1.1 form, or sorted N-Triples in `triples`.
+
+        That of an instant that is answered again has its `revision`, too.
+        """
+        said = self._said_first()
         if self.form == "ASK":
-            return ask_line(self.time, self.boolean)
+            return ask_line(self.time, self.boolean, said)
         if self.form != "SELECT":
-            return construct_line(self.time, self.triples())
-        return select_line(self.time, self.variables, self.rows(), self.ordered)
+            return construct_line(self.time, self.triples(), said)
+        return select_line(self.time, self.variables, self.rows(), self.ordered, said)
+
+    def _said_first(self) -> dict[str, object]:
+        """What the line of JSON says beside the instant."""
+        return {"revision": self.revision} if self.revision else {}
 
     def to_text(self, format: ResultFormat | str | None = None) -> str:
         """A whole result file: `json`, `xml`, `csv` or `tsv` for SELECT and ASK, `nt` or `nq` for triples.

@@ -21,7 +21,7 @@ class JsonLinesSink:
 
     `target` is a path, whose file is then written anew and flushed after each line, or an open text
     file, which stays its owner's to flush and close. With `skip_empty`, evaluations without an
-    answer leave no line.
+    answer leave no line, unless it is a revision: the instant had some before.
     """
 
     def __init__(self, target: str | Path | TextIO, skip_empty: bool = False) -> None:
@@ -34,7 +34,7 @@ class JsonLinesSink:
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""
-        if self._skip_empty and answers.empty:
+        if self._skip_empty and answers.empty and not answers.revision:
             return
         self._file.write(answers.to_json() + "\n")
         if self._owned:
@@ -68,7 +68,8 @@ class ParquetSink:
     """Writes a Parquet file for each evaluation that has answers; ``query.subscribe(ParquetSink("answers"))``.
 
     Files are called after the instant and appear in `folder` whole, so that ``spark.readStream`` can follow it. Their
-    columns are those of `TableSink.to_arrow`. An instant that is evaluated again replaces its file.
+    columns are those of `TableSink.to_arrow`. An instant that is evaluated again replaces its file, or takes it away
+    where it has no answers any more.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -82,26 +83,36 @@ class ParquetSink:
         """Write the answers of one evaluation."""
         from pyarrow import parquet
 
-        if answers.empty:
-            return
         name = f"instant-{answers.time:016d}.parquet"
+        if answers.empty:
+            if answers.revision:
+                (self._folder / name).unlink(missing_ok=True)
+            return
         unfinished = self._folder / f".{name}"  # Spark leaves out names that begin with a dot
         parquet.write_table(_dated(answers), unfinished)
         unfinished.replace(self._folder / name)
 
 
 class TableSink:
-    """Keeps the answers of all evaluations; ``query.subscribe(sink)``, then `to_arrow`.
+    """Keeps the answers of all evaluations, of each the last revision; ``query.subscribe(sink)``, then `to_arrow`.
 
     The table grows with every answer: for queries that are looked at, not for those that run on.
     """
 
     def __init__(self) -> None:
         self._evaluations: list[Answers] = []
+        self._places: dict[tuple[str, int], int] = {}
+        self._in_order = True
 
     def __call__(self, answers: Answers) -> None:
         """Take in the answers of one evaluation."""
-        self._evaluations.append(answers)
+        key = (answers.query, answers.time)
+        self._in_order &= not self._evaluations or self._evaluations[-1].time <= answers.time
+        if answers.revision and key in self._places:
+            self._evaluations[self._places[key]] = answers
+        else:
+            self._places[key] = len(self._evaluations)
+            self._evaluations.append(answers)
 
     def to_arrow(self) -> pa.Table:
         """All answers so far: the instant in `time` (UTC), then a column of N-Triples texts for
@@ -112,7 +123,10 @@ class TableSink:
         """
         import pyarrow as pa
 
-        tables = [_dated(answers) for answers in self._evaluations]
+        told = self._evaluations
+        if not self._in_order:
+            told = sorted(told, key=lambda answers: answers.time)
+        tables = [_dated(a) for a in told if not getattr(a, "retracted", False)]
         if not tables:
             return pa.table({"time": pa.array([], pa.timestamp("ms", tz="UTC"))})
         # In one piece: PySpark's createDataFrame drops the rows that follow an empty chunk.

@@ -27,7 +27,8 @@ class Resumption:
     """Takes up the rest of a checkpoint, once, before the first element comes in; called under the engine's lock.
 
     `register` registers a query by text, name, report policy and parameters, `register_stream` a stream with what is
-    done about errors; `remembering` gives the restored queries that are to find again what they answered last.
+    done about errors and late elements; `remembering` gives the restored queries that are to find again what they
+    answered last.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Resumption:
         path: str,
         restored: Restored,
         register: Callable[[str, str, Any, Mapping[str, str] | None], object],
-        register_stream: Callable[[str, str], object],
+        register_stream: Callable[[str, str, Mapping[str, Any]], object],
         is_stream: Callable[[str], bool],
         remembering: Callable[[], Iterable[Remembering]],
         redo: Callable[[LoggedChange], None],
@@ -92,10 +93,13 @@ class Resumption:
         state = self._restored.streams.get(iri)
         if state is None:
             return
+        if state["late_of"] is not None:  # it comes with the other
+            self._take_up_stream(name, state["late_of"])
+            return
         if state["mapped"] is not None:
             raise CheckpointError(
                 self._path,
                 f"{name} reads the stream <{iri}>, which had a mapping: register the stream with it"
                 " before the first element comes in",
             )
-        self._register_stream(iri, state["on_error"])
+        self._register_stream(iri, state["on_error"], state["lateness"])

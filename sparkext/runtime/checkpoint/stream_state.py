@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "position": stream.position,
         "on_error": stream.on_error.value,
         "mapped": stream.record_layout,
+        "lateness": asdict(stream.lateness),
+        "late_of": None if stream.made_late_by is None else stream.made_late_by.iri,
     }
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sparkext.argument_checks import check
 from sparkext.errors import StreamElementError
 from sparkext.r2r.leaves.scopes import RecordTriple
+from sparkext.runtime.lateness.stream_lateness import StreamLateness
 from sparkext.runtime.streams.given_rows import table_of
 from sparkext.runtime.streams.mapped_columns import columns_of, row_block
 from sparkext.runtime.streams.push_report import Evaluations, PushReport
@@ -52,8 +53,9 @@ class MappedStream(Stream):
         derived: Container[str],
         on_error: OnError,
         mapping: ElementMapping,
+        lateness: StreamLateness | None = None,
     ) -> None:
-        super().__init__(parts, iri, watermark, evaluations, derived, on_error)
+        super().__init__(parts, iri, watermark, evaluations, derived, on_error, lateness)
         self.mapping = mapping
         self.record_layout = hashlib.sha256(mapping.program.json.encode()).hexdigest()
         distinct = parts.settings.duplicates == "bag"

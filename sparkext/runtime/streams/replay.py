@@ -106,7 +106,7 @@ class Replay:
         # The JVM judges times as they are merged; what is said of them goes by the newest one.
         engine.parts.horizon.begin_replay(())
         handover = engine.parts.room.handover
-        wanted, last = _FIRST, False
+        wanted, last = self._first, False
         with self._fed() as sequences, closing(self._opened(sequences)) as replayed:
             while not last:
                 begun = monotonic()
@@ -121,13 +121,26 @@ class Replay:
                     last = outcome["last"]
                     engine.evaluations.evaluate_due()
                 took = monotonic() - begun
-                if took < _SHORT_SECONDS:
+                if self._one_by_one:
+                    pass
+                elif took < _SHORT_SECONDS:
                     wanted = min(wanted * 2, _MOST)
                 elif took > _LONG_SECONDS:
                     wanted = max(wanted // 2, _FEWEST)
                 yield aside
         engine.finish()
         yield []
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether it makes a difference: which revisions are told must not depend on how fast they are found."""
+        streams = self._engine.streams
+        corrects = any(streams[iri].watermark.corrects for iri in self._recordings)
+        return corrects and self._options.arrival_order
+
+    @property
+    def _first(self) -> int:
+        return 1 if self._one_by_one else _FIRST
 
     @contextmanager
     def _fed(self) -> Iterator[list[Any]]:
@@ -174,20 +187,16 @@ class Replay:
             options.on_error is OnError.ACCEPT,
             settings.replay_look_ahead,
             settings.max_ahead,
-            settings.allowed_lateness,
+            self._first,
             # What was replayed before a restart was judged as if it were the first.
             [
-                str(NEVER if before else self._floor(stream))
+                f"{NEVER if before else stream.late_up_to}|{stream.watermark.final.allowed_lateness}"
                 for stream, before in zip(streams, known, strict=True)
             ],
         )
         for place, before in enumerate(known):
             opened.passOver(place, before)
         return opened
-
-    def _floor(self, stream: Stream) -> int:
-        settled = self._engine.evaluations.settled_up_to(stream.iri)
-        return max(settled, stream.watermark.complete_up_to)
 
     def _note(self, outcome: Mapping[str, Any], intakes: Sequence[str]) -> list[SetAside]:
         engine = self._engine

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -133,6 +134,46 @@ class Stream(StreamIntake):
         with self._parts.lock:
             self._append([element], believed=True)  # its time is an instant, no claim of a source
             self._evaluations.evaluate_due()
+
+    @property
+    def late(self) -> tuple[StreamElement, ...]:
+        """The newest elements that came too late to be answered, at most 1,000; `late_count` counts all of them."""
+        return self._late.newest
+
+    def subscribe_late(self, subscriber: Callable[[StreamElement], object]) -> Callable[[], None]:
+        """Have `subscriber` called with each StreamElement that comes too late; returns a function that ends this.
+
+        It is called while elements are taken in, and should be quick. Without one, or a `late_stream`, of a block of
+        many late elements only the newest 100 are told of.
+        """
+        check.callable("subscriber", subscriber)
+        with self._parts.in_use():
+            self._log.tellAllLate()
+            return self._late.subscribe(subscriber)
+
+    def take_late_of(self, source: Stream) -> None:
+        """Have the elements of this stream be those that come too late on another from now on."""
+        self.made_late_by = source
+        source._log.tellAllLate()
+        source._late.goes_to = self._take_late
+
+    def _take_late(self, elements: Sequence[StreamElement]) -> None:
+        """Take in what came too late on the other stream, at the time which that one has come to."""
+        source = self.made_late_by
+        assert source is not None
+        if not source.watermark.finished:
+            now = max(source.newest_time, source.watermark.final.complete_up_to + 1)
+            self._append([replace(element, time_ms=now) for element in elements], believed=True)
+
+    def follow(self) -> None:
+        """Come to where the stream is whose late elements these are."""
+        source = self.made_late_by
+        assert source is not None
+        if source.watermark.finished:
+            self.watermark.finish()
+        else:
+            complete = source.watermark.final.complete_up_to
+            self.watermark.advance_to(max(source.newest_time - 1, complete))
 
     def stop_sources(self) -> None:
         """Stop the streaming queries that feed the stream; must not be called under the engine's lock."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sparkext.errors import StreamElementError
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.lateness.late_elements import LateElements
+from sparkext.runtime.lateness.stream_lateness import HOLD, StreamLateness
 from sparkext.runtime.parts.pushed_times import ahead_of
 from sparkext.runtime.streams.element_text import (
     PushedElements,
@@ -49,7 +51,11 @@ class StreamIntake:
         evaluations: Evaluations,
         derived: Container[str],
         on_error: OnError = OnError.SKIP,
+        lateness: StreamLateness | None = None,
     ) -> None:
+        self.lateness = lateness or StreamLateness(0, None, HOLD)
+        self.made_late_by: StreamIntake | None = None  # the stream whose late elements its own are
+        self._late = LateElements(iri)
         self.iri = iri
         self.on_error = on_error
         self.accepts = on_error is OnError.ACCEPT
@@ -94,19 +100,28 @@ class StreamIntake:
 
         It counts as taken in: what is asked of the stream before is handed over first.
         """
-        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
-        if moment <= floor or not self._parts.horizon.passes(moment):
+        if moment <= self.late_up_to or not self._parts.horizon.passes(moment):
             return False
+        comes_late = moment <= self.watermark.complete_up_to  # within what is allowed for
         self._buffer.add(moment, graph, lines)
         if position is not None:
             self.position = position
         self._parts.waiting.add(self)
         self._note_taken(moment, 1)
-        if self._buffer.is_full or self.watermark.complete_up_to >= self._evaluations.due_bound(
-            self.iri
+        told = self._evaluations
+        if (
+            self._buffer.is_full
+            or self.watermark.complete_up_to >= told.due_bound(self.iri)
+            or comes_late
         ):
-            self._evaluations.evaluate_due()
+            told.evaluate_due()
         return True
+
+    @property
+    def late_up_to(self) -> int:
+        """The time up to which elements come too late now."""
+        settled = self._evaluations.settled_up_to(self.iri)
+        return max(settled, self.watermark.final.complete_up_to)
 
     def hand_over(self) -> None:
         """Have the log take in the elements that were pushed one by one and wait."""
@@ -157,6 +172,10 @@ class StreamIntake:
         if self.iri in self._derived:
             raise StreamElementError(
                 f"the elements of <{self.iri}> come from the query of that name"
+            )
+        if self.made_late_by is not None:
+            raise StreamElementError(
+                f"the elements of <{self.iri}> are those that come too late on <{self.made_late_by.iri}>"
             )
 
     def apply_batch(
@@ -274,10 +293,11 @@ class StreamIntake:
         block. With `believed` no time is taken to be out of bounds.
         """
         # A batch is judged by the watermark before it; what is malformed must not move it.
-        floor = max(self._evaluations.settled_up_to(self.iri), self.watermark.complete_up_to)
+        floor = self.late_up_to
         horizon = self._parts.horizon
         rules = self._rules(f"{floor}|{'' if believed else horizon.rules}")
         accepted = malformed = late = 0
+        told_late: list[Any] = []
         for outcome in map(json.loads, take(rules)):
             rejected, reasons = outcome["rejected"]
             if rejected and self.on_error is not OnError.SKIP:
@@ -289,6 +309,7 @@ class StreamIntake:
                 self._note_flaws(beyond, [f"element at {time} ms: {said}" for time in ahead])
             malformed += rejected + beyond
             late += outcome["late"]
+            told_late += outcome.get("late_elements", ())
             accepted += outcome["accepted"]
             times = outcome["times"]
             self.panes = outcome["panes"]
@@ -301,6 +322,7 @@ class StreamIntake:
             self.late_count += late
             logger.warning("stream <%s>: %d element(s) came too late", self.iri, late)
         self.watermark.note(NEVER, 0, late)
+        self._late.note(told_late)
         return PushReport(accepted, malformed, late)
 
     def note_intake(self, outcome: str) -> PushReport:

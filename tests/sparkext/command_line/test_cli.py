@@ -185,6 +185,42 @@ def test_arrival_order_counts_what_is_too_late(cqels: Command, world: World) -> 
     assert patient.err == ""
 
 
+def test_late_elements_correct_the_answers(cqels: Command, world: World) -> None:
+    late = SIGHTINGS.replace("10:00:10Z", "10:00:50Z").replace(
+        ":g2 prov",
+        ':g4 prov:generatedAtTime "2026-01-31T10:01:30Z"^^xsd:dateTime . :g4 { :ann loc:at :r2 }\n:g2 prov',
+    )
+    world.write("sightings.trig", late)
+    arguments = [*world.run_arguments(), "--arrival-order", "--late", "correct"]
+    done = cqels(*arguments, "--allowed-lateness", f"{STREAM}=PT1M")
+    told = [(o["time"][14:19], o.get("revision")) for o in map(json.loads, done.lines)]
+    assert told == [("00:00", None), ("01:10", None), ("00:50", 0), ("01:10", 1), ("01:30", None)]
+    assert (done.status, done.err) == (0, "")
+    file = world.write("answers.jsonl", done.out)
+    _, *inputs = world.run_arguments()
+    right = cqels("check", *inputs, "--answers", file)
+    assert (right.status, right.err) == (0, "")
+    without = world.write("answers.jsonl", "\n".join(done.lines[:2] + done.lines[4:]))
+    assert cqels("check", *inputs, "--answers", without).status == 1
+    held = cqels(*arguments, "--late", f"{STREAM}=hold", "--allowed-lateness", "1min")
+    assert [o["time"][14:19] for o in map(json.loads, held.lines)] == [
+        "00:00",
+        "00:50",
+        "01:10",
+        "01:30",
+    ]
+
+
+def test_what_is_said_of_late_elements_is_checked(cqels: Command, world: World) -> None:
+    for flag, value, said in (
+        ("--late", "sometimes", "'sometimes' is neither hold nor correct"),
+        ("--allowed-lateness", "http://e/s=soon", "must be a duration"),
+    ):
+        done = cqels(*world.run_arguments(), flag, value)
+        assert done.status == 2
+        assert said in done.err
+
+
 def test_a_time_property_is_taken_beside_the_usual_ones(cqels: Command, world: World) -> None:
     own = SIGHTINGS.replace(":g1 prov:generatedAtTime", ":g1 :seenAt")
     world.write("sightings.trig", own)

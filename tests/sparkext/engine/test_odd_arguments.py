@@ -117,7 +117,7 @@ def names(argument: str, value: object, said: str) -> bool:
 OTHERS = {
     # For the package itself, of which Python does not ask a user's hands to be kept.
     "Engine": {"constant"},
-    "Stream": {"apply_batch", "is_applied", "take_answers"},
+    "Stream": {"apply_batch", "is_applied", "take_answers", "take_late_of", "follow"},
     "RegisteredQuery": {
         "evaluate",
         "lags_behind",
@@ -125,6 +125,12 @@ OTHERS = {
         "asked",
         "expect",
         "restore",
+        "pause_by",
+        "roll_back",
+        "start_over",
+        "tell_new",
+        "tell_revised",
+        "retract",
     },
     "PreparedQuery": {"compile", "run", "answers", "refresh", "refreshes", "static_data_changed"},
     "StaticStore": {

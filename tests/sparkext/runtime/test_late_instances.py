@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.answering.answers import Answers
 
-Told = dict[str, list[tuple[int, list[tuple[str | None, ...]]]]]
+Told = dict[str, list[tuple[int, int, list[tuple[str | None, ...]]]]]
 
 WINDOWS = (
     "[RANGE 10]",
@@ -31,7 +31,7 @@ ROOMS = ("r0", "r1", "r2")
 
 
 def note(told: Told, name: str, answers: Answers) -> None:
-    told[name].append((answers.time, sorted(answers.rows())))
+    told[name].append((answers.time, answers.revision, sorted(answers.rows())))
 
 
 def register(engine: Engine, told: Told, text: str, room: str) -> None:
@@ -42,7 +42,7 @@ def register(engine: Engine, told: Told, text: str, room: str) -> None:
     )
 
 
-def run(engine: Engine, text: str, seed: int) -> Told:
+def run(engine: Engine, text: str, seed: int, late: int = 0) -> Told:
     """Pushes and registers by chance; what each query was told."""
     chance = Random(seed)
     told: Told = {}
@@ -51,10 +51,13 @@ def run(engine: Engine, text: str, seed: int) -> Told:
     now = 0
     for number in range(24):
         now += chance.choice((0, 1, 1, 2, 5))
-        engine.push(S, triple(f"p{number}", "at", chance.choice(ROOMS)), now + 1)
+        time = now + 1 - chance.choice((0, 0, late))
+        engine.push(S, triple(f"p{number}", "at", chance.choice(ROOMS)), time)
         if chance.random() < 0.3:
             register(engine, told, text, chance.choice(ROOMS))
-        if chance.random() < 0.2:
+            if late and chance.random() < 0.5:
+                register(engine, told, text, chance.choice(ROOMS))
+        if chance.random() < 0.2 and not late:
             engine.advance_to(now + 1)
         if chance.random() < 0.1:
             engine.stop_query(chance.choice(list(engine.queries)))
@@ -83,5 +86,31 @@ def test_late_instances_answer_as_late_queries_do(
             assert evaluated <= 2 if sharing == "true" else evaluated == len(engine.queries)
             engine.close()
         assert found[0] == found[1]
-        answered |= any(rows for told in found[0].values() for _, rows in told)
+        answered |= any(rows for told in found[0].values() for *_, rows in told)
     assert answered
+
+
+@pytest.mark.parametrize("late", ["hold", "correct"])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_late_instances_answer_as_late_queries_do_where_elements_come_late(
+    spark: SparkSession, window: str, late: str
+) -> None:
+    """Those that came between the same arrivals are evaluated together."""
+    from sparkext import Engine
+
+    revised = together = False
+    for seed, operator in enumerate(REGISTERED):
+        text = query("WINDOW :w { ?p :at :ROOM }", window, "?p", operator)
+        found = []
+        for sharing in ("true", "false"):
+            with settings(spark, **{"sharing.enabled": sharing}):
+                engine = Engine(spark)
+            engine.register_stream(S, allowed_lateness=3, late=late)
+            found.append(run(engine, text, seed, late=3))
+            together |= len(engine._registered.evaluated) < len(engine.queries)
+            engine.close()
+        assert found[0] == found[1]
+        revised |= any(revision for told in found[0].values() for _, revision, _ in told)
+    assert not (revised and late == "hold")
+    assert revised or late == "hold" or window == "[LANDMARK 4]"
+    assert together

@@ -126,4 +126,3 @@ def test_where_nothing_is_left_to_show_completeness_decides() -> None:
     query.finish("b")
     assert list(query.due()) == [80]
     assert (query.settled_up_to, query.emptied_up_to) == (80, 89)
-    assert (query.reads("a"), query.reads("c")) == (True, False)

@@ -36,7 +36,7 @@ class Straightforward:
         del self.queries[number]
 
     def push(self, stream: str, times: list[int]) -> list[int]:
-        reading = [query for query in self.queries.values() if query.reads(stream)]
+        reading = [query for query in self.queries.values() if stream in query.watermarks]
         settled = max((query.settled_up_to for query in reading), default=NEVER)
         on_time = self.marks[stream].observe(sorted(times), None, settled).on_time
         for query in reading:
@@ -190,7 +190,7 @@ def test_the_same_instants_come_at_the_same_points(
         expected = plain.ask()
         assert made.ask(stream) == expected
         for name in "ab":
-            settled = [q.settled_up_to for q in plain.queries.values() if q.reads(name)]
+            settled = [q.settled_up_to for q in plain.queries.values() if name in q.watermarks]
             passed = made.marks[name].complete_up_to
             floor = max(passed, made.schedule.settled_up_to(name))
             assert floor == max([passed, *settled])

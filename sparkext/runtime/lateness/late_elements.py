@@ -1,0 +1,56 @@
+"""The elements of a stream that came too late to be answered: the newest ones, and who is told of all."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sparkext.recorded_streams import StreamElement
+
+logger = logging.getLogger(__name__)
+
+KEPT = 1000
+
+LateSubscriber = Callable[[StreamElement], object]
+
+
+class LateElements:
+    """The side stream of a stream, in the order of arrival; the newest 1,000 are kept."""
+
+    def __init__(self, iri: str) -> None:
+        self._iri = iri
+        self._kept: deque[StreamElement] = deque(maxlen=KEPT)
+        self._subscribers: tuple[LateSubscriber, ...] = ()
+        self.goes_to: Callable[[Sequence[StreamElement]], object] | None = None  # a stream of them
+
+    @property
+    def newest(self) -> tuple[StreamElement, ...]:
+        """Those that are kept."""
+        return tuple(self._kept)
+
+    def subscribe(self, subscriber: LateSubscriber) -> Callable[[], None]:
+        """Have `subscriber` called with each; returns a function that ends this."""
+        self._subscribers = (*self._subscribers, subscriber)
+
+        def leave() -> None:
+            self._subscribers = tuple(s for s in self._subscribers if s is not subscriber)
+
+        return leave
+
+    def note(self, told: Iterable[Any]) -> None:
+        """Take in elements as Intake.scala tells of them."""
+        elements = [
+            StreamElement(time, graph, tuple(triples), None, tuple(about))
+            for time, graph, triples, about in told
+        ]
+        self._kept.extend(elements)
+        if elements and self.goes_to is not None:
+            self.goes_to(elements)
+        for element in elements:
+            for subscriber in self._subscribers:
+                try:
+                    subscriber(element)
+                except Exception:  # One subscriber's failure is not the stream's.
+                    logger.exception("a subscriber of late elements of <%s> failed", self._iri)
