@@ -23,8 +23,13 @@ final class RestoredElements(dictionary: Dictionary) {
   /** Says that a stream's elements before a time are gone, and that times up to another do not matter any more. */
   def expect(iri: String, oldest: Long, after: Long): Unit = streams(iri) = new Restored(oldest, after)
 
-  /** Reads the segments of a file; those of streams that are not expected are left out. */
-  def read(folder: CheckpointFolder, file: String): Unit = Segment.each(folder, file)(read)
+  private val packed = mutable.Queue[Array[Byte]]()
+
+  /** Reads a file, whose segments are taken in by `unpack`; throws [[TornFile]]. */
+  def read(folder: CheckpointFolder, file: String): Unit = packed ++= Segment.packed(folder, file)
+
+  /** Takes in the segments that were read; those of streams that are not expected are left out. */
+  def unpack(): Unit = while (packed.nonEmpty) read(ByteBuffer.wrap(CheckpointFiles.unpacked(packed.dequeue())))
 
   private def read(from: ByteBuffer): Unit = {
     val begun = mutable.ArrayBuffer[(ElementJournal, Int)]()

@@ -106,16 +106,18 @@ private[journal] object Segment {
   final val Stream = 1
   final val Terms = 2
 
-  /** The segments of a file, unpacked, one after the other. */
-  def each(folder: CheckpointFolder, name: String)(take: ByteBuffer => Unit): Unit = {
+  /** The segments of a file, still packed. */
+  def packed(folder: CheckpointFolder, name: String): Seq[Array[Byte]] = {
     val all = ByteBuffer.wrap(folder.files.read(name))
+    val found = mutable.ArrayBuffer[Array[Byte]]()
     while (all.hasRemaining) {
       val version = all.getInt()
       if (version != Version) throw new TornFile(s"$name is of format $version of segments; this version reads $Version")
-      val packed = new Array[Byte](all.getInt())
-      all.get(packed)
-      take(ByteBuffer.wrap(CheckpointFiles.unpacked(packed)))
+      val bytes = new Array[Byte](all.getInt())
+      all.get(bytes)
+      found += bytes
     }
+    found.toSeq
   }
 
   def text(from: ByteBuffer): String = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 from py4j.protocol import Py4JJavaError
@@ -59,9 +60,17 @@ class Restored:
             except Py4JJavaError as error:
                 raise CheckpointError(self._folder.path, said(error)) from None
         room.dictionary.skipElementScopes(self.content["scopes"])
-        count = sum(len(file.spans) for file in self.segments.files)
-        seconds = time.perf_counter() - began
-        logger.info("checkpoint %s read in %.1f s: %d segments", self._folder.path, seconds, count)
+        path, files = self._folder.path, len(self.segments.files)
+
+        def unpack() -> None:
+            elements.unpack()
+            seconds = time.perf_counter() - began
+            logger.info("checkpoint %s read in %.1f s: %d files", path, seconds, files)
+
+        # Beside the loading of static data.
+        reader = ThreadPoolExecutor(1, "checkpoint reader")
+        self._unpacked = reader.submit(unpack)
+        reader.shutdown(wait=False)
         return elements
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
@@ -84,6 +93,7 @@ class Restored:
                 self._folder.path, f"the stream <{stream.iri}> is registered {now}"
             )
         del self.streams[stream.iri]
+        self._unpacked.result()
         stream_state.restore(stream, state, self._elements, evaluations)
         return True
 
