@@ -28,7 +28,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("adaptive.explain",),
     ("adaptive",),
     ("sparkext.errors", "sparkext.toolchain", "sparkext.bridge", "sparkext.class_archive"),
-    ("sparkext.argument_checks",),
+    ("sparkext.argument_checks", "sparkext.extras"),
+    ("sparkext.backoff",),
     ("sparkext.language", "sparkext.s2r", "sparkext.jar"),
     (
         "sparkext.language.translation",
@@ -53,7 +54,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.runtime.queries",),
     ("sparkext.runtime.checkpoint",),
     ("sparkext.runtime",),
-    ("sparkext.sinks", "sparkext.sql", "sparkext.rdflib_view"),
+    ("sparkext.sinks", "sparkext.sources", "sparkext.sql", "sparkext.rdflib_view"),
     ("sparkext.engine",),
     ("sparkext.serving",),
     ("sparkext.command_line",),
