@@ -33,6 +33,7 @@ _ELEMENT_TYPES = pa.schema(
         ("flaw", pa.string()),
     ]
 )
+_CORRUPT = "_what_could_not_be_read"
 _PLACE = ("topic", "partition", "offset")
 
 
@@ -82,15 +83,23 @@ def rows(
     check.flag("wire", wire)
     wanted = _struct(frame, schema)
     kept = [F.col("timestamp")] if _has_timestamp(frame) and "timestamp" not in wanted.names else []
-    text = F.col("value").cast("string")
-    if format == "json":
-        parsed = F.from_json(text, wanted, {"mode": "PERMISSIVE"})
-    elif format == "csv":
-        parsed = F.from_csv(text, wanted.simpleString()[7:-1], {"mode": "PERMISSIVE"})
-    else:
+    if format not in ("json", "csv"):
         reader = RowMessages.checked(format, (), avro_schema, wire)
         return _avro_rows(frame, kept, reader, wanted)
-    return frame.select(parsed.alias("row"), *kept).select("row.*", *kept)
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    noting = StructType(list(wanted.fields)).add(_CORRUPT, StringType())
+    text = F.col("value").cast("string")
+    if format == "json":
+        parsed = F.from_json(text, noting, options)
+    else:
+        parsed = F.from_csv(text, noting.simpleString()[7:-1], options)
+    # A message that is not sound has no time either, also where the broker has given it one.
+    sound = F.col("row").isNotNull() & F.col(f"row.{_CORRUPT}").isNull()
+    whole = frame.select(parsed.alias("row"), *kept)
+    return whole.select(
+        *(F.when(sound, F.col("row").getField(name)).alias(name) for name in wanted.names),
+        *(F.when(sound, column).alias("timestamp") for column in kept),
+    )
 
 
 def _struct(frame: DataFrame, schema: str | StructType) -> StructType:
@@ -123,9 +132,11 @@ def _avro_rows(
             given = batch.column(1) if kept else pa.nulls(batch.num_rows)
             for payload, stamp in zip(batch.column(0).to_pylist(), given, strict=True):
                 found = reader.read(payload)
-                for row in [*found.rows, *({} for _ in found.flaws)]:
-                    read.append(row)
-                    stamps.append(stamp.as_py())
+                read += found.rows
+                stamps += [stamp.as_py()] * len(found.rows)
+                # Without a time, the stream sets it aside.
+                read += [{}] * len(found.flaws)
+                stamps += [None] * len(found.flaws)
             columns = [_column(read, types.field(n)) for n in range(width)]
             if kept:
                 columns.append(pa.array(stamps, types.field(width).type))

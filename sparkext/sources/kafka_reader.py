@@ -56,6 +56,7 @@ _WHAT = "the Kafka source"
 _EARLIEST, _LATEST = -2, -1
 _ASK_SECONDS = 10.0
 _POLL_SECONDS = 1.0
+_QUICK_SECONDS = 5.0
 _BLOCK = 2000
 # How long a task waits for messages that are there, while nothing comes.
 _PATIENCE_SECONDS = 600.0
@@ -136,16 +137,26 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if self._most is None else ReadMaxRows(self._most)
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        try:
-            there = self._final if self._final is not None else self._newest(start)
-            self._unanswered = 0
-        except _kafka().KafkaException as error:
-            self._unanswered += 1
-            if self._unanswered in (1, 10, 100):
-                logger.warning("Kafka does not answer, what is new will be asked again: %s", error)
-            return start
+        there = self._final if self._final is not None else self._asked(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         return there if most is None else dealt(start, there, most)
+
+    def _asked(self, start: Offsets) -> Offsets:
+        """What is new, nothing if no broker answers: it will be asked again, and a query that waits is not ended."""
+        begun = clock.monotonic()
+        while True:
+            try:
+                found = self._newest(start)
+            except _kafka().KafkaException as error:
+                if clock.monotonic() - begun < _QUICK_SECONDS:
+                    clock.sleep(_POLL_SECONDS / 4)  # a leader is being chosen, for example
+                    continue
+                self._unanswered += 1
+                if self._unanswered in (1, 10, 100):
+                    logger.warning("Kafka does not answer, what is new will be asked again: %s", error)
+                return start
+            self._unanswered = 0
+            return found
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._final = self._newest({})

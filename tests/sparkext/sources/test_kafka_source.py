@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 
 from sparkext import sources
 from sparkext.errors import ArgumentError
-from tests.sparkext.listening import S
+from tests.sparkext.listening import S, settings
 from tests.sparkext.sources.messages import document, reading, values
 
 if TYPE_CHECKING:
@@ -17,6 +19,15 @@ if TYPE_CHECKING:
 
     from sparkext import Engine
     from tests.sparkext.sources.kafka_broker import KafkaBroker
+
+
+@pytest.fixture
+def patient(spark: SparkSession) -> Iterator[Engine]:
+    """An engine that waits for elements of other partitions, which come in no order of time."""
+    from sparkext import Engine
+
+    with settings(spark, allowedLateness="PT1H"), closing(Engine(spark)) as made:
+        yield made
 
 
 def test_documents_of_quads_feed_a_stream(
@@ -77,15 +88,15 @@ def test_rows_feed_a_stream_with_a_mapping(
 
 
 def test_batches_are_bounded_and_begin_where_they_are_told(
-    spark: SparkSession, engine: Engine, kafka: KafkaBroker
+    spark: SparkSession, patient: Engine, kafka: KafkaBroker
 ) -> None:
     topic = kafka.topic(2)
     for number in range(1, 21):
         kafka.send(topic, document(number), partition=number % 2)
     starting = {topic: {0: 4, 1: -2}}  # of partition 0 without 2, 4, 6, 8
     frame = sources.kafka(spark, kafka.servers, topic, starting=starting, max_records=5)
-    stream = engine.register_stream(S, source=frame)
-    seen = values(engine)
+    stream = patient.register_stream(S, source=frame)
+    seen = values(patient)
     stream.sources[0].processAllAvailable()
     sizes = [batch["numInputRows"] for batch in stream.sources[0].recentProgress]
     assert max(sizes) <= 5
@@ -107,13 +118,13 @@ def test_latest_leaves_out_what_is_there(
 
 
 def test_nothing_is_lost_while_the_broker_is_away(
-    spark: SparkSession, engine: Engine, kafka: KafkaBroker
+    spark: SparkSession, patient: Engine, kafka: KafkaBroker
 ) -> None:
     topic = kafka.topic(2)
     kafka.send(topic, *(document(n) for n in range(1, 11)))
     frame = sources.kafka(spark, kafka.servers, topic, starting="earliest")
-    stream = engine.register_stream(S, source=frame)
-    seen = values(engine)
+    stream = patient.register_stream(S, source=frame)
+    seen = values(patient)
     (query,) = stream.sources
     query.processAllAvailable()
     kafka.send(topic, *(document(n) for n in range(11, 21)))
