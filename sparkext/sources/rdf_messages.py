@@ -109,14 +109,13 @@ class RdfMessages:
             kind = _format(self.format) if self.format != AUTO else self._told(payload)
             if self.time != "payload":
                 return self._dated(self._statements(payload, kind), stamped)
-            if kind in (RdfFormat.N_QUADS, RdfFormat.TRIG):
-                on_error = OnError.ACCEPT if self.accepts else OnError.SKIP
-                found, aside = read_document(
-                    payload, kind, "message", self.time_properties, self.version, on_error
-                )
-                if found or aside:
-                    return Read(found, [_reason(one) for one in aside])
-            return self._dating(self._statements(payload, kind))
+            try:
+                return self._dating(self._statements(payload, kind))
+            except (MalformedRdfError, ValueError):
+                rest = self._sound_elements(payload, kind)
+                if rest.elements:
+                    return rest
+                raise
         except MalformedRdfError as error:
             place = f"line {error.line}: " if error.line else ""
             return Read([], [f"{place}{error.message}"])
@@ -126,6 +125,15 @@ class RdfMessages:
             return Read([], ["not UTF-8"])
         except ValueError as error:  # times that are none
             return Read([], [str(error)])
+
+    def _sound_elements(self, payload: bytes, kind: RdfFormat) -> Read:
+        """The elements of a document that has malformed statements, which cost the elements they belong to."""
+        if kind not in (RdfFormat.N_QUADS, RdfFormat.TRIG):
+            return Read([], [])
+        on_error = OnError.ACCEPT if self.accepts else OnError.SKIP
+        named = (self.time_properties, self.version, on_error)
+        found, aside = read_document(payload, kind, "message", *named)
+        return Read(found, [_reason(one) for one in aside])
 
     def _told(self, payload: bytes) -> RdfFormat:
         """The format of a payload: JSON-LD if it is JSON, TriG with a block, N-Quads by lines, else Turtle."""
