@@ -153,7 +153,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     continue
                 self._unanswered += 1
                 if self._unanswered in (1, 10, 100):
-                    logger.warning("Kafka does not answer, what is new will be asked again: %s", error)
+                    logger.warning(
+                        "Kafka does not answer, what is new will be asked again: %s", error
+                    )
                 return start
             self._unanswered = 0
             return found

@@ -46,12 +46,14 @@ class LineServer:
 
 
 @contextmanager
-def event_server(events: Sequence[tuple[str, str]], at_once: int) -> Iterator[tuple[str, list[str]]]:
-    """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked for."""
+def event_server(
+    events: Sequence[tuple[str, str]], at_once: int
+) -> Iterator[tuple[str, list[str]]]:
+    """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             last = self.headers.get("Last-Event-ID", "")
             asked.append(last)
             if self.path == "/forbidden":

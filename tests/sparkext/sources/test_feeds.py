@@ -1,4 +1,4 @@
-"""Feeds from lines over TCP, server-sent events and WebSocket, against real sockets: reconnecting, bounds, flaws, ends."""
+"""Feeds from lines over TCP, server-sent events and WebSocket, by real sockets: reconnecting, bounds, flaws, ends."""
 
 from __future__ import annotations
 

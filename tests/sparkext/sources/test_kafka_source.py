@@ -1,4 +1,4 @@
-"""Kafka as a source, against a real broker: what it brings, from where, how much at once, and through a restart of it."""
+"""Kafka as a source, with a real broker: what it brings, from where, how much at once, and through its restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MQTT as a source, against a real broker: acknowledged when taken in, a session that outlives connections and brokers."""
+"""MQTT as a source, with a real broker: acknowledged when taken in, a session that outlives connections."""
 
 from __future__ import annotations
 
