@@ -12,6 +12,7 @@ import pyarrow as pa
 from sparkext.argument_checks import check
 from sparkext.extras import library
 from sparkext.runtime.answering.sinks import dated
+from sparkext.s2r.event_time import format_date_time
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -55,7 +56,8 @@ class DeltaSink:
 
     def _revise(self, answers: Answers) -> None:
         """Put the rows of a revision in place of those of the instant; doing so twice changes nothing."""
-        where = f"query = '{_quoted(answers.query)}' AND time = {_instant(answers.time)}"
+        named = answers.query.replace("'", "''")
+        where = f"query = '{named}' AND time = '{format_date_time(answers.time)}'"
         if not answers.empty:
             there = self._opened() is not None
             how = {"mode": "overwrite", "predicate": where} if there else {"mode": "append"}
@@ -97,11 +99,3 @@ class DeltaSink:
 
 def _application(query: str) -> str:
     return f"cqels:{query}"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def _instant(time: int) -> str:
-    return f"to_timestamp_millis({time})"

@@ -34,9 +34,9 @@ class KafkaSink:
     order, in one partition. It returns when the broker has them.
 
     With `exactly_once`, each is a transaction that also notes, as the offset of a consumer group of its own, which
-    instant of the query it was. A sink that is made anew with the same `name` reads that, and sends no instant again: consumers
-    that read committed messages see each (query, instant) once. No two processes may use one name at a time: the
-    older one fails then. Without it, messages may come twice, with the same key.
+    instant of the query it was. A sink that is made anew with the same `name` reads that, and sends no instant again:
+    consumers that read committed messages see each (query, instant) once. No two processes may use one name at a time:
+    the older one fails then. Without it, messages may come twice, with the same key.
     """
 
     def __init__(
@@ -56,6 +56,8 @@ class KafkaSink:
         self._kafka = library("confluent_kafka", "kafka", _WHAT)
         self._settings = {
             "bootstrap.servers": check.text("servers", servers),
+            # A transaction of librdkafka's never ends where it looks all brokers up anew in the midst of it.
+            "metadata.recovery.strategy": "none",
             **client_settings(options),
         }
         self._producer: Any = None
@@ -101,7 +103,7 @@ class KafkaSink:
         settings = {"enable.idempotence": True, "linger.ms": 0, **self._settings}
         if self._exact:
             settings["transactional.id"] = self._name
-        producer = self._kafka.Producer(settings)
+        producer = self._kafka.Producer(settings, logger=logger)
         if self._exact:
             producer.init_transactions(_SECONDS)
             self._delivered.clear()  # another sink of the name may have sent more meanwhile
@@ -163,7 +165,7 @@ class KafkaSink:
     def _noted(self, query: str) -> Delivered:
         """What the consumer group of a query tells."""
         settings = {**self._settings, "group.id": self._group(query), "enable.auto.commit": False}
-        consumer = self._kafka.Consumer(settings)
+        consumer = self._kafka.Consumer(settings, logger=logger)
         try:
             place = self._kafka.TopicPartition(self._topic, _WHERE)
             (told,) = consumer.committed([place], _SECONDS)
@@ -174,7 +176,8 @@ class KafkaSink:
     def _member(self, query: str) -> Any:
         """What stands for the consumer group of a query in a transaction."""
         if query not in self._members:
-            consumer = self._kafka.Consumer({**self._settings, "group.id": self._group(query)})
+            settings = {**self._settings, "group.id": self._group(query)}
+            consumer = self._kafka.Consumer(settings, logger=logger)
             try:
                 self._members[query] = consumer.consumer_group_metadata()
             finally:

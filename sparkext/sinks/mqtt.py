@@ -25,7 +25,7 @@ class MqttSink:
     """Publishes the answers of each evaluation as one message; `query.subscribe(MqttSink("mqtt://host/answers"))`.
 
     `format` is "json" or, for CONSTRUCT, "nquads" or "trig". At quality of service 1, it returns when the broker has
-    the message; one whose acknowledgement was lost may come twice. `client_id` names the session; none is kept without it.
+    the message; one whose acknowledgement was lost may come twice. `client_id` names the session.
     """
 
     def __init__(

@@ -187,7 +187,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Topic, partition, first offset and the one after the last, of all partitions."""
         kafka = _kafka()
         if self._asking is None:
-            self._asking = kafka.Consumer(self._settings)
+            self._asking = kafka.Consumer(self._settings, logger=logger)
         for topic in self._topics:
             told = self._asking.list_topics(topic, timeout=_ASK_SECONDS).topics[topic]
             if told.error is not None:
@@ -211,7 +211,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, TopicRange)
         kafka = _kafka()
         place = f"{partition.topic}/{partition.partition}"
-        consumer = kafka.Consumer(self._settings)
+        consumer = kafka.Consumer(self._settings, logger=logger)
         try:
             at = partition.begin
             consumer.assign([kafka.TopicPartition(partition.topic, partition.partition, at)])
@@ -291,7 +291,7 @@ class KafkaStreamWriter(DataSourceStreamWriter):
             raise SourceError("rows for Kafka need a column value, and a column or option topic")
 
     def write(self, iterator: Iterator[Row]) -> WriterCommitMessage:
-        producer = _kafka().Producer(self._settings)
+        producer = _kafka().Producer(self._settings, logger=logger)
         failed: list[str] = []
 
         def delivered(error: Any, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""Answers to Kafka and MQTT, with real brokers: each instant once by transactions, and what happens without a broker."""
+"""Answers to Kafka and MQTT, with real brokers: each instant once by transactions, and a broker that goes away."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_elements_without_transactions(kafka: KafkaBroker) -> None:
 
 def test_a_topic_that_is_not_there_is_told(kafka: KafkaBroker) -> None:
     sink = KafkaSink(kafka.servers, "not.there", options={"allow.auto.create.topics": "false"})
-    with pytest.raises(SourceError, match="not.there: "):
+    with pytest.raises(SourceError, match=r"not\.there: "):
         sink(select(1000, "a"))
 
 
