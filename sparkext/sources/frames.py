@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StringType, StructType, TimestampType
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType, TimestampType
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
@@ -92,7 +92,7 @@ def rows(
     if format == "json":
         parsed = F.from_json(text, noting, options)
     else:
-        parsed = F.from_csv(text, noting.simpleString()[7:-1], options)
+        parsed = F.from_csv(text, ", ".join(map(_declared, noting.fields)), options)
     # A message that is not sound has no time either, also where the broker has given it one.
     sound = F.col("row").isNotNull() & F.col(f"row.{_CORRUPT}").isNull()
     whole = frame.select(parsed.alias("row"), *kept)
@@ -118,12 +118,10 @@ def _struct(frame: DataFrame, schema: str | StructType) -> StructType:
 def _avro_rows(
     frame: DataFrame, kept: Sequence[Column], reader: RowMessages, wanted: StructType
 ) -> DataFrame:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     result = StructType(list(wanted.fields))
     if kept:
         result = result.add("timestamp", TimestampType())
-    types = to_arrow_schema(result)
+    types = frame.sparkSession.createDataFrame([], result).toArrow().schema
     width = len(wanted.fields)
 
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -145,6 +143,11 @@ def _avro_rows(
     chosen = [F.col("value").cast("binary").alias("value"), *kept]
     with driver_python(frame.sparkSession):
         return frame.select(*chosen).mapInArrow(decode, result)
+
+
+def _declared(field: StructField) -> str:
+    name = field.name.replace("`", "``")
+    return f"`{name}` {field.dataType.simpleString()}"
 
 
 def _column(read: Sequence[dict[str, Any]], field: pa.Field) -> pa.Array:
