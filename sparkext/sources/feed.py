@@ -52,6 +52,15 @@ class Connection(ABC):
     """What a feed reads from."""
 
     name: str
+    waits_for_checkpoint = False
+    """Whether what is acknowledged is to be in the engine's checkpoint, since it does not come again."""
+
+    def begin(self, position: object) -> None:  # noqa: B027
+        """Told, before it runs, how far a former run had read, as `position` said."""
+
+    def position(self, messages: Sequence[Message]) -> object:
+        """How far it has been read with these messages, as plain data; None where the protocol does not tell."""
+        return None
 
     @abstractmethod
     def run(self, put: Put, connected: Callable[[], None], stopping: threading.Event) -> None:
@@ -120,6 +129,8 @@ class Feed:
         self._name = name
         self._reader = threading.Thread(target=self._read, name=f"reader of {name}", daemon=True)
         self._feeder = threading.Thread(target=self._feed, name=f"feed of {name}", daemon=True)
+        known = stream.position
+        connection.begin(known.get(connection.name) if isinstance(known, dict) else None)
         # Stopped with the engine, like the streaming queries that feed a stream.
         stream.sources.append(cast(Any, self))
         self._reader.start()
@@ -199,6 +210,8 @@ class Feed:
                 block = self._block()
                 if block:
                     self._take(block)
+                    if self._connection.waits_for_checkpoint:
+                        self._stream.wait_kept()
                     self._connection.acknowledge(block)
                 elif not self._reader.is_alive():
                     break
@@ -242,17 +255,26 @@ class Feed:
                 # As a frame of Kafka has it, for mappings whose rows have no time of their own.
                 rows += ({"timestamp": stamped, **row} for row in found.rows)
                 flaws += (f"{message.name}: {flaw}" for flaw in found.flaws)
+        position = self._position(block)
         try:
             if flaws:
                 self._stream.set_aside_messages(flaws)
             if elements:
-                self._stream.push_elements(elements)
+                self._stream.push_elements(elements, position)
             if rows:
                 assert isinstance(self._stream, MappedStream)
-                self._stream.push_rows(rows)
+                self._stream.push_rows(rows, position)
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("%s: %s", self._name, error)
+
+    def _position(self, block: Sequence[Message]) -> object:
+        """What the stream is told of how far its sources have been read; others may feed it as well."""
+        read = self._connection.position(block)
+        if read is None:
+            return None
+        known = self._stream.position
+        return {**(known if isinstance(known, dict) else {}), self._connection.name: read}
 
     def _fail(self, error: BaseException) -> None:
         if self._error is None:

@@ -122,12 +122,12 @@ def _avro_rows(
     if kept:
         result = result.add("timestamp", TimestampType())
     types = frame.sparkSession.createDataFrame([], result).toArrow().schema
-    width = len(wanted.fields)
+    width, stamped = len(wanted.fields), bool(kept)
 
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             read, stamps = [], []
-            given = batch.column(1) if kept else pa.nulls(batch.num_rows)
+            given = batch.column(1) if stamped else pa.nulls(batch.num_rows)
             for payload, stamp in zip(batch.column(0).to_pylist(), given, strict=True):
                 found = reader.read(payload)
                 read += found.rows
@@ -136,7 +136,7 @@ def _avro_rows(
                 read += [{}] * len(found.flaws)
                 stamps += [None] * len(found.flaws)
             columns = [_column(read, types.field(n)) for n in range(width)]
-            if kept:
+            if stamped:
                 columns.append(pa.array(stamps, types.field(width).type))
             yield pa.RecordBatch.from_arrays(columns, schema=types)
 

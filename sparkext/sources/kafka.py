@@ -12,6 +12,7 @@ from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.extras import library
 from sparkext.sources.frames import elements, rows
+from sparkext.sources.rdf_messages import TIMES
 from static_data.loading.python_workers import driver_python
 
 if TYPE_CHECKING:
@@ -58,6 +59,14 @@ def kafka(
     if max_records is not None and check.whole("max_records", max_records) < 1:
         raise ArgumentError("max_records", f"must be above 0, not {max_records}")
     check.flag("fail_on_data_loss", fail_on_data_loss)
+    check.flag("wire", wire)
+    if format is not None:
+        check.text("format", format)
+    if check.text("time", time) not in TIMES:
+        raise ArgumentError("time", f"must be one of {', '.join(TIMES)}, not {time!r}")
+    if format not in _ROWS and not (schema is None and avro_schema is None):
+        named = "schema" if schema is not None else "avro_schema"
+        raise ArgumentError(named, f"for rows: format {', '.join(_ROWS)}")
     settings = client_settings(options)
     chosen = kafka_connector(spark, connector)
     reader = spark.readStream.format("kafka" if chosen == "spark" else NAME)

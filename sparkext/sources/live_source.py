@@ -17,7 +17,7 @@ from sparkext.recorded_streams import TIME_PROPERTIES
 from sparkext.runtime.streams.stream import Stream
 from sparkext.sources.feed import Connection, Feed, Reading
 from sparkext.sources.rdf_messages import AUTO, RdfMessages
-from sparkext.sources.row_messages import FORMATS, RowMessages
+from sparkext.sources.row_messages import FORMATS, RowMessages, checked_columns
 
 MOST_BYTES = 16 << 20
 """Of one message, unless said otherwise: what is longer is set aside."""
@@ -45,6 +45,9 @@ class LiveSource(ABC):
     def __post_init__(self) -> None:
         if self.time == "broker":
             raise ArgumentError("time", "these messages carry no time: payload or now")
+        if self.schema is not None and self.format != "avro":
+            raise ArgumentError("schema", "only messages of Avro have one")
+        checked_columns(self.columns, self.wire)
         Reading.checked(self._messages(), self.buffer, self.backoff)
 
     def feed(self, stream: Stream) -> Feed:
@@ -80,6 +83,23 @@ def parts_of_url(url: object, *schemes: str, path: bool = False) -> SplitResult:
     if not sound or (path and not parts.path.strip("/") and "#" not in text):
         raise check.wrong("url", wanted, text)
     return parts
+
+
+def texts_by_name(name: str, value: object) -> None:
+    """Texts by name, such as headers."""
+    if not isinstance(value, Mapping):
+        raise check.wrong(name, "texts by name", value)
+    for key, text in value.items():
+        check.text(name, key)
+        check.text(name, text, "texts by name")
+
+
+def several_texts(name: str, value: object) -> None:
+    """A list of texts."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise check.wrong(name, "a list of texts", value)
+    for text in value:
+        check.text(name, text, "a list of texts")
 
 
 def seconds(name: str, value: object) -> float | None:

@@ -70,6 +70,8 @@ class MqttSource(LiveSource):
 class MqttConnection(Connection):
     """A client whose session outlives its connections."""
 
+    waits_for_checkpoint = True
+
     def __init__(self, source: MqttSource) -> None:
         parts = parts_of_url(source.url, "mqtt", "mqtts", path=True)
         self.name = f"{parts.scheme}://{parts.hostname}{parts.path}"

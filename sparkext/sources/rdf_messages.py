@@ -91,6 +91,9 @@ class RdfMessages:
             check.iri("time_properties", iri)
         if contexts is not None and not isinstance(contexts, Mapping):
             raise check.wrong("contexts", "files by IRI", contexts)
+        for iri, file in (contexts or {}).items():
+            check.iri("contexts", iri)
+            check.path("contexts", file)
         texts = read_contexts(contexts or {})
         return cls(format, time, tuple(time_properties), version, accepts, texts)
 

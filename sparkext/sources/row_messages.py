@@ -54,11 +54,7 @@ class RowMessages:
         check.text("format", format)
         if format not in FORMATS:
             raise ArgumentError("format", f"must be one of {', '.join(FORMATS)}, not {format!r}")
-        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
-            raise check.wrong("columns", "a list of names", columns)
-        for name in columns:
-            check.text("columns", name)
-        check.flag("wire", wire)
+        checked_columns(columns, wire)
         if format == "csv" and not columns:
             raise ArgumentError("columns", "rows of CSV need the names of their columns, in order")
         text = None
@@ -125,6 +121,15 @@ class RowMessages:
             fastavro = library("fastavro", "avro", "a source of Avro")
             self._parsed.append(fastavro.parse_schema(json.loads(self.schema or "null")))
         return self._parsed[0]
+
+
+def checked_columns(columns: object, wire: object) -> None:
+    """Raises ArgumentError for what is no list of names, and no truth value."""
+    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
+        raise check.wrong("columns", "a list of names", columns)
+    for name in columns:
+        check.text("columns", name)
+    check.flag("wire", wire)
 
 
 def _json_rows(payload: bytes) -> ReadRows:

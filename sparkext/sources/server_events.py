@@ -13,7 +13,13 @@ from sparkext.argument_checks import check
 from sparkext.errors import SourceError
 from sparkext.extras import library
 from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
-from sparkext.sources.live_source import LiveSource, parts_of_url, seconds
+from sparkext.sources.live_source import (
+    LiveSource,
+    parts_of_url,
+    seconds,
+    several_texts,
+    texts_by_name,
+)
 
 _WHAT = "a source of server-sent events"
 _CONNECT_SECONDS = 30.0
@@ -24,11 +30,11 @@ _GONE = 204
 class EventSource(LiveSource):
     """Reads the events of a URL, http or https; `EventSource(url).feed(stream)`.
 
-    `events` names the types of events that are messages (all, if empty); `headers` go with each request. The first
-    request, and each that follows a broken connection, says the id of the last event that was taken in (Last-Event-ID;
-    `last_event_id` before there is one), so that a server that keeps events sends what was missed. Where nothing
-    comes for `silence` seconds, not even a comment, the connection is made anew. A status of 204 ends the feed, and
-    one of 400 to 499 (but 408 and 429) is its error.
+    `events` names the types of events that are messages (all, if empty); `headers` go with each request. Each request
+    says the id of the last event that came (Last-Event-ID), so that a server that keeps events sends what was missed;
+    before there is one, `last_event_id`, or after `engine.restore()` that of the engine's checkpoint. Where
+    nothing comes for `silence` seconds, not even a comment, the connection is made anew. A status of 204 ends the feed,
+    and one of 400 to 499 (but 408 and 429) is its error.
     """
 
     url: str
@@ -40,10 +46,8 @@ class EventSource(LiveSource):
     def __post_init__(self) -> None:
         super().__post_init__()
         parts_of_url(self.url, "http", "https")
-        if not isinstance(self.headers, Mapping):
-            raise check.wrong("headers", "texts by name", self.headers)
-        if isinstance(self.events, str | bytes) or not isinstance(self.events, Sequence):
-            raise check.wrong("events", "a list of types of events", self.events)
+        texts_by_name("headers", self.headers)
+        several_texts("events", self.events)
         if self.last_event_id is not None:
             check.text("last_event_id", self.last_event_id)
         seconds("silence", self.silence)
@@ -67,7 +71,6 @@ class EventConnection(Connection):
         source = self._source
         wait = httpx.Timeout(_CONNECT_SECONDS, read=source.silence)
         headers = {**source.headers, "Cache-Control": "no-store"}
-        # Of what was put and not taken in the server sends again what it was told to be missing.
         if self.last_event_id:
             headers["Last-Event-ID"] = self.last_event_id
         try:
@@ -98,11 +101,12 @@ class EventConnection(Connection):
     def _receive(self, answer: Any, put: Put) -> None:
         events = self._source.events
         for event in answer.iter_sse():
-            if events and event.event not in events:
-                continue
-            name = f"event {event.id}" if event.id else "event"
-            if not put(Message(event.data.encode(), token=event.id, name=name)):
-                return
+            if not events or event.event in events:
+                name = f"event {event.id}" if event.id else "event"
+                if not put(Message(event.data.encode(), token=event.id, name=name)):
+                    return
+            # What is in the buffer will be taken in: it need not come again.
+            self.last_event_id = event.id
 
     def interrupt(self) -> None:
         used = self._socket
@@ -110,8 +114,9 @@ class EventConnection(Connection):
             with contextlib.suppress(OSError):
                 used.shutdown(socket.SHUT_RDWR)
 
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        for message in reversed(messages):
-            if message.token:
-                self.last_event_id = message.token
-                return
+    def begin(self, position: object) -> None:
+        if isinstance(position, str) and self._source.last_event_id is None:
+            self.last_event_id = position
+
+    def position(self, messages: Sequence[Message]) -> object:
+        return next((message.token for message in reversed(messages) if message.token), None)

@@ -12,7 +12,13 @@ from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.extras import library
 from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
-from sparkext.sources.live_source import MOST_BYTES, LiveSource, parts_of_url
+from sparkext.sources.live_source import (
+    MOST_BYTES,
+    LiveSource,
+    parts_of_url,
+    several_texts,
+    texts_by_name,
+)
 
 _WHAT = "a WebSocket source"
 _LOOK_SECONDS = 0.5
@@ -36,10 +42,8 @@ class WebSocketSource(LiveSource):
     def __post_init__(self) -> None:
         super().__post_init__()
         parts_of_url(self.url, "ws", "wss")
-        if not isinstance(self.headers, Mapping):
-            raise check.wrong("headers", "texts by name", self.headers)
-        if isinstance(self.greeting, str | bytes) or not isinstance(self.greeting, Sequence):
-            raise check.wrong("greeting", "a list of texts", self.greeting)
+        texts_by_name("headers", self.headers)
+        several_texts("greeting", self.greeting)
         if check.whole("most_bytes", self.most_bytes) < 1:
             raise ArgumentError("most_bytes", f"must be above 0, not {self.most_bytes}")
         if self.tls is not None and not isinstance(self.tls, ssl.SSLContext):

@@ -214,6 +214,10 @@ class StreamIntake:
         self._parts.wait_kept()
         return fresh
 
+    def wait_kept(self) -> None:
+        """Return when all that has come in is in the engine's checkpoint, at once where there is none."""
+        self._parts.wait_kept()
+
     def set_aside_messages(self, reasons: Sequence[str]) -> None:
         """Count messages that were malformed before they were elements, with their reasons.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from tests.sparkext.sources.servers import LineServer, event_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
     from sparkext import Engine
 
@@ -198,3 +200,19 @@ def test_rows_are_pushed_by_their_mapping(engine: Engine, tmp_path: Path) -> Non
 def test_odd_arguments_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_events_go_on_after_a_restart_of_the_engine(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkext import Engine
+
+    events = [(f"e{n}", reading(n)) for n in (1, 2)]
+    with event_server(events, at_once=9) as (url, asked):
+        for _ in range(2):
+            with closing(Engine(spark, checkpoint=str(tmp_path / "c"))) as engine:
+                stream = engine.register_stream(S)
+                engine.restore()
+                assert EventSource(url, backoff=QUICK).feed(stream).wait(60)
+                count = stream.accepted_count
+            events.append(("e3", reading(3)))
+    assert count == 3
+    assert asked == ["", "e2", "e2", "e3"]
