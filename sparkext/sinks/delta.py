@@ -13,6 +13,7 @@ from sparkext.argument_checks import check
 from sparkext.extras import library
 from sparkext.runtime.answering.sinks import dated
 from sparkext.s2r.event_time import format_date_time
+from sparkext.sources.live_source import texts_by_name
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -34,8 +35,7 @@ class DeltaSink:
 
     def __init__(self, table: str | Path, storage_options: Mapping[str, str] | None = None) -> None:
         self._table = str(check.path("table", table, "the path or URI of a table"))
-        if storage_options is not None and not isinstance(storage_options, Mapping):
-            raise check.wrong("storage_options", "options by name, or None", storage_options)
+        texts_by_name("storage_options", {} if storage_options is None else storage_options)
         self._options = dict(storage_options or {}) or None
         self._delta = library("deltalake", "delta", _WHAT)
         self._stored: dict[str, int] = {}

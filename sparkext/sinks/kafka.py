@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
-from sparkext.errors import SourceError
+from sparkext.errors import ArgumentError, SourceError
 from sparkext.extras import library
 from sparkext.runtime.answering.delivered import Delivered
 from sparkext.sinks.payloads import checked_format, payload
-from sparkext.sources.kafka import client_settings, topics_of
+from sparkext.sources.kafka import checked_servers, client_settings, topics_of
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -53,9 +53,11 @@ class KafkaSink:
         check.flag("exactly_once", exactly_once)
         self._exact = exactly_once
         self._name = check.text("name", f"cqels-sink-{topic}" if name is None else name)
+        if not self._name:
+            raise ArgumentError("name", "must not be empty")
         self._kafka = library("confluent_kafka", "kafka", _WHAT)
         self._settings = {
-            "bootstrap.servers": check.text("servers", servers),
+            "bootstrap.servers": checked_servers(servers),
             # A transaction of librdkafka's never ends where it looks all brokers up anew in the midst of it.
             "metadata.recovery.strategy": "none",
             **client_settings(options),

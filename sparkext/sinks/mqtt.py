@@ -50,6 +50,8 @@ class MqttSink:
         check.flag("retain", retain)
         if check.text("version", version) not in ("3.1.1", "5"):
             raise ArgumentError("version", f"must be '3.1.1' or '5', not {version!r}")
+        if tls is not None and not isinstance(tls, ssl.SSLContext):
+            raise check.wrong("tls", "an SSLContext, or None", tls)
         self._qos, self._retain, self._version = qos, retain, version
         self._made = (url, client_id, version, (None, None), tls)
         self._client: Any = None

@@ -110,7 +110,7 @@ def _struct(frame: DataFrame, schema: str | StructType) -> StructType:
         found = StructType.fromDDL(text)
     except Exception as error:
         raise ArgumentError("schema", f"{schema!r}: {str(error).splitlines()[0]}") from error
-    if not isinstance(found, StructType):
+    if not isinstance(found, StructType) or not found.fields:
         raise ArgumentError("schema", f"{schema!r} names no columns")
     return found
 

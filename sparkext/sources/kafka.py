@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import SparkSession
+
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.extras import library
@@ -16,7 +18,7 @@ from sparkext.sources.rdf_messages import TIMES
 from static_data.loading.python_workers import driver_python
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 NAME = "cqels-kafka"
@@ -54,8 +56,10 @@ def kafka(
     `connector` is "spark" (spark-sql-kafka-0-10 must be in the session), "python" (needs confluent-kafka, and Spark 4.2
     or newer) or "auto". Raises ArgumentError, MissingLibraryError, SourceError.
     """
+    if not isinstance(spark, SparkSession):
+        raise check.wrong("spark", "a Spark session", spark)
     named = topics_of(topics)
-    check.text("servers", servers)
+    checked_servers(servers)
     if max_records is not None and check.whole("max_records", max_records) < 1:
         raise ArgumentError("max_records", f"must be above 0, not {max_records}")
     check.flag("fail_on_data_loss", fail_on_data_loss)
@@ -65,8 +69,8 @@ def kafka(
     if check.text("time", time) not in TIMES:
         raise ArgumentError("time", f"must be one of {', '.join(TIMES)}, not {time!r}")
     if format not in _ROWS and not (schema is None and avro_schema is None):
-        named = "schema" if schema is not None else "avro_schema"
-        raise ArgumentError(named, f"for rows: format {', '.join(_ROWS)}")
+        wrong = "schema" if schema is not None else "avro_schema"
+        raise ArgumentError(wrong, f"for rows: format {', '.join(_ROWS)}")
     settings = client_settings(options)
     chosen = kafka_connector(spark, connector)
     reader = spark.readStream.format("kafka" if chosen == "spark" else NAME)
@@ -98,6 +102,15 @@ def topics_of(topics: object) -> list[str]:
         if re.fullmatch(r"[A-Za-z0-9._-]{1,249}", check.text("topics", name, wanted)) is None:
             raise ArgumentError("topics", f"{name!r} cannot be the name of a topic")
     return list(given)
+
+
+def checked_servers(servers: object) -> str:
+    """Addresses of brokers, divided by commas."""
+    wanted = "addresses such as host:9092, divided by commas"
+    text = check.text("servers", servers, wanted)
+    if re.fullmatch(r"[^\s,]+(,[^\s,]+)*", text) is None:
+        raise check.wrong("servers", wanted, text)
+    return text
 
 
 def client_settings(options: object) -> dict[str, str]:
