@@ -170,7 +170,7 @@ class Feed:
     def _read(self) -> None:
         failures = 0
         while not self._stopping.is_set():
-            before = self.received
+            before, begun = self.received, clock.monotonic()
             try:
                 self._connection.run(self._put, self._note_connection, self._stopping)
                 reason = "the other side has ended it"
@@ -182,7 +182,8 @@ class Feed:
             self.connected = False
             if self._stopping.is_set():
                 break
-            failures = 1 if self.received > before else failures + 1
+            lasted = clock.monotonic() - begun > self._reading.backoff.most
+            failures = 1 if lasted or self.received > before else failures + 1
             pause = self._reading.backoff.seconds(failures)
             logger.warning("%s: %s; connecting anew in %.1f s", self._name, reason, pause)
             self._stopping.wait(pause)

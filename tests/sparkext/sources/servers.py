@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import getpass
 import shutil
 import socket
 import subprocess
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,34 +85,32 @@ def event_server(
 
 
 class MqttBroker:
-    """Mosquitto, or amqtt where that is not installed; it can be stopped and started again with what it keeps."""
+    """Mosquitto, which can be stopped and started again with what it keeps; tests are skipped where it is not there."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.url = f"mqtt://127.0.0.1:{self.port}"
         self._folder = folder
-        self.mosquitto = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
+        found = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
         self._process: subprocess.Popen[bytes] | None = None
-        self._amqtt: tuple[Any, Any, threading.Thread] | None = None
-        if self.mosquitto is None:
-            pytest.importorskip("amqtt", reason="neither mosquitto nor amqtt is installed")
+        if found is None:
+            pytest.skip("no MQTT broker: mosquitto is not installed")
+        self._mosquitto = found
 
     def start(self) -> None:
-        if self.mosquitto is not None:
-            settings = self._folder / "mosquitto.conf"
-            settings.write_text(
-                f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
-                f"persistence_location {self._folder}/\nautosave_on_changes true\n"
-                "autosave_interval 1\nmax_inflight_messages 20\nuser root\n"
-            )
-            self._process = subprocess.Popen(
-                [self.mosquitto, "-c", str(settings)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-        else:
-            self._start_amqtt()
+        settings = self._folder / "mosquitto.conf"
+        settings.write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
+            f"persistence_location {self._folder}/\nautosave_on_changes true\n"
+            "autosave_interval 1\nmax_inflight_messages 20\n"
+            f"user {getpass.getuser()}\n"
+        )
+        self._process = subprocess.Popen(
+            [self._mosquitto, "-c", str(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         end = time.monotonic() + 30
         while True:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
@@ -121,29 +118,11 @@ class MqttBroker:
             assert time.monotonic() < end, "the MQTT broker does not answer"
             time.sleep(0.05)
 
-    def _start_amqtt(self) -> None:
-        from amqtt.broker import Broker
-
-        loop = asyncio.new_event_loop()
-        listener = {"type": "tcp", "bind": f"127.0.0.1:{self.port}"}
-        plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
-        broker = Broker({"listeners": {"default": listener}, "plugins": plugins}, loop=loop)
-        thread = threading.Thread(target=loop.run_forever, daemon=True)
-        thread.start()
-        asyncio.run_coroutine_threadsafe(broker.start(), loop).result(30)
-        self._amqtt = (broker, loop, thread)
-
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
             self._process.wait()
             self._process = None
-        if self._amqtt is not None:
-            broker, loop, thread = self._amqtt
-            asyncio.run_coroutine_threadsafe(broker.shutdown(), loop).result(30)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            self._amqtt = None
 
     def publish(self, topic: str, *payloads: str) -> None:
         """Publish messages at quality of service 1, and wait until the broker has them."""

@@ -33,8 +33,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MqttBroker]:
 def test_messages_come_also_those_of_the_time_between(
     engine: Engine, broker: MqttBroker, version: str
 ) -> None:
-    if version == "5" and broker.mosquitto is None:
-        pytest.skip("amqtt speaks version 3.1.1 only")
     stream = engine.register_stream(S)
     seen = values(engine)
     topic = f"between/{version}"
@@ -74,8 +72,6 @@ def test_what_was_not_taken_in_comes_again(engine: Engine, broker: MqttBroker) -
 
 
 def test_a_broker_that_comes_back_goes_on(engine: Engine, broker: MqttBroker) -> None:
-    if broker.mosquitto is None:
-        pytest.skip("amqtt keeps no sessions on disk")
     stream = engine.register_stream(S)
     seen = values(engine)
     feed = MqttSource(f"{broker.url}/back", "back", backoff=QUICK).feed(stream)
