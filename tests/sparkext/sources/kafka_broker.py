@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import pytest
 
 _VERSION = "3.9.1"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "spark-cqels" / "tests"
-_SECONDS = 60.0
+_SECONDS = 120.0
 
 
 class CannotBeHadError(Exception):
@@ -51,10 +53,13 @@ def maven_jars(organisation: str, name: str, version: str, most: int = 300) -> l
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of loopback that nobody uses now, nor will by chance while a broker that had it is away."""
+    while True:
+        # Below those that systems give to outgoing connections.
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class KafkaBroker:
@@ -87,6 +92,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 log.flush.interval.messages=1
+log.retention.ms=-1
 broker.session.timeout.ms=1500
 broker.heartbeat.interval.ms=300
 controller.quorum.fetch.timeout.ms=1000
