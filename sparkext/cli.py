@@ -23,8 +23,8 @@ _COMMANDS = {
     "explain": "sparkext.command_line.explain",
     "sparql": "sparkext.command_line.sparql",
     "check": "sparkext.command_line.check",
-    "serve": "sparkext.command_line.serve",
-    "status": "sparkext.command_line.status",
+    "serve": "sparkext.command_line.served.serve",
+    "status": "sparkext.command_line.served.status",
     "jar": "sparkext.command_line.jar_path",
 }
 

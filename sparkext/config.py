@@ -12,8 +12,6 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from sparkext.errors import ConfigurationError
-from sparkext.limit_settings import LimitSettings
-from sparkext.restart_settings import RestartSettings
 from sparkext.s2r.profiles import PROFILES
 from sparkext.setting_keys import (
     PREFIX,
@@ -26,8 +24,10 @@ from sparkext.setting_keys import (
     written_name,
 )
 from sparkext.setting_types import BOOLEAN, FACTOR, INSTANT, choice, whole_number
-from sparkext.spark_sql_settings import SparkSqlSettings
-from sparkext.stream_settings import StreamSettings
+from sparkext.settings.limit_settings import LimitSettings
+from sparkext.settings.restart_settings import RestartSettings
+from sparkext.settings.spark_sql_settings import SparkSqlSettings
+from sparkext.settings.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

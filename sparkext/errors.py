@@ -188,6 +188,23 @@ class CheckpointError(CqelsError):
         super().__init__(f"checkpoint {path}: {message}")
 
 
+class MissingLibraryError(CqelsError):
+    """A library that is not installed and that something needs; `extra` brings it.
+
+    >>> print(MissingLibraryError("a Kafka source", "confluent_kafka", "kafka"))
+    a Kafka source needs confluent_kafka: pip install 'spark-cqels[kafka]'
+    """
+
+    def __init__(self, what: str, module: str, extra: str) -> None:
+        self.module = module
+        self.extra = extra
+        super().__init__(f"{what} needs {module}: pip install 'spark-cqels[{extra}]'")
+
+
+class SourceError(CqelsError):
+    """A source of messages, or a sink, that cannot be what was asked for; or one that ended with an error."""
+
+
 class CheckError(CqelsError):
     """Answers that the oracle cannot judge: a query, a profile or a number of candidates beyond it."""
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from tests.sparkext.sources.kafka_broker import KafkaBroker
 
 
 @pytest.fixture
@@ -21,3 +22,11 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
 
     with closing(Engine(spark)) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A Kafka broker, started by the first test that needs it; such tests are skipped where it cannot be had."""
+    from tests.sparkext.sources.kafka_broker import running_kafka
+
+    yield from running_kafka(tmp_path_factory.mktemp("kafka"))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.delivered import Delivered
+from sparkext.s2r.event_time import parse_date_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,23 +27,46 @@ class JsonLinesSink:
     `target` is a path, whose file is then written anew and flushed after each line, or an open text
     file, which stays its owner's to flush and close. With `skip_empty`, evaluations without an
     answer leave no line, unless it is a revision: the instant had some before.
+
+    With `append`, a file is gone on with: lines begin with the query, its sequence number and the revision, several
+    queries may write into one file, and what a file has is not written again. So each instant of a query is in it once,
+    also where it is answered anew after a restart. A line that was cut off is taken away first.
     """
 
-    def __init__(self, target: str | Path | TextIO, skip_empty: bool = False) -> None:
+    def __init__(
+        self, target: str | Path | TextIO, skip_empty: bool = False, append: bool = False
+    ) -> None:
         if not hasattr(target, "write"):
             check.path("target", target, "a path, or an open text file")
         check.flag("skip_empty", skip_empty)
+        check.flag("append", append)
         self._owned = isinstance(target, str | Path)
-        self._file: TextIO = _opened(target) if isinstance(target, str | Path) else target
+        if append and not self._owned:
+            raise ArgumentError(
+                "append", "only a file that is given by its path can be gone on with"
+            )
+        self._delivered: dict[str, Delivered] | None = None
+        if append:
+            self._delivered = _stored_lines(Path(str(target)))
+        self._file: TextIO = _opened(target, append) if isinstance(target, str | Path) else target
         self._skip_empty = skip_empty
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""
         if self._skip_empty and answers.empty and not answers.revision:
             return
-        self._file.write(answers.to_json() + "\n")
+        if self._delivered is None:
+            line = answers.to_json()
+        else:
+            known = self._delivered.setdefault(answers.query, Delivered())
+            if known.has(answers.time, answers.revision):
+                return
+            line = numbered_line(answers)
+        self._file.write(line + "\n")
         if self._owned:
             self._file.flush()
+        if self._delivered is not None:
+            self._delivered[answers.query].note(answers.time, answers.revision)
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
@@ -57,19 +85,60 @@ class JsonLinesSink:
         self.close()
 
 
-def _opened(path: str | Path) -> TextIO:
+def _opened(path: str | Path, append: bool) -> TextIO:
     try:
-        return Path(path).open("w", encoding="utf-8", newline="")
+        return Path(path).open("a" if append else "w", encoding="utf-8", newline="")
     except OSError as error:
         raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
+
+
+_BEGINNING = re.compile(
+    rb'\{"query": ("(?:[^"\\]|\\.)*"), "sequence": \d+, "revision": (\d+), "time": "([^"]+)"'
+)
+
+
+def _stored_lines(path: Path) -> dict[str, Delivered]:
+    """What the lines of a file tell, by query; what follows the last end of a line is cut off.
+
+    Raises ArgumentError for a file that something else has written.
+    """
+    stored: dict[str, Delivered] = {}
+    try:
+        if not path.exists():
+            return stored
+        whole = 0
+        with path.open("rb+") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    file.truncate(whole)
+                    break
+                whole += len(line)
+                match = _BEGINNING.match(line)
+                if match is None:
+                    said = "is no line of this sink: append to a file that it has begun"
+                    raise ArgumentError("target", f"{path}:{number}: {said}")
+                query, revision, time = match.groups()
+                known = stored.setdefault(json.loads(query), Delivered())
+                known.note(parse_date_time(time.decode()), int(revision))
+    except OSError as error:
+        raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
+    return stored
+
+
+def numbered_line(answers: Answers) -> str:
+    """As `Answers.to_json`, with the query, the sequence number and the revision before it."""
+    named = json.dumps(answers.query, ensure_ascii=False)
+    numbers = f'"sequence": {answers.sequence}, "revision": {answers.revision}'
+    return f'{{"query": {named}, {numbers}, {answers.to_json()[1:]}'
 
 
 class ParquetSink:
     """Writes a Parquet file for each evaluation that has answers; ``query.subscribe(ParquetSink("answers"))``.
 
-    Files are called after the instant and appear in `folder` whole, so that ``spark.readStream`` can follow it. Their
-    columns are those of `TableSink.to_arrow`. An instant that is evaluated again replaces its file, or takes it away
-    where it has no answers any more.
+    Files are called after the instant and the query and appear in `folder` whole, so that ``spark.readStream`` can
+    follow it. Their columns are those of `TableSink.to_arrow`. An instant that is evaluated again replaces its file, or
+    takes it away where it has no answers any more, so that each instant of a query is in the folder once; queries with
+    the same columns may share one.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -83,13 +152,14 @@ class ParquetSink:
         """Write the answers of one evaluation."""
         from pyarrow import parquet
 
-        name = f"instant-{answers.time:016d}.parquet"
+        query = hashlib.sha256(answers.query.encode()).hexdigest()[:8]
+        name = f"instant-{answers.time:016d}-{query}.parquet"
         if answers.empty:
-            if answers.revision:
+            if answers.revision:  # late elements may have taken all answers away
                 (self._folder / name).unlink(missing_ok=True)
             return
         unfinished = self._folder / f".{name}"  # Spark leaves out names that begin with a dot
-        parquet.write_table(_dated(answers), unfinished)
+        parquet.write_table(dated(answers), unfinished)
         unfinished.replace(self._folder / name)
 
 
@@ -126,7 +196,7 @@ class TableSink:
         told = self._evaluations
         if not self._in_order:
             told = sorted(told, key=lambda answers: answers.time)
-        tables = [_dated(a) for a in told if not getattr(a, "retracted", False)]
+        tables = [dated(a) for a in told if not getattr(a, "retracted", False)]
         if not tables:
             return pa.table({"time": pa.array([], pa.timestamp("ms", tz="UTC"))})
         # In one piece: PySpark's createDataFrame drops the rows that follow an empty chunk.
@@ -137,7 +207,7 @@ class TableSink:
         return spark.createDataFrame(self.to_arrow())
 
 
-def _dated(answers: Answers) -> pa.Table:
+def dated(answers: Answers) -> pa.Table:
     """The answers of one evaluation with its instant."""
     import pyarrow as pa
 

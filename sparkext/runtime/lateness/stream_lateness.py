@@ -10,7 +10,7 @@ from sparkext.errors import DuplicateNameError
 from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import CorrectingWatermark, StreamWatermark
 from sparkext.setting_types import read_duration, show_duration
-from sparkext.stream_settings import StreamSettings
+from sparkext.settings.stream_settings import StreamSettings
 
 HOLD, CORRECT = "hold", "correct"
 

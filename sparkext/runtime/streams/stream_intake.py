@@ -27,6 +27,7 @@ from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.bridge.engine_room import EngineRoom
@@ -210,6 +211,44 @@ class StreamIntake:
                     " checkpoint, which is an older one: begin the source anew, or do without them by"
                     " another checkpoint folder of the source"
                 )
+
+    def apply_elements(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
+        """As `apply_batch`, of rows that are elements, or reasons why something is none."""
+        rows = batch.toArrow().to_pylist()  # tasks decode it here, not under the engine's lock
+        elements = [
+            StreamElement(
+                row["time"], row["graph"], tuple(row["triples"]), None, tuple(row["about"] or ())
+            )
+            for row in rows
+            if row["flaw"] is None
+        ]
+        flaws = [row["flaw"] for row in rows if row["flaw"] is not None]
+        with self._fed():
+            fresh = not self.is_applied(source, batch_id)
+            if fresh:
+                self._check_no_gap(source, batch_id)
+                self._refuse(flaws)
+                self._append(elements)
+                self._applied[source] = batch_id
+        self._parts.wait_kept()
+        return fresh
+
+    def wait_kept(self) -> None:
+        """Return when all that has come in is in the engine's checkpoint, at once where there is none."""
+        self._parts.wait_kept()
+
+    def set_aside_messages(self, reasons: Sequence[str]) -> None:
+        """Count messages that were malformed before they were elements, with their reasons.
+
+        A stream that does not skip what is malformed raises StreamElementError.
+        """
+        with self._parts.in_use():
+            self._refuse(reasons)
+
+    def _refuse(self, reasons: Sequence[str]) -> None:
+        if reasons and self.on_error is not OnError.SKIP:
+            raise StreamElementError(f"stream <{self.iri}>: {reasons[0]}")
+        self._note_flaws(len(reasons), reasons[:_KEPT_REASONS])
 
     def take_live(self, rows: Any) -> None:
         """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""

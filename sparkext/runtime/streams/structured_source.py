@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     IntegerType,
     LongType,
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DOCUMENT_FORMATS = ("nquads", "trig")
-FORMATS = ("auto", "columns", *DOCUMENT_FORMATS)
+ELEMENT_COLUMNS = ("time", "graph", "triples", "about", "flaw")
+FORMATS = ("auto", "columns", "elements", *DOCUMENT_FORMATS)
 TERM_COLUMNS = ("subject", "predicate", "object", "graph")
 _TIME_TYPES = (TimestampType, TimestampNTZType, LongType, IntegerType)
 
@@ -67,6 +69,8 @@ class FedStream(Batched, Protocol):
         self, source: Hashable, batch_id: int, read: Callable[[EngineRoom], Any]
     ) -> bool: ...
 
+    def apply_elements(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool: ...
+
 
 def read_stream(
     stream: FedStream, frame: DataFrame, checkpoint: str | None = None, format: str = "auto"
@@ -81,6 +85,10 @@ def read_stream(
     IRIs; `time` is a timestamp or a number of milliseconds since the epoch. Rows of a batch with
     the same graph and time are one element, a row without a graph is an element of one triple.
 
+    Elements (format ``elements``): columns time, graph, triples (an array of N-Triples texts), about (those of the
+    default graph) and flaw, as `sparkext.sources.elements` makes them: each row is an element, or has the reason why
+    something is none.
+
     `value`: each row is a whole document of N-Quads(-star) or TriG(-star), its elements named
     graphs with a time triple, as in recorded files. A graph name must be new within its document.
 
@@ -91,6 +99,10 @@ def read_stream(
     Raises StreamSourceError.
     """
     kind = checked_format(frame, format)
+    if kind == "elements":
+        return fed_by_batches(
+            stream, frame.select(*ELEMENT_COLUMNS), checkpoint, stream.apply_elements
+        )
     read: Callable[[EngineRoom, DataFrame], Any]
     if kind == "columns":
         frame = frame.select(*(n for n in (*TERM_COLUMNS, "time") if n in frame.columns))
@@ -167,6 +179,8 @@ def checked_format(frame: DataFrame, format: str) -> str:
         raise StreamSourceError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
     schema = frame.schema
     names = set(schema.names)
+    if format == "elements" or (format == "auto" and "triples" in names and "value" not in names):
+        return _checked_elements(schema)
     wants_columns = format == "columns" or (format == "auto" and "value" not in names)
     if wants_columns:
         missing = [n for n in (*TERM_COLUMNS[:3], "time") if n not in names]
@@ -185,6 +199,22 @@ def checked_format(frame: DataFrame, format: str) -> str:
         raise StreamSourceError(f"format {format} needs a column value")
     _check_type(schema, "value", (StringType, BinaryType), "text or binary")
     return format
+
+
+def _checked_elements(schema: StructType) -> str:
+    missing = [n for n in ELEMENT_COLUMNS if n not in schema.names]
+    if missing:
+        raise StreamSourceError(f"no column {', '.join(missing)}; found: {', '.join(schema.names)}")
+    _check_type(schema, "time", (LongType,), "milliseconds as bigint")
+    for name in ("graph", "flaw"):
+        _check_type(schema, name, (StringType,), "text")
+    for name in ("triples", "about"):
+        found = schema[name].dataType
+        if not isinstance(found, ArrayType) or not isinstance(found.elementType, StringType):
+            raise StreamSourceError(
+                f"column {name} must be array<string>, not {found.simpleString()}"
+            )
+    return "elements"
 
 
 def _check_type(schema: StructType, name: str, types: tuple[type, ...], wanted: str) -> None:

@@ -20,6 +20,7 @@ from sparkext.sql.live_view import LiveView
 from sparkext.sql.prepared_sql import PreparedSql
 from static_data import StaticDataError, StaticStore
 from tests.sparkext.engine.odd_calls import CALLS, Call, World
+from tests.sparkext.engine.odd_source_calls import CALLS as SOURCE_CALLS
 from tests.sparkext.listening import S, query, triple
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield World(spark, engine, stream, registered, selected, view, prepared, folder)
 
 
-ASKED = [(made, argument) for made in CALLS for argument in made.arguments]
+ASKED = [(made, argument) for made in (*CALLS, *SOURCE_CALLS) for argument in made.arguments]
 
 
 @pytest.mark.parametrize(

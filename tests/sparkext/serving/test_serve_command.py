@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sparkext.cli import main
-from sparkext.command_line.status import lines_of
+from sparkext.command_line.served.status import lines_of
 from tests.conftest import ROOT
 from tests.sparkext.serving.serving_world import (
     ELEMENTS,
@@ -176,7 +176,7 @@ def test_what_is_wrong_with_a_file_is_said_before_spark_starts(
     said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sparkext.command_line.serve.spark_session", None)
+    monkeypatch.setattr("sparkext.command_line.served.serve.spark_session", None)
     (tmp_path / "serve.toml").write_text(written)
     (tmp_path / "short").write_text("short")
     assert main(["serve", "--config", "serve.toml"]) == 1
@@ -192,7 +192,7 @@ def test_wrong_arguments_end_with_usage(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_port_that_is_taken_and_a_missing_library_are_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sparkext.command_line.serve.spark_session", None)
+    monkeypatch.setattr("sparkext.command_line.served.serve.spark_session", None)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -200,7 +200,9 @@ def test_a_port_that_is_taken_and_a_missing_library_are_told(
         assert main(["serve", "--port", port]) == 1
     said = capsys.readouterr().err
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in said
-    monkeypatch.setattr("sparkext.command_line.serve._NEEDED", ("starlette", "no_such_library"))
+    monkeypatch.setattr(
+        "sparkext.command_line.served.serve._NEEDED", ("starlette", "no_such_library")
+    )
     assert main(["serve"]) == 1
     assert "needs no_such_library: pip install 'spark-cqels[serve]'" in capsys.readouterr().err
 
@@ -208,7 +210,7 @@ def test_a_port_that_is_taken_and_a_missing_library_are_told(
 def test_a_token_is_made_and_shown_only_where_none_is_given(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sparkext.command_line.serve.spark_session", None)
+    monkeypatch.setattr("sparkext.command_line.served.serve.spark_session", None)
     arguments = ["serve", "--port", "0", "--host", "0.0.0.0"]
     assert main(arguments) == 1  # there is no Spark
     said = capsys.readouterr().err

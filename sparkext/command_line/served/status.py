@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sparkext.command_line.serve import TOKEN_VARIABLE, read_token
+from sparkext.command_line.served.serve import TOKEN_VARIABLE, read_token
 from sparkext.errors import ConfigurationError, CqelsError
 
 READY, NOT_READY = 0, 1

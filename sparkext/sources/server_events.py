@@ -1,0 +1,122 @@
+"""HTTP's server-sent events as a source: the data of each event is a message."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sparkext.argument_checks import check
+from sparkext.errors import SourceError
+from sparkext.extras import library
+from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
+from sparkext.sources.live_source import (
+    LiveSource,
+    parts_of_url,
+    seconds,
+    several_texts,
+    texts_by_name,
+)
+
+_WHAT = "a source of server-sent events"
+_CONNECT_SECONDS = 30.0
+_GONE = 204
+
+
+@dataclass(frozen=True)
+class EventSource(LiveSource):
+    """Reads the events of a URL, http or https; `EventSource(url).feed(stream)`.
+
+    `events` names the types of events that are messages (all, if empty); `headers` go with each request. Each request
+    says the id of the last event that came (Last-Event-ID), so that a server that keeps events sends what was missed;
+    before there is one, `last_event_id`, or after `engine.restore()` that of the engine's checkpoint. Where
+    nothing comes for `silence` seconds, not even a comment, the connection is made anew. A status of 204 ends the feed,
+    and one of 400 to 499 (but 408 and 429) is its error.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    events: Sequence[str] = ()
+    last_event_id: str | None = None
+    silence: float | None = 300.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parts_of_url(self.url, "http", "https")
+        texts_by_name("headers", self.headers)
+        several_texts("events", self.events)
+        if self.last_event_id is not None:
+            check.text("last_event_id", self.last_event_id)
+        seconds("silence", self.silence)
+        library("httpx_sse", "http", _WHAT)
+
+    def connection(self) -> EventConnection:
+        return EventConnection(self)
+
+
+class EventConnection(Connection):
+    """One request after the other."""
+
+    def __init__(self, source: EventSource) -> None:
+        self.name = source.url
+        self._source = source
+        self.last_event_id = source.last_event_id or ""
+        self._socket: Any = None
+
+    def run(self, put: Put, connected: Callable[[], None], stopping: threading.Event) -> None:
+        httpx, sse = library("httpx", "http", _WHAT), library("httpx_sse", "http", _WHAT)
+        source = self._source
+        wait = httpx.Timeout(_CONNECT_SECONDS, read=source.silence)
+        headers = {**source.headers, "Cache-Control": "no-store"}
+        if self.last_event_id:
+            headers["Last-Event-ID"] = self.last_event_id
+        try:
+            with (
+                httpx.Client(timeout=wait, follow_redirects=True) as client,
+                sse.connect_sse(client, "GET", source.url, headers=headers) as answer,
+            ):
+                self._check(answer.response, stopping)
+                network = answer.response.extensions["network_stream"]
+                self._socket = network.get_extra_info("socket")
+                if not stopping.is_set():
+                    connected()
+                    self._receive(answer, put)
+        except (httpx.HTTPError, httpx.StreamError, sse.SSEError) as error:
+            raise ConnectionLostError(str(error) or type(error).__name__) from error
+        finally:
+            self._socket = None
+
+    def _check(self, response: Any, stopping: threading.Event) -> None:
+        status = response.status_code
+        if status == _GONE:
+            stopping.set()
+        elif 400 <= status < 500 and status not in (408, 429):
+            raise SourceError(f"{self.name}: status {status} {response.reason_phrase}".rstrip())
+        elif status != 200:
+            raise ConnectionLostError(f"status {status}")
+
+    def _receive(self, answer: Any, put: Put) -> None:
+        events = self._source.events
+        for event in answer.iter_sse():
+            if not events or event.event in events:
+                name = f"event {event.id}" if event.id else "event"
+                if not put(Message(event.data.encode(), token=event.id, name=name)):
+                    return
+            # What is in the buffer will be taken in: it need not come again.
+            self.last_event_id = event.id
+
+    def interrupt(self) -> None:
+        used = self._socket
+        if used is not None:  # closed, it would go on waiting for what comes
+            with contextlib.suppress(OSError):
+                used.shutdown(socket.SHUT_RDWR)
+
+    def begin(self, position: object) -> None:
+        if isinstance(position, str) and self._source.last_event_id is None:
+            self.last_event_id = position
+
+    def position(self, messages: Sequence[Message]) -> object:
+        return next((message.token for message in reversed(messages) if message.token), None)

@@ -1,0 +1,134 @@
+"""Files that are gone on with after a restart: each instant of a query once, whatever was cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.errors import ArgumentError, SourceError
+from sparkext.recorded_streams import read_recorded_stream
+from sparkext.sinks import JsonLinesSink, ParquetSink, RdfFileSink, answers_stream
+from tests.sparkext.listening import S, query, triple
+from tests.sparkext.sinks.answering import OTHER, Q, construct, select
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+
+
+def told(file: Path) -> list[tuple[str, str, int]]:
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return [(line["query"], line["time"][-8:], line["revision"]) for line in lines]
+
+
+def test_lines_that_a_file_has_are_not_added_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    with JsonLinesSink(file, append=True) as sink:
+        for answers in (select(1000, "a"), select(1000, query=OTHER), select(2000, sequence=2)):
+            sink(answers)
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole[:40])  # as if the process had died while it wrote
+    with JsonLinesSink(file, append=True) as sink:
+        assert file.read_bytes() == whole
+        sink(select(1000, "a"))
+        sink(select(2000, sequence=2))
+        sink(select(1000, "b", revision=1))
+        sink(select(1000, "b", revision=1))
+        sink(select(3000, sequence=3))
+        sink(select(2000, query=OTHER, sequence=2))
+    assert told(file) == [
+        (Q, ":01.000Z", 0),
+        (OTHER, ":01.000Z", 0),
+        (Q, ":02.000Z", 0),
+        (Q, ":01.000Z", 1),
+        (Q, ":03.000Z", 0),
+        (OTHER, ":02.000Z", 0),
+    ]
+    assert [json.loads(line)["sequence"] for line in file.open()] == [1, 1, 2, 1, 3, 2]
+
+
+def test_a_file_of_something_else_is_not_added_to(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    with JsonLinesSink(file) as sink:
+        sink(select(1000))
+    with pytest.raises(ArgumentError, match=r"a.jsonl:1: is no line of this sink"):
+        JsonLinesSink(file, append=True)
+    recorded = tmp_path / "a.nq"
+    recorded.write_text("<http://e/s> <http://e/p> <http://e/o> .\n")
+    with pytest.raises(ArgumentError, match="has no element of this sink"):
+        RdfFileSink(recorded)
+    assert recorded.read_text()
+
+
+@pytest.mark.parametrize("ending", ["nq", "trig"])
+def test_triples_are_a_recorded_stream(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a.{ending}"
+    with RdfFileSink(file) as sink:
+        sink(construct(1000, "a", "b"))
+        sink(construct(1500))
+        sink(construct(1000, "c", query="query-1"))
+    whole = file.read_bytes()
+    for cut in (1, 30, len(whole) // 3):  # the second element is cut off
+        file.write_bytes(whole[:-cut])
+        with RdfFileSink(file) as sink:
+            sink(construct(1000, "a", "b"))
+            sink(construct(1000, "c", query="query-1"))
+        assert file.read_bytes() == whole
+    with RdfFileSink(file) as sink:
+        sink(construct(1000, "d", revision=1))
+        with pytest.raises(SourceError, match="SELECT answers no triples"):
+            sink(select(2000, "a"))
+    elements = read_recorded_stream(file).elements
+    assert [(element.graph, element.time_ms, len(element.triples)) for element in elements] == [
+        (f"<{Q}#1000>", 1000, 2),
+        ("<urn:cqels:query-1#1000>", 1000, 1),
+        (f"<{Q}#1000.1>", 1000, 1),
+    ]
+
+
+def test_queries_share_a_folder_and_revisions_replace(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    sink = ParquetSink(tmp_path)
+    for answers in (select(1000, "a"), select(1000, "b", query=OTHER), select(1000, "a")):
+        sink(answers)
+    assert sorted(parquet.read_table(tmp_path).column("v").to_pylist()) == ['"a"', '"b"']
+    sink(select(1000, "c", revision=1))
+    assert sorted(parquet.read_table(tmp_path).column("v").to_pylist()) == ['"b"', '"c"']
+    sink(select(1000, revision=2))
+    assert parquet.read_table(tmp_path).column("v").to_pylist() == ['"b"']
+
+
+def test_answers_are_a_frame_that_can_be_written(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(S)
+    made = engine.register_query(query("WINDOW :w { ?x :p ?time }", select="?x ?time"))
+    frame = answers_stream(spark, made, tmp_path / "answers")
+    stream.push(triple("a", "p", "b"), 1000)
+    engine.finish()
+    writing = (
+        frame.writeStream.format("json")
+        .option("checkpointLocation", str(tmp_path / "c"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )
+    writing.awaitTermination()
+    (row,) = spark.read.json(str(tmp_path / "out")).collect()
+    assert (row["x"], row["?time"], row["time"]) == (
+        "<http://e/a>",
+        "<http://e/b>",
+        "1970-01-01T00:00:01.000Z",
+    )
+    with pytest.raises(ArgumentError, match="query: must be a continuous query"):
+        answers_stream(spark, "q", tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a.ttl", "a"])
+def test_a_name_that_tells_no_format_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ArgumentError, match=r"ends in .nq or .trig"):
+        RdfFileSink(tmp_path / name)

@@ -1,0 +1,139 @@
+"""Servers for tests, on free ports of loopback: lines over TCP, server-sent events, WebSocket, an MQTT broker."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.sparkext.sources.kafka_broker import free_port
+
+
+class LineServer:
+    """Serves each connection the next of its scripts: bytes to be sent, and then it hangs up."""
+
+    def __init__(self, *scripts: bytes) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"tcp://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.served = 0
+        self.sent = 0
+        self._scripts = scripts
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            for script in self._scripts:
+                connection, _ = self._listening.accept()
+                with connection:
+                    self.served += 1
+                    for at in range(0, len(script), 1 << 12):
+                        connection.sendall(script[at : at + (1 << 12)])
+                        self.sent += len(script[at : at + (1 << 12)])
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+@contextmanager
+def event_server(
+    events: Sequence[tuple[str, str]], at_once: int
+) -> Iterator[tuple[str, list[str]]]:
+    """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            last = self.headers.get("Last-Event-ID", "")
+            asked.append(last)
+            if self.path == "/forbidden":
+                self.send_error(403)
+                return
+            names = [name for name, _ in events]
+            begin = names.index(last) + 1 if last in names else 0
+            if begin >= len(events):
+                self.send_response(204)
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for name, data in events[begin : begin + at_once]:
+                lines = "".join(f"data: {line}\n" for line in data.splitlines())
+                self.wfile.write(f": a comment\nid: {name}\n{lines}\n".encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class MqttBroker:
+    """Mosquitto, which can be stopped and started again with what it keeps; tests are skipped where it is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"mqtt://127.0.0.1:{self.port}"
+        self._folder = folder
+        found = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
+        self._process: subprocess.Popen[bytes] | None = None
+        if found is None:
+            pytest.skip("no MQTT broker: mosquitto is not installed")
+        self._mosquitto = found
+
+    def start(self) -> None:
+        settings = self._folder / "mosquitto.conf"
+        settings.write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
+            f"persistence_location {self._folder}/\nautosave_on_changes true\n"
+            "autosave_interval 1\nmax_inflight_messages 20\n"
+            f"user {getpass.getuser()}\n"
+        )
+        self._process = subprocess.Popen(
+            [self._mosquitto, "-c", str(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 30
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            assert time.monotonic() < end, "the MQTT broker does not answer"
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+    def publish(self, topic: str, *payloads: str) -> None:
+        """Publish messages at quality of service 1, and wait until the broker has them."""
+        import paho.mqtt.client as mqtt
+        from paho.mqtt.enums import CallbackAPIVersion
+
+        client = mqtt.Client(CallbackAPIVersion.VERSION2)
+        client.connect("127.0.0.1", self.port)
+        client.loop_start()
+        for sent in [client.publish(topic, payload, qos=1) for payload in payloads]:
+            sent.wait_for_publish(30)
+            assert sent.is_published()
+        client.disconnect()
+        client.loop_stop()

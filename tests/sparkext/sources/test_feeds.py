@@ -1,0 +1,218 @@
+"""Feeds from lines over TCP, server-sent events and WebSocket, by real sockets: reconnecting, bounds, flaws, ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sparkext.backoff import Backoff
+from sparkext.errors import ArgumentError, SourceError
+from sparkext.sources import EventSource, LineSource, WebSocketSource
+from tests.sparkext.listening import E, S
+from tests.sparkext.sources.messages import document, reading, until, values
+from tests.sparkext.sources.servers import LineServer, event_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from sparkext import Engine
+
+QUICK = Backoff(0.01, 0.1)
+
+
+def test_lines_come_through_a_connection_that_breaks(engine: Engine) -> None:
+    row = f'<{E}r%d> <{E}value> "%d" .\n'
+    server = LineServer(
+        (row % (1, 1) + "rubbish\n\n" + row % (2, 2)).encode(), (row % (3, 3)).encode()[:-1]
+    )
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = LineSource(server.url, time="now", backoff=QUICK).feed(stream)
+    until(lambda: stream.accepted_count == 3, "three lines")
+    until(lambda: feed.reconnects >= 1, "a second connection")
+    server.close()
+    feed.stop()
+    assert not feed.active
+    assert feed.exception() is None
+    assert feed.received == 4
+    assert stream.malformed_count == 1
+    assert "expected an IRI" in stream.set_aside[0]
+    assert seen() == [1, 2, 3]
+
+
+def test_documents_end_at_an_empty_line(engine: Engine) -> None:
+    too_long = "x" * 1500
+    text = f"{document(1, 2)}\n{too_long}\n\n{document(3)}\r\n\r\n{document(4)}"
+    server = LineServer(text.encode())
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = LineSource(server.url, ends="blank line", most_bytes=1000, backoff=QUICK).feed(stream)
+    until(lambda: stream.accepted_count == 4, "four elements")
+    feed.stop()
+    server.close()
+    assert list(stream.set_aside) == [f"{server.url}: longer than 1000 bytes"]
+    assert seen() == [1, 2, 3, 4]
+
+
+def test_a_full_buffer_lets_the_sender_wait(engine: Engine) -> None:
+    line = f'<{E}r1> <{E}value> "1" . # {"x" * 1000}\n'.encode()
+    server = LineServer(line * 40_000)
+    stream = engine.register_stream(S)
+    with engine.lock:  # nothing can be taken in
+        feed = LineSource(server.url, time="now", buffer=10, backoff=QUICK).feed(stream)
+        until(lambda: feed.received >= 10, "a full buffer")
+        sent = -1
+        while sent != server.sent:  # until no more fits into the sockets between
+            sent = server.sent
+            time.sleep(0.5)
+        assert feed.received < 10 + 4096
+        assert sent < 40_000 * len(line)
+    until(lambda: stream.accepted_count == 40_000, "all that was sent")
+    feed.stop()
+    server.close()
+
+
+def test_events_go_on_after_the_last_one_that_was_taken_in(engine: Engine) -> None:
+    events = [(f"e{n}", reading(n)) for n in range(1, 8)]
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    with event_server(events, at_once=3) as (url, asked):
+        feed = EventSource(url, backoff=QUICK).feed(stream)
+        assert feed.wait(60)  # the server says 204 when all has been sent
+    assert seen() == [1, 2, 3, 4, 5, 6, 7]
+    assert asked[0] == ""
+    assert asked[-1] == "e7"
+    assert set(asked) <= {"", *(name for name, _ in events)}
+
+
+def test_a_server_that_refuses_ends_the_feed(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    with event_server([], 1) as (url, asked):
+        feed = EventSource(f"{url}/forbidden", backoff=QUICK).feed(stream)
+        with pytest.raises(SourceError, match="status 403"):
+            feed.wait(60)
+    assert asked == [""]
+
+
+@contextmanager
+def web_socket_server(*scripts: list[str | bytes]) -> Iterator[tuple[str, list[str]]]:
+    """Serves each connection the next script, after a greeting, and hangs up; the last connection stays."""
+    server = pytest.importorskip("websockets.sync.server")
+    waiting, greetings, end = list(scripts), [], threading.Event()
+
+    def serve(connection: Any) -> None:
+        greetings.append(connection.recv())
+        for message in waiting.pop(0) if waiting else ():
+            connection.send(message)
+        if not waiting:
+            end.wait(60)
+
+    with server.serve(serve, "127.0.0.1", 0) as made:
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        yield f"ws://127.0.0.1:{made.socket.getsockname()[1]}", greetings
+        end.set()
+        made.shutdown()
+        thread.join()
+
+
+def test_messages_of_a_web_socket(engine: Engine) -> None:
+    turtle = f"@prefix : <{E}> . :r3 :value 3 ; <http://www.w3.org/ns/prov#generatedAtTime> 3000 ."
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    scripts: list[list[str | bytes]] = [[reading(1), reading(2).encode(), b"\xff"], [turtle]]
+    with web_socket_server(*scripts) as (url, greetings):
+        feed = WebSocketSource(url, greeting=["all"], backoff=QUICK).feed(stream)
+        until(lambda: stream.accepted_count == 3, "three messages")
+        feed.stop()
+    assert greetings == ["all", "all"]
+    assert list(stream.set_aside) == ["message: not UTF-8"]
+    assert seen() == [1, 2, 3]
+
+
+def test_a_server_that_is_not_there_yet_is_waited_for(engine: Engine) -> None:
+    from tests.sparkext.sources.kafka_broker import free_port
+
+    stream = engine.register_stream(S)
+    feed = WebSocketSource(f"ws://127.0.0.1:{free_port()}", backoff=QUICK).feed(stream)
+    lines = LineSource(f"tcp://127.0.0.1:{free_port()}", backoff=QUICK).feed(stream)
+    assert not feed.wait(0.5)
+    assert (feed.connected, lines.connected) == (False, False)
+    engine.close()  # ends feeds, too
+    assert not feed.active
+    assert not lines.active
+    assert feed.exception() is lines.exception() is None
+
+
+def test_a_stream_that_does_not_skip_ends_the_feed(engine: Engine) -> None:
+    stream = engine.register_stream(S, on_error="fail")
+    server = LineServer(b"rubbish\n")
+    feed = LineSource(server.url, backoff=QUICK).feed(stream)
+    with pytest.raises(SourceError, match="expected an IRI"):
+        feed.wait(60)
+    server.close()
+
+
+def test_rows_are_pushed_by_their_mapping(engine: Engine, tmp_path: Path) -> None:
+    mapping = tmp_path / "readings.yml"
+    mapping.write_text(
+        "prefixes: {e: 'http://e/'}\nmappings:\n  r:\n    sources: [['r.json~jsonpath']]\n"
+        "    s: e:r$(id)\n    po: [[e:value, $(id), xsd:integer]]\n"
+    )
+    stream = engine.register_stream(S, mapping=mapping, time="timestamp")
+    seen = values(engine)
+    server = LineServer(b'{"id": 1}\n[1, {"id": 2}]\nno json\n{"id": 3, "timestamp": 5}\n')
+    with pytest.raises(SourceError, match="has a mapping, so messages are rows"):
+        LineSource(server.url).feed(stream)
+    feed = LineSource(server.url, format="json", backoff=QUICK).feed(stream)
+    until(lambda: feed.received == 4 and stream.accepted_count == 3, "three rows")
+    feed.stop()
+    server.close()
+    assert stream.malformed_count == 2
+    assert seen() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LineSource("http://h:1"), "url: must be a URL such as tcp://host:port"),
+        (lambda: LineSource("tcp://h"), "url: must be"),
+        (lambda: LineSource("tcp://h:1", ends="never"), "ends: must be"),
+        (lambda: LineSource("tcp://h:1", buffer=0), "buffer: must be above 0"),
+        (lambda: LineSource("tcp://h:1", time="broker"), "time: these messages carry no time"),
+        (lambda: LineSource("tcp://h:1", format="csv"), "columns: rows of CSV need"),
+        (lambda: LineSource("tcp://h:1", backoff=3), "backoff: must be a sparkext.backoff"),  # type: ignore[arg-type]
+        (lambda: EventSource("ftp://h"), "url: must be a URL such as http://host:port"),
+        (lambda: EventSource("http://h", silence=0), "silence: must be seconds"),
+        (lambda: WebSocketSource("http://h"), "url: must be a URL such as ws://host:port"),
+        (lambda: WebSocketSource("ws://h", greeting="x"), "greeting: must be a list"),
+        (lambda: Backoff(0), "backoff.first: must be seconds"),
+        (lambda: LineSource("tcp://h:1").feed(5), "stream: must be a stream"),  # type: ignore[arg-type]
+    ],
+)
+def test_odd_arguments_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_events_go_on_after_a_restart_of_the_engine(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkext import Engine
+
+    events = [(f"e{n}", reading(n)) for n in (1, 2)]
+    with event_server(events, at_once=9) as (url, asked):
+        for _ in range(2):
+            with closing(Engine(spark, checkpoint=str(tmp_path / "c"))) as engine:
+                stream = engine.register_stream(S)
+                engine.restore()
+                assert EventSource(url, backoff=QUICK).feed(stream).wait(60)
+                count = stream.accepted_count
+            events.append(("e3", reading(3)))
+    assert count == 3
+    assert asked == ["", "e2", "e2", "e3"]

@@ -1,0 +1,106 @@
+"""MQTT as a source, with a real broker: acknowledged when taken in, a session that outlives connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext.backoff import Backoff
+from sparkext.errors import ArgumentError
+from sparkext.sources import MqttSource
+from tests.sparkext.listening import S
+from tests.sparkext.sources.messages import reading, until, values
+from tests.sparkext.sources.servers import MqttBroker
+
+if TYPE_CHECKING:
+    from sparkext import Engine
+
+QUICK = Backoff(0.05, 0.2)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MqttBroker]:
+    pytest.importorskip("paho.mqtt", reason="the extra mqtt is not installed")
+    made = MqttBroker(tmp_path_factory.mktemp("mqtt"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("version", ["3.1.1", "5"])
+def test_messages_come_also_those_of_the_time_between(
+    engine: Engine, broker: MqttBroker, version: str
+) -> None:
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    topic = f"between/{version}"
+    source = MqttSource(
+        f"{broker.url}/{topic}/#", f"between {version}", version=version, backoff=QUICK
+    )
+    feed = source.feed(stream)
+    until(lambda: feed.connected, "a subscription")
+    broker.publish(f"{topic}/a", reading(1), "rubbish", reading(2))
+    until(lambda: stream.accepted_count == 2, "two readings")
+    feed.stop()
+    broker.publish(f"{topic}/b", *(reading(n) for n in range(3, 40)))
+    feed = source.feed(stream)
+    until(lambda: stream.accepted_count >= 39, "what the broker has kept")
+    feed.stop()
+    assert stream.malformed_count == 1
+    assert stream.set_aside[0].startswith(f"message on {topic}/a: line 1, ")
+    assert seen() == list(range(1, 40))
+
+
+def test_what_was_not_taken_in_comes_again(engine: Engine, broker: MqttBroker) -> None:
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    source = MqttSource(f"{broker.url}/again", "again", backoff=QUICK)
+    feed = source.feed(stream)
+    until(lambda: feed.connected, "a subscription")
+    stopping = None
+    with engine.lock:  # messages are received, and cannot be taken in
+        broker.publish("again", *(reading(n) for n in range(1, 6)))
+        until(lambda: feed.received > 0, "a message")
+        # As if the process had died: the connection goes, without an acknowledgement.
+        feed._connection._client.socket().close()  # type: ignore[attr-defined]
+        stopping = feed
+    until(lambda: stream.accepted_count >= 5, "all five")
+    stopping.stop()
+    assert seen() == [1, 2, 3, 4, 5]
+
+
+def test_a_broker_that_comes_back_goes_on(engine: Engine, broker: MqttBroker) -> None:
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = MqttSource(f"{broker.url}/back", "back", backoff=QUICK).feed(stream)
+    until(lambda: feed.connected, "a subscription")
+    broker.publish("back", reading(1))
+    until(lambda: stream.accepted_count == 1, "the first")
+    broker.stop()
+    until(lambda: not feed.connected, "the end of the connection")
+    broker.start()
+    broker.publish("back", reading(2))
+    until(lambda: stream.accepted_count >= 2, "the second")
+    assert feed.reconnects >= 1
+    feed.stop()
+    assert seen() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"url": "mqtt://h"}, "url: must be a URL such as mqtt://host:port/name"),
+        ({"client_id": ""}, "client_id: a persistent session needs a name"),
+        ({"qos": 3}, "qos: must be 0, 1 or 2"),
+        ({"version": "4"}, "version: must be '3.1.1' or '5'"),
+        ({"expiry": -1}, "expiry: must be seconds"),
+        ({"tls": True}, "tls: must be an SSLContext"),
+    ],
+)
+def test_odd_arguments_are_refused(given: dict[str, object], message: str) -> None:
+    pytest.importorskip("paho.mqtt", reason="the extra mqtt is not installed")
+    arguments = {"url": "mqtt://h/t", "client_id": "c", **given}
+    with pytest.raises(ArgumentError, match=message):
+        MqttSource(**arguments)  # type: ignore[arg-type]
