@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from sparkext.errors import ConfigurationError
+from sparkext.limit_settings import LimitSettings
 from sparkext.restart_settings import RestartSettings
 from sparkext.s2r.profiles import PROFILES
 from sparkext.setting_keys import (
@@ -37,7 +38,7 @@ _MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Settings(RestartSettings, SparkSqlSettings):
+class Settings(RestartSettings, SparkSqlSettings, LimitSettings):
     """The values of all keys, checked and typed; durations are milliseconds.
 
     >>> Settings.from_mapping({"spark.cqels.allowedLateness": "PT5S"}).allowed_lateness

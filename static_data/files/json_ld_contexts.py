@@ -45,10 +45,12 @@ def with_contexts(document: str, base_iri: str, contexts: Mapping[str, str]) -> 
             continue
         try:
             inlined = inliner.inlined(value, base_iri, ())
-        except ContextError as problem:
+        except (ContextError, RecursionError) as problem:
             before = document[: colon.end()]
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            raise ContextError(problem.message, line, column) from None
+            too_deep = isinstance(problem, RecursionError)
+            message = "the context is nested too deeply" if too_deep else problem.message
+            raise ContextError(message, line, column) from None
         at = end
         if inlined != value:
             text = json.dumps(inlined, ensure_ascii=False, separators=(",", ":"))
@@ -102,7 +104,7 @@ class _Inliner:
         if iri not in self._read:
             try:
                 content = json.loads(self._texts[iri])
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ContextError(f"the file of context <{iri}> is no JSON: {error}") from None
             if not isinstance(content, dict) or "@context" not in content:
                 raise ContextError(f"the file of context <{iri}> has no @context")

@@ -18,6 +18,8 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from static_data.limits.expansion import MOST_EXPANSION, check_expansion
+
 
 class Compression(Enum):
     """How the bytes of a file are packed; the value is the ending of its name."""
@@ -58,17 +60,20 @@ def packing_of(head: bytes) -> Compression:
     return next((c for c, magic in _MAGIC.items() if head.startswith(magic)), Compression.NONE)
 
 
-def open_unpacked(path: Path, compression: Compression) -> ByteStream:
+def open_unpacked(
+    path: Path, compression: Compression, most: float = MOST_EXPANSION
+) -> ByteStream:
     """Open a file for reading its unpacked bytes, without a byte order mark of UTF-8.
 
-    Raises one of `BROKEN`, now or when it is read, for a file that is not packed so.
+    Raises one of `BROKEN`, now or when it is read, for a file that is not packed so, or unpacks to more than `most`
+    times its size.
     """
-    return _unpacking(path.open("rb"), compression)
+    return _unpacking(path.open("rb"), compression, most)
 
 
-def unpacked(content: bytes, compression: Compression) -> ByteStream:
+def unpacked(content: bytes, compression: Compression, most: float = MOST_EXPANSION) -> ByteStream:
     """As `open_unpacked`, of a file that is in memory."""
-    return _unpacking(io.BytesIO(content), compression)
+    return _unpacking(io.BytesIO(content), compression, most)
 
 
 def zipped_name(path: Path) -> str:
@@ -77,7 +82,7 @@ def zipped_name(path: Path) -> str:
         return _only_member(archive)
 
 
-def _unpacking(packed: ByteStream, compression: Compression) -> ByteStream:
+def _unpacking(packed: ByteStream, compression: Compression, most: float) -> ByteStream:
     stream: Any = packed
     try:
         # A file without any byte is empty, packed or not.
@@ -95,6 +100,8 @@ def _unpacking(packed: ByteStream, compression: Compression) -> ByteStream:
         elif compression is Compression.ZIP:
             archive = zipfile.ZipFile(packed)
             stream = archive.open(_only_member(archive))
+        if compression is not Compression.NONE:
+            stream = _Bounded(stream, packed, most)
         return cast(ByteStream, io.BufferedReader(cast(Any, _Unmarked(stream, packed)), _BUFFER))
     except BaseException:
         packed.close()
@@ -127,6 +134,25 @@ class _Readable(io.RawIOBase):
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+class _Bounded:
+    """What is unpacked, as long as it is not too much for what has been taken from the packed file."""
+
+    def __init__(self, stream: Any, packed: ByteStream, most: float) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._most = most
+        self._given = 0
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read(size)
+        self._given += len(data)
+        check_expansion(self._packed.tell(), self._given, self._most)
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class _Unmarked(io.RawIOBase):

@@ -181,6 +181,8 @@ def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[An
         raise Place(str(path), None, error.lineno).error(f"no JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise Place(str(path)).error(f"not UTF-8: {error.reason}") from None
+    except RecursionError:
+        raise Place(str(path)).error("no JSON that can be read: it is nested too deeply") from None
     if not iterator and isinstance(document, list):
         yield from document  # rows of a document are asked for, and it is a list of them
     else:
@@ -195,3 +197,6 @@ def _parsed(line: bytes, name: str, number: int) -> Any:
         raise Place(name, None, number).error(message) from None
     except UnicodeDecodeError as error:
         raise Place(name, None, number).error(f"not UTF-8: {error.reason}") from None
+    except RecursionError:
+        message = "no JSON that can be read: it is nested too deeply"
+        raise Place(name, None, number).error(message) from None
