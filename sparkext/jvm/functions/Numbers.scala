@@ -17,7 +17,12 @@ private[cqels] object Numbers {
     if (id <= 0) 0
     else if (TermCodec.isInline(id)) TermCodec.numericRank(id)
     else if (TermId.kind(id) != TermId.TypedLiteral) 0
-    else { val t = TermValues.text(room, id); if (illTyped(t)) 0 else rankOf(TermText.datatype(t)) }
+    else {
+      val text = TermValues.text(room, id)
+      val rank = rankOf(TermText.datatype(text))
+      // Nobody computes with more digits than that; the longer the numbers, the longer it takes, without end.
+      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostDigits + 100) || illTyped(text)) 0 else rank
+    }
 
   private val Xsd = "http://www.w3.org/2001/XMLSchema#"
   private val IntegerTypes = Set("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger",

@@ -19,7 +19,7 @@ private[cqels] object Expansion {
 /** The bytes of `stream` as long as they are not too many for those that `packed` says have been taken from the file. */
 private[cqels] final class BoundedInputStream(stream: InputStream, packed: () => Long, most: Double)
     extends FilterInputStream(stream) {
-  private var given = 0L
+  private var taken = 0L
 
   override def read(): Int = counted(super.read(), 1)
   override def read(target: Array[Byte], from: Int, count: Int): Int = {
@@ -30,8 +30,8 @@ private[cqels] final class BoundedInputStream(stream: InputStream, packed: () =>
 
   private def counted(result: Int, bytes: Int): Int = {
     if (result >= 0) {
-      given += bytes
-      Expansion.check(packed(), given, most)
+      taken += bytes
+      Expansion.check(packed(), taken, most)
     }
     result
   }
