@@ -78,8 +78,11 @@ def unpacked(content: bytes, compression: Compression, most: float = MOST_EXPANS
 
 def zipped_name(path: Path) -> str:
     """The name of the one file in a .zip; raises one of `BROKEN` unless it holds just one."""
-    with zipfile.ZipFile(path) as archive:
-        return _only_member(archive)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _only_member(archive)
+    except RuntimeError as error:  # of a version or a packing that is not known, or encrypted
+        raise ValueError(str(error)) from None
 
 
 def _unpacking(packed: ByteStream, compression: Compression, most: float) -> ByteStream:
@@ -98,8 +101,11 @@ def _unpacking(packed: ByteStream, compression: Compression, most: float) -> Byt
         elif compression is Compression.ZSTANDARD:
             stream = io.BufferedReader(cast(Any, _Readable(packed)))
         elif compression is Compression.ZIP:
-            archive = zipfile.ZipFile(packed)
-            stream = archive.open(_only_member(archive))
+            try:
+                archive = zipfile.ZipFile(packed)
+                stream = archive.open(_only_member(archive))
+            except RuntimeError as error:
+                raise ValueError(str(error)) from None
         if compression is not Compression.NONE:
             stream = _Bounded(stream, packed, most)
         return cast(ByteStream, io.BufferedReader(cast(Any, _Unmarked(stream, packed)), _BUFFER))

@@ -145,6 +145,8 @@ def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
             yield reader.schema.empty_table()
             for batch in reader:
                 yield pa.Table.from_batches([batch])
+    except UnicodeDecodeError as error:
+        raise Place(str(path)).error(f"a line of names that is not UTF-8: {error.reason}") from None
     except pa.ArrowInvalid as error:
         raise Place(str(path)).error(f"no CSV with a line of names: {error}") from None
 

@@ -37,7 +37,7 @@ private[functions] final class CountedText(text: String) extends CharSequence {
 }
 
 private[functions] object CountedText {
-  private final val Steps = 10000000L
+  private final val Steps = 100000000L
   private final val StepsPerCharacter = 100L
   /** A match that takes no more steps than this need not count them. */
   final val Few = 1e7
