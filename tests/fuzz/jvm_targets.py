@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -224,3 +225,59 @@ class DamagedStores:
                 engine.close()
         finally:
             shutil.rmtree(copy, ignore_errors=True)
+
+
+class DamagedCheckpoints:
+    """A checkpoint with damaged bytes in one of its files, taken up again; a case is as that of `DamagedStores`."""
+
+    name = "checkpoints"
+    batch = 1
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._folder = TemporaryDirectory(prefix="cqels-fuzz-")
+
+    @cached_property
+    def _kept(self) -> Path:
+        from sparkext import Engine
+
+        kept = Path(self._folder.name) / "kept"
+        with closing(Engine(self._spark, checkpoint=kept)) as engine:
+            self._run(engine, 0)
+        return kept
+
+    def case(self, random: Random) -> bytes:
+        files = sorted(p for p in self._kept.rglob("*") if p.is_file() and p.stat().st_size)
+        chosen = random.choice(files)
+        return chosen.relative_to(self._kept).as_posix().encode() + b"\n" + mutated_bytes(random, chosen.read_bytes())
+
+    def run(self, cases: Sequence[bytes]) -> list[str]:
+        return [outcome(lambda case=case: self._take_up(case)) for case in cases]
+
+    def _take_up(self, case: bytes) -> None:
+        from sparkext import Engine
+
+        name, _, content = case.partition(b"\n")
+        copy = Path(self._folder.name) / f"case-{next(_numbers)}"
+        shutil.copytree(self._kept, copy)
+        try:
+            target = copy / name.decode()
+            (target.parent / f".{target.name}.crc").unlink(missing_ok=True)
+            target.write_bytes(content)
+            with closing(Engine(self._spark, checkpoint=copy)) as engine:
+                self._run(engine, 100)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    @staticmethod
+    def _run(engine: Engine, begin: int) -> None:
+        engine.register_stream("http://e/s")
+        engine.register_query(
+            "REGISTER ISTREAM <http://e/q> AS SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <http://e/w> ON <http://e/s> [RANGE 50]"
+            " { WINDOW <http://e/w> { ?s ?p ?o } ?s <http://e/is> ?k } GROUP BY ?s"
+        )
+        engine.insert("<http://e/s1> <http://e/is> <http://e/k> .")
+        stream = engine.stream("http://e/s")
+        for n in range(6):
+            stream.push(f'<http://e/s{n % 2}> <http://e/p> "v{begin + n}" .', begin + n * 7)
+        engine.advance_to(begin + 40)

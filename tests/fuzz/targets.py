@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from static_data.files.rdf_formats import RdfFormat
 from tests.fuzz.files import DamagedFiles, PackedFiles, StreamDocuments
-from tests.fuzz.jvm_targets import DamagedStores, StreamColumns, StreamElements, TextLines
+from tests.fuzz.jvm_targets import DamagedCheckpoints, DamagedStores, StreamColumns, StreamElements, TextLines
 from tests.fuzz.mappings import DamagedAnswers, DamagedMappings, DamagedSettings
 from tests.fuzz.outcomes import Target
 from tests.fuzz.queries import DamagedQueries, GrammarQueries
@@ -32,22 +32,29 @@ JVM: Final[Mapping[str, Callable[[SparkSession], Target]]] = {
     "elements": StreamElements,
     "columns": StreamColumns,
     "stores": DamagedStores,
+    "checkpoints": DamagedCheckpoints,
 }
-"""Those that are read by the JVM; many cases go in one call. Damaged checkpoints are to be another of them."""
+"""Those that are read by the JVM; many cases go in one call."""
 
 SHARES: Final[Mapping[str, float]] = {
-    "queries": 0.07,
-    "damaged-queries": 0.08,
-    **{f"files-{f.value}": 0.05 for f in RdfFormat},
-    "documents-nq": 0.05,
-    "documents-trig": 0.05,
-    "packed": 0.05,
-    "mappings": 0.01,
-    "answer-files": 0.05,
+    "queries": 0.04,
+    "damaged-queries": 0.05,
+    "files-nt": 0.1,
+    "files-nq": 0.1,
+    "files-ttl": 0.04,
+    "files-trig": 0.04,
+    "files-rdf": 0.05,
+    "files-jsonld": 0.06,
+    "documents-nq": 0.1,
+    "documents-trig": 0.005,
+    "packed": 0.04,
+    "mappings": 0.005,
+    "answer-files": 0.04,
     "settings": 0.05,
-    "lines": 0.19,
-    "elements": 0.049,
-    "columns": 0.05,
-    "stores": 0.001,
+    "lines": 0.2597,
+    "elements": 0.015,
+    "columns": 0.005,
+    "stores": 0.00015,
+    "checkpoints": 0.00015,
 }
-"""Which part of all cases each target gets."""
+"""Which part of all cases each target gets: those that take long get few."""

@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, SimpleLine}
+import org.apache.spark.sql.cqels.rdf.{MalformedLine, MalformedTerm, NQuadsReader, SimpleLine}
 
 /** Reads elements from a block of UTF-8 text: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
  *  default graph (its time triples), one N-Triples line each.
