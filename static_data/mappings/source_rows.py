@@ -46,12 +46,21 @@ def rows_of_source(source: Source, mapping_file: str, given: RowsFinder) -> Rows
 
 
 def path_of(source: Source, mapping_file: str) -> Path:
-    """The file of a source: seen from the mapping's folder, then from the working directory."""
+    """The file of a source: seen from the mapping's folder, then from the working directory.
+
+    A mapping may come from anywhere, and names no file elsewhere: raises MappingError for one that does.
+    """
     name = Path(source.name.removeprefix("file://"))
-    beside = Path(mapping_file).parent / name
-    if source.from_working_directory or (not beside.exists() and name.exists()):
-        return name
-    return beside
+    folder = Path(mapping_file).parent
+    beside = folder / name
+    elsewhere = source.from_working_directory or (not beside.exists() and name.exists())
+    path = name if elsewhere else beside
+    if not any(path.resolve().is_relative_to(f.resolve()) for f in (folder, Path())):
+        raise source.place.error(
+            f"{source.name} lies neither in the mapping's folder nor in the working directory: to have it read,"
+            f" give its path yourself (tables={{{source.name!r}: PATH}})"
+        )
+    return path
 
 
 def rows_of_file(path: Path, source: Source) -> Rows:

@@ -9,6 +9,7 @@ import lzma
 import zipfile
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -95,7 +96,7 @@ class DamagedFiles:
 
     def _read(self, case: bytes) -> str:
         kind = FileFormat(self._format, Compression.NONE)
-        told = [outcome(lambda way=way: self._entries(case, kind, way)) for way in _WAYS]
+        told = [outcome(partial(self._entries, case, kind, way)) for way in _WAYS]
         told.append(outcome(lambda: format_of_content(case)))
         return next((one for one in told if one.startswith("raw")), told[0])
 
@@ -121,7 +122,7 @@ class StreamDocuments:
         return bytes_of(mutated_text(random, random.choice(samples), samples))
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._read(case)) for case in cases]
+        return [outcome(partial(self._read, case)) for case in cases]
 
     def _read(self, case: bytes) -> None:
         for version in RdfVersion:
@@ -157,7 +158,7 @@ class PackedFiles:
         return bytes((number,)) + mutated_bytes(random, packed)
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._read(case)) for case in cases]
+        return [outcome(partial(self._read, case)) for case in cases]
 
     @staticmethod
     def _read(case: bytes) -> None:

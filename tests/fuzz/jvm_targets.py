@@ -6,7 +6,7 @@ import itertools
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -134,7 +134,7 @@ class StreamColumns:
         return bytes_of(kinds + "\x1e" + "\x1e".join(texts))
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._push(case)) for case in cases]
+        return [outcome(partial(self._push, case)) for case in cases]
 
     def _push(self, case: bytes) -> None:
         kinds, *texts = text_of(case).split("\x1e")
@@ -203,7 +203,7 @@ class DamagedStores:
         return chosen.relative_to(self._saved).as_posix().encode() + b"\n" + damaged
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._open(case)) for case in cases]
+        return [outcome(partial(self._open, case)) for case in cases]
 
     def _open(self, case: bytes) -> None:
         from sparkext import Engine
@@ -252,7 +252,7 @@ class DamagedCheckpoints:
         return chosen.relative_to(self._kept).as_posix().encode() + b"\n" + mutated_bytes(random, chosen.read_bytes())
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._take_up(case)) for case in cases]
+        return [outcome(partial(self._take_up, case)) for case in cases]
 
     def _take_up(self, case: bytes) -> None:
         from sparkext import Engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -46,7 +46,7 @@ class DamagedMappings:
         return mutated_bytes(random, content) if random.random() < 0.05 else content
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._read(case)) for case in cases]
+        return [outcome(partial(self._read, case)) for case in cases]
 
     def _read(self, case: bytes) -> None:
         folder = Path(self._folder.name)
@@ -99,7 +99,7 @@ class DamagedAnswers:
         file = Path(self._folder.name) / "answers.jsonl"
         for case in cases:
             file.write_bytes(case)
-            both = [outcome(lambda query=query: read_answers(file, query)) for query in (self._query, self._ask)]
+            both = [outcome(partial(read_answers, file, query)) for query in (self._query, self._ask)]
             told.append(next((one for one in both if one.startswith("raw")), both[0]))
         return told
 
@@ -118,7 +118,7 @@ class DamagedSettings:
         return bytes_of(f"{key}={mutated_text(random, random.choice(self._values))}")
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
-        return [outcome(lambda case=case: self._read(case)) for case in cases]
+        return [outcome(partial(self._read, case)) for case in cases]
 
     @staticmethod
     def _read(case: bytes) -> None:
