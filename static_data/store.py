@@ -16,6 +16,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import checked_term, extension
+from static_data.limits.expansion import MOST_EXPANSION
 from static_data.loading.given_statements import GivenData
 from static_data.loading.load import (
     LoadedBlocks,
@@ -26,7 +27,6 @@ from static_data.loading.load import (
 )
 from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import find_files
-from static_data.limits.expansion import MOST_EXPANSION
 from static_data.progress import progress_bar
 from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_tables
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
@@ -38,7 +38,9 @@ from static_data.storage.stored_tables import StoredTables
 from static_data.storage.tables import Table, Tables
 from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
-DRIVER_BYTES = 256 * 1024  # local files of so many together are read on the driver, unless said otherwise
+DRIVER_BYTES = (
+    256 * 1024
+)  # local files of so many together are read on the driver, unless said otherwise
 
 
 class StaticStore:
@@ -47,9 +49,9 @@ class StaticStore:
     `dictionary` is the extension's Dictionary of the session (made when not given). Tables are kept
     in `work_dir`, in a folder of the store's own that `close` deletes; when not given, in a temporary folder. On a
     cluster it must be a place that all executors reach. Local files of up to `driver_bytes` together are read on the
-    driver and stay in its memory; tables of `mapped_rows` rows are looked up in files; a packed file may unpack to
-    `most_expansion` times its size. `version` tells how quoted triples in files are read. Loads, edits and opening exclude
-    each other, as does whoever has `lock`; reading is free meanwhile and sees the state before.
+    driver and stay in its memory; tables of `mapped_rows` rows are looked up in files; packed ones may unpack to
+    `most_expansion` times their size. `version` tells how quoted triples in files are read. Loads, edits and opening
+    exclude each other, as does whoever has `lock`; reading is free meanwhile and sees the state before.
     """
 
     def __init__(

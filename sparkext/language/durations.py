@@ -104,7 +104,9 @@ def _short(text: str) -> str:
     """The text without what is around it; one of more digits than any time has costs no more than a look at it."""
     stripped = text.strip()
     if len(stripped) > _LONGEST:
-        raise DurationError(f"{stripped[:20]!r}... is out of range: it has {len(stripped)} characters")
+        raise DurationError(
+            f"{stripped[:20]!r}... is out of range: it has {len(stripped)} characters"
+        )
     return stripped
 
 

@@ -44,7 +44,10 @@ def recording_file(file: str | Path, folder: Path, reading: Reading) -> Recordin
     path = Path(file)
     kind, most = format_of(path), reading.most_expansion
     if kind.rdf is RdfFormat.N_QUADS:
-        with reading_file(path, kind.compression), open_unpacked(path, kind.compression, most) as stream:
+        with (
+            reading_file(path, kind.compression),
+            open_unpacked(path, kind.compression, most) as stream,
+        ):
             stream.read(1)
         return RecordingFile(str(file), path, kind.compression.value)
     lines = folder / f"{len(list(folder.iterdir()))}.nq"

@@ -48,8 +48,8 @@ def with_contexts(document: str, base_iri: str, contexts: Mapping[str, str]) -> 
         except (ContextError, RecursionError) as problem:
             before = document[: colon.end()]
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            too_deep = isinstance(problem, RecursionError)
-            message = "the context is nested too deeply" if too_deep else problem.message
+            too_deep = "the context is nested too deeply"
+            message = problem.message if isinstance(problem, ContextError) else too_deep
             raise ContextError(message, line, column) from None
         at = end
         if inlined != value:

@@ -60,9 +60,7 @@ def packing_of(head: bytes) -> Compression:
     return next((c for c, magic in _MAGIC.items() if head.startswith(magic)), Compression.NONE)
 
 
-def open_unpacked(
-    path: Path, compression: Compression, most: float = MOST_EXPANSION
-) -> ByteStream:
+def open_unpacked(path: Path, compression: Compression, most: float = MOST_EXPANSION) -> ByteStream:
     """Open a file for reading its unpacked bytes, without a byte order mark of UTF-8.
 
     Raises one of `BROKEN`, now or when it is read, for a file that is not packed so, or unpacks to more than `most`

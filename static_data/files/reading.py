@@ -14,8 +14,8 @@ from static_data.limits.expansion import MOST_EXPANSION
 
 @dataclass(frozen=True)
 class Reading:
-    """How quoted triples are read, what becomes of what is malformed, the JSON-LD contexts by IRI, as text, and how many
-    times its size a packed file may unpack to.
+    """How quoted triples are read, what becomes of what is malformed, the JSON-LD contexts by IRI, as text, and how
+    many times its size a packed file may unpack to.
     """
 
     version: RdfVersion = RdfVersion.STAR

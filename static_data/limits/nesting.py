@@ -69,7 +69,7 @@ def check_json(stream: IO[bytes]) -> None:
 
 
 def _without_strings(text: bytes) -> tuple[bytes, bytes]:
-    """JSON without its strings, and the beginning of one that the end cuts off, with nothing in it but a last escape."""
+    """JSON without its strings, and the beginning of one that the end cuts off, empty but for a last escape."""
     bare = _JSON_STRING.sub(b"", text)
     opening = bare.find(b'"')
     if opening < 0:

@@ -334,9 +334,7 @@ def _content_parser(
             for content in batch.column(0).to_pylist():
 
                 def opener(content: bytes = content) -> ByteStream:
-                    return unpacked(
-                        content, task.format.compression, task.reading.most_expansion
-                    )
+                    return unpacked(content, task.format.compression, task.reading.most_expansion)
 
                 yield from _line_batches(task, opener)
 

@@ -115,7 +115,9 @@ def read_mapping_graph(file: str | Path) -> MappingGraph:
     graph = MappingGraph(str(file), text)
     content = lines.encode()
     try:
-        check_turtle(BytesIO(content), lambda: BytesIO(content))  # lines of N-Triples come as they are
+        check_turtle(
+            BytesIO(content), lambda: BytesIO(content)
+        )  # lines of N-Triples come as they are
         for quad in parsed(ox.parse(content, format=ox.RdfFormat.N_QUADS)):
             subject, value = _term(quad.subject), _term(quad.object)
             if not isinstance(subject, QuotedTriple) and not isinstance(value, QuotedTriple):

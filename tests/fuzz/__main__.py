@@ -12,6 +12,11 @@ from tests.fuzz.running import run_watched
 from tests.fuzz.targets import JVM, PYTHON, SHARES
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
     """Run all targets, or some; gives 1 where a case showed a defect."""
     names = [*PYTHON, *JVM]
@@ -19,9 +24,11 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000, help="how many, over all targets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="where to write the counts")
-    parser.add_argument("--target", action="append", choices=names, help="only these, all cases each")
+    parser.add_argument(
+        "--target", action="append", choices=names, help="only these, all cases each"
+    )
     arguments = parser.parse_args()
-    chosen = {n: arguments.cases for n in arguments.target or ()} or {
+    chosen = dict.fromkeys(arguments.target or (), arguments.cases) or {
         n: max(1, round(arguments.cases * SHARES[n])) for n in names
     }
     told = {}
@@ -35,11 +42,17 @@ def main() -> int:
             "outcomes": dict(found.counts.most_common()),
             "failures": found.failures[:100],
         }
-        print(f"{name}: {sum(found.counts.values()):,} cases, {seconds:.0f} s: {dict(found.counts.most_common())}", flush=True)
+        _say(
+            f"{name}: {sum(found.counts.values()):,} cases, {seconds:.0f} s: {dict(found.counts.most_common())}"
+        )
         for number, one in found.failures[:20]:
-            print(f"  seed {arguments.seed}, case {number}: {one}", flush=True)
+            _say(f"  seed {arguments.seed}, case {number}: {one}")
         if arguments.json is not None:
-            whole = {"seed": arguments.seed, "cases": sum(t["cases"] for t in told.values()), "targets": told}
+            whole = {
+                "seed": arguments.seed,
+                "cases": sum(t["cases"] for t in told.values()),
+                "targets": told,
+            }
             arguments.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     return int(any(found["failures"] for found in told.values()))
 

@@ -24,7 +24,12 @@ _SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "NUMBER": ("1", "2.5", "1e3", ".5", "1e400", "0"),
     "SIGNED_NUMBER": ("-1", "+2.5", "-1e3"),
     "DURATION": ("PT5S", "30s", "1", "P1Y", "PT0S", "3 minutes", "P99999999999D"),
-    "DATETIME": ("2026-01-31T10:00:00Z", "0001-01-01T00:00:00", "99999-01-01T00:00:00Z", "2026-02-30T24:00:00Z"),
+    "DATETIME": (
+        "2026-01-31T10:00:00Z",
+        "0001-01-01T00:00:00",
+        "99999-01-01T00:00:00Z",
+        "2026-02-30T24:00:00Z",
+    ),
     "STRING1": ("'a'", "''", "'\\n'"),
     "STRING2": ('"a"', '""', '"PT5S"', '"\\u00e9"', '"(a+)+"', '"2026-01-31T10:00:00Z"'),
     "STRING_LONG1": ("'''a'''",),
@@ -95,7 +100,9 @@ class Sentences:
             budget -= 1
             if budget < 0:
                 depths = [self._depth(self._least, e) for e in expansions]
-                expansions = [e for e, d in zip(expansions, depths, strict=True) if d == min(depths)]
+                expansions = [
+                    e for e, d in zip(expansions, depths, strict=True) if d == min(depths)
+                ]
             waiting += reversed(random.choice(expansions))
         text = " ".join(words)
         return text if random.random() < 0.1 else _PROLOGUE + text

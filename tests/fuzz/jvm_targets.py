@@ -41,7 +41,14 @@ class TextLines:
         from static_data.jvm import extension
 
         made = extension(spark).rdf.CanonicalLines
-        self._readers = [made(graphs, rdf12, way) for graphs, rdf12, way in ((True, False, "skip"), (False, True, "skip"), (True, False, "accept"))]
+        self._readers = [
+            made(graphs, rdf12, way)
+            for graphs, rdf12, way in (
+                (True, False, "skip"),
+                (False, True, "skip"),
+                (True, False, "accept"),
+            )
+        ]
 
     def case(self, random: Random) -> bytes:
         text = mutated_text(random, random.choice(_LINES), _LINES)
@@ -62,7 +69,14 @@ class TextLines:
                 return [*self.run(cases[:half]), *self.run(cases[half:])]
         for case, line in zip(range(len(cases)), lines, strict=True):
             if case % 50 == 0:  # "accept" ends with the first problem: a few by themselves
-                told[case] = next((t for t in (outcome(lambda line=line: self._readers[2].read(line)),) if t.startswith(RAW)), told[case])
+                told[case] = next(
+                    (
+                        t
+                        for t in (outcome(lambda line=line: self._readers[2].read(line)),)
+                        if t.startswith(RAW)
+                    ),
+                    told[case],
+                )
         return told
 
 
@@ -86,21 +100,26 @@ class StreamElements:
         engine = Engine(self._spark)
         engine.register_stream("http://e/s")
         engine.register_query(
-            "REGISTER RSTREAM <http://e/q> AS SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <http://e/w> ON <http://e/s> [RANGE 50]"
-            " { WINDOW <http://e/w> { ?s ?p ?o } }"
+            "PREFIX : <http://e/> REGISTER RSTREAM :q AS SELECT (COUNT(*) AS ?n)"
+            " FROM NAMED WINDOW :w ON :s [RANGE 50] { WINDOW :w { ?s ?p ?o } }"
         )
         return engine
 
     def case(self, random: Random) -> bytes:
         text = mutated_text(random, random.choice(_LINES), _LINES)
-        time = str(random.choice((0, 1, 5, 1 << 40, -5, 1 << 52, 1 << 62, 1 << 70)) + random.randrange(1000))
-        graph = random.choice(("", "<http://e/g1>", "_:g", "x", mutated_text(random, "<http://e/g>")))
+        time = str(
+            random.choice((0, 1, 5, 1 << 40, -5, 1 << 52, 1 << 62, 1 << 70))
+            + random.randrange(1000)
+        )
+        graph = random.choice(
+            ("", "<http://e/g1>", "_:g", "x", mutated_text(random, "<http://e/g>"))
+        )
         return bytes_of(f"{time}\n{graph}\n".replace("\ud800", "")) + bytes_of(text)
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
         elements = []
         for case in cases:
-            time, graph, text = (text_of(case).split("\n", 2) + ["", ""])[:3]
+            time, graph, text = [*text_of(case).split("\n", 2), "", ""][:3]
             elements.append(StreamElement(int(time), graph or None, (text,)))
         stream = self._engine.stream("http://e/s")
         told = outcome(lambda: stream.push_elements(elements))
@@ -129,7 +148,13 @@ class StreamColumns:
         return engine
 
     def case(self, random: Random) -> bytes:
-        texts = [mutated_text(random, random.choice(("<http://e/a>", "_:b", '"x"@en', "http://e/a", "5", "2026-01-31"))) for _ in range(4)]
+        texts = [
+            mutated_text(
+                random,
+                random.choice(("<http://e/a>", "_:b", '"x"@en', "http://e/a", "5", "2026-01-31")),
+            )
+            for _ in range(4)
+        ]
         kinds = "".join(random.choice("ssssidbtnl") for _ in range(4))
         return bytes_of(kinds + "\x1e" + "\x1e".join(texts))
 
@@ -179,7 +204,10 @@ class DamagedStores:
 
         folder = Path(self._folder.name)
         data = folder / "data.nt"
-        lines = (f'<http://e/s{n % 40}> <http://e/p{n % 3}> "{"x" * (n % 60)}{n}" .\n' for n in range(400))
+        lines = (
+            f'<http://e/s{n % 40}> <http://e/p{n % 3}> "{"x" * (n % 60)}{n}" .\n'
+            for n in range(400)
+        )
         data.write_text("".join(lines))
         self._spark.conf.set("spark.cqels.mappedIndexes.minRows", "0")
         self._spark.conf.set("spark.cqels.load.driverMaxBytes", "0")
@@ -194,7 +222,9 @@ class DamagedStores:
         return folder / "saved"
 
     def case(self, random: Random) -> bytes:
-        files = sorted(p for p in self._saved.rglob("*") if p.is_file() and not p.name.startswith("."))
+        files = sorted(
+            p for p in self._saved.rglob("*") if p.is_file() and not p.name.startswith(".")
+        )
         chosen = random.choice(files)
         content = chosen.read_bytes()
         damaged = mutated_bytes(random, content)
@@ -219,8 +249,12 @@ class DamagedStores:
             engine = Engine(self._spark)
             try:
                 engine.open_static(copy)
-                engine.select("SELECT * { ?s <http://e/p1> ?o . ?s <http://e/p2> ?q }").answer().rows()
-                engine.select('SELECT * { <http://e/s1> ?p ?o FILTER(STRLEN(?o) > 5) }').answer().rows()
+                engine.select(
+                    "SELECT * { ?s <http://e/p1> ?o . ?s <http://e/p2> ?q }"
+                ).answer().rows()
+                engine.select(
+                    "SELECT * { <http://e/s1> ?p ?o FILTER(STRLEN(?o) > 5) }"
+                ).answer().rows()
             finally:
                 engine.close()
         finally:
@@ -249,7 +283,11 @@ class DamagedCheckpoints:
     def case(self, random: Random) -> bytes:
         files = sorted(p for p in self._kept.rglob("*") if p.is_file() and p.stat().st_size)
         chosen = random.choice(files)
-        return chosen.relative_to(self._kept).as_posix().encode() + b"\n" + mutated_bytes(random, chosen.read_bytes())
+        return (
+            chosen.relative_to(self._kept).as_posix().encode()
+            + b"\n"
+            + mutated_bytes(random, chosen.read_bytes())
+        )
 
     def run(self, cases: Sequence[bytes]) -> list[str]:
         return [outcome(partial(self._take_up, case)) for case in cases]
@@ -273,8 +311,8 @@ class DamagedCheckpoints:
     def _run(engine: Engine, begin: int) -> None:
         engine.register_stream("http://e/s")
         engine.register_query(
-            "REGISTER ISTREAM <http://e/q> AS SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <http://e/w> ON <http://e/s> [RANGE 50]"
-            " { WINDOW <http://e/w> { ?s ?p ?o } ?s <http://e/is> ?k } GROUP BY ?s"
+            "PREFIX : <http://e/> REGISTER ISTREAM :q AS SELECT ?s (COUNT(*) AS ?n)"
+            " FROM NAMED WINDOW :w ON :s [RANGE 50] { WINDOW :w { ?s ?p ?o } ?s :is ?k } GROUP BY ?s"
         )
         engine.insert("<http://e/s1> <http://e/is> <http://e/k> .")
         stream = engine.stream("http://e/s")

@@ -53,7 +53,9 @@ class DamagedMappings:
         written: list[Path] = []
         for part in case.split(_SPLIT)[1:]:
             name, _, content = part.partition(b"\n")
-            path = folder / (name.decode("ascii", "replace").replace("/", "_").replace("\0", "_")[:80] or "x")
+            path = folder / (
+                name.decode("ascii", "replace").replace("/", "_").replace("\0", "_")[:80] or "x"
+            )
             path.write_bytes(content)
             written.append(path)
         try:
@@ -79,10 +81,14 @@ class DamagedAnswers:
     batch = 1
     _samples = (
         '{"time": "2026-01-31T10:00:00.000Z", "head": {"vars": ["x", "y"]}, "results": {"bindings": '
-        '[{"x": {"type": "uri", "value": "http://e/a"}, "y": {"type": "literal", "value": "1", "datatype": "http://e/t"}}]}}\n',
-        '{"time": 5, "head": {"vars": ["x", "y"]}, "results": {"bindings": [{"x": {"type": "triple", "value": {"subject": '
-        '{"type": "bnode", "value": "b"}, "predicate": {"type": "uri", "value": "http://e/p"}, "object": {"type": "literal", '
-        '"value": "x", "xml:lang": "en"}}}}]}}\n{"time": 6, "head": {"vars": []}, "results": {"bindings": []}}',
+        '[{"x": {"type": "uri", "value": "http://e/a"}, '
+        '"y": {"type": "literal", "value": "1", "datatype": "http://e/t"}}]}}\n',
+        '{"time": 5, "head": {"vars": ["x", "y"]}, "results": {"bindings": [{"x": '
+        '{"type": "triple", "value": {"subject": '
+        '{"type": "bnode", "value": "b"}, "predicate": {"type": "uri", "value": "http://e/p"}, '
+        '"object": {"type": "literal", '
+        '"value": "x", "xml:lang": "en"}}}}]}}\n'
+        '{"time": 6, "head": {"vars": []}, "results": {"bindings": []}}',
         '{"time": 5, "boolean": true}',
     )
 
@@ -99,7 +105,9 @@ class DamagedAnswers:
         file = Path(self._folder.name) / "answers.jsonl"
         for case in cases:
             file.write_bytes(case)
-            both = [outcome(partial(read_answers, file, query)) for query in (self._query, self._ask)]
+            both = [
+                outcome(partial(read_answers, file, query)) for query in (self._query, self._ask)
+            ]
             told.append(next((one for one in both if one.startswith("raw")), both[0]))
         return told
 
@@ -109,7 +117,18 @@ class DamagedSettings:
 
     name = "settings"
     batch = 1
-    _values = ("true", "5", "PT5S", "30%", "2g", "rspql", "5min", "0.5", "2026-01-31T10:00:00Z", "set")
+    _values = (
+        "true",
+        "5",
+        "PT5S",
+        "30%",
+        "2g",
+        "rspql",
+        "5min",
+        "0.5",
+        "2026-01-31T10:00:00Z",
+        "set",
+    )
 
     def case(self, random: Random) -> bytes:
         key = random.choice([key.name for key in keys()])

@@ -8,15 +8,149 @@ from random import Random
 from typing import Final
 
 PIECES: Final = (
-    *("<", ">", "<<", ">>", "<<(", ")>>", "{", "}", "{|", "|}", "(", ")", "[", "]", "[]", "()", "~", "^", "^^", "@", "#"),
-    *('"', "'", '"""', "'''", "\\", "\\u", "\\u0000", "\\uD800", "\\U0010FFFF", "\\U00110000", "\n", "\r", "\t", "\0"),
-    *("\ufeff", "\ud800", "\U0001f600", "\u202e", "\u0130", "\uffff", "_:", "_:a", "a", "?x", "$x", ":", "::", ".", "..", ",", ";"),
-    *("-", "+", "*", "/", "!", "=", "|", "||", "&&", "%", "%41", "%zz", "&", "&amp;", "&x;", "<!--", "-->", "<![CDATA[", "]]>"),
-    *("<?x?>", "<!DOCTYPE a [", "]>", '<!ENTITY a "b">', "@prefix", "@base", "PREFIX", "BASE", "@version", "null", "true"),
-    *("0", "-0", "1", "9" * 20, "9" * 400, "1e309", "1E-400", "NaN", "INF", ".5", "5.", "007", "1.0e", "2147483648"),
-    *("9223372036854775808", "P1Y", "PT", "PT0.0001S", "-PT1S", "2026-02-29T25:61:61Z", "0000-00-00T00:00:00Z", "99999999-01-01T00:00:00Z"),
-    *("@en", "@en--ltr", "@en-", '"@context"', '"@id"', '"@graph"', '"@list"', '"@type"', '"@value"', '"@import"'),
-    *("http://e/", "file:///etc/passwd", "http://[::1", "x:", "urn:", "../..", "rr:subjectMap", "rml:source", "!!python/object", "*a", "&a"),
+    *(
+        "<",
+        ">",
+        "<<",
+        ">>",
+        "<<(",
+        ")>>",
+        "{",
+        "}",
+        "{|",
+        "|}",
+        "(",
+        ")",
+        "[",
+        "]",
+        "[]",
+        "()",
+        "~",
+        "^",
+        "^^",
+        "@",
+        "#",
+    ),
+    *(
+        '"',
+        "'",
+        '"""',
+        "'''",
+        "\\",
+        "\\u",
+        "\\u0000",
+        "\\uD800",
+        "\\U0010FFFF",
+        "\\U00110000",
+        "\n",
+        "\r",
+        "\t",
+        "\0",
+    ),
+    *(
+        "\ufeff",
+        "\ud800",
+        "\U0001f600",
+        "\u202e",
+        "\u0130",
+        "\uffff",
+        "_:",
+        "_:a",
+        "a",
+        "?x",
+        "$x",
+        ":",
+        "::",
+        ".",
+        "..",
+        ",",
+        ";",
+    ),
+    *(
+        "-",
+        "+",
+        "*",
+        "/",
+        "!",
+        "=",
+        "|",
+        "||",
+        "&&",
+        "%",
+        "%41",
+        "%zz",
+        "&",
+        "&amp;",
+        "&x;",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+    ),
+    *(
+        "<?x?>",
+        "<!DOCTYPE a [",
+        "]>",
+        '<!ENTITY a "b">',
+        "@prefix",
+        "@base",
+        "PREFIX",
+        "BASE",
+        "@version",
+        "null",
+        "true",
+    ),
+    *(
+        "0",
+        "-0",
+        "1",
+        "9" * 20,
+        "9" * 400,
+        "1e309",
+        "1E-400",
+        "NaN",
+        "INF",
+        ".5",
+        "5.",
+        "007",
+        "1.0e",
+        "2147483648",
+    ),
+    *(
+        "9223372036854775808",
+        "P1Y",
+        "PT",
+        "PT0.0001S",
+        "-PT1S",
+        "2026-02-29T25:61:61Z",
+        "0000-00-00T00:00:00Z",
+        "99999999-01-01T00:00:00Z",
+    ),
+    *(
+        "@en",
+        "@en--ltr",
+        "@en-",
+        '"@context"',
+        '"@id"',
+        '"@graph"',
+        '"@list"',
+        '"@type"',
+        '"@value"',
+        '"@import"',
+    ),
+    *(
+        "http://e/",
+        "file:///etc/passwd",
+        "http://[::1",
+        "x:",
+        "urn:",
+        "../..",
+        "rr:subjectMap",
+        "rml:source",
+        "!!python/object",
+        "*a",
+        "&a",
+    ),
 )
 """What means something to one of the languages that are read."""
 
@@ -37,7 +171,9 @@ def mutated_bytes(random: Random, content: bytes) -> bytes:
         size = min(random.choice((1, 1, 2, 4, 8, 64)), len(content) - at)
         kind = random.randrange(6)
         if kind == 0:
-            content = content[:at] + bytes(random.choices(range(256), k=size)) + content[at + size :]
+            content = (
+                content[:at] + bytes(random.choices(range(256), k=size)) + content[at + size :]
+            )
         elif kind == 1:
             content = content[:at] + content[at + size :]
         elif kind == 2:
@@ -46,7 +182,11 @@ def mutated_bytes(random: Random, content: bytes) -> bytes:
             flipped = content[at] ^ 1 << random.randrange(8)
             content = content[:at] + bytes((flipped,)) + content[at + 1 :]
         elif kind == 4:
-            content = content[:at] + random.choice((b"\0", b"\xff", b"\x7f\xff\xff\xff", b"\x80")) * size + content[at + size :]
+            content = (
+                content[:at]
+                + random.choice((b"\0", b"\xff", b"\x7f\xff\xff\xff", b"\x80")) * size
+                + content[at + size :]
+            )
         else:
             content = content[:at]
     return content
@@ -73,7 +213,9 @@ def _cut(random: Random, text: str, others: Sequence[str]) -> str:
 
 def _character(random: Random, text: str, others: Sequence[str]) -> str:
     at = random.randint(0, len(text))
-    code = random.choice((random.randrange(128), random.randrange(0x3000), random.randrange(0x110000)))
+    code = random.choice(
+        (random.randrange(128), random.randrange(0x3000), random.randrange(0x110000))
+    )
     return text[:at] + chr(code) + text[at:]
 
 
@@ -114,10 +256,38 @@ def _nested(random: Random, text: str, others: Sequence[str]) -> str:
 
 
 _BRACKETS: Final = (
-    *(("(", ")"), ("{", "}"), ("[", "]"), ("[ a ", "]"), ("<< <a:a> <a:b> ", " >>"), ("<<( <a:a> <a:b> ", " )>>")),
-    *(("!", ""), ("-", ""), ("^", ""), ("{| <a:a> 1 ", "|}"), ('{"a":', "}"), ("<a>", "</a>"), ("- ", ""), ("\\", "")),
+    *(
+        ("(", ")"),
+        ("{", "}"),
+        ("[", "]"),
+        ("[ a ", "]"),
+        ("<< <a:a> <a:b> ", " >>"),
+        ("<<( <a:a> <a:b> ", " )>>"),
+    ),
+    *(
+        ("!", ""),
+        ("-", ""),
+        ("^", ""),
+        ("{| <a:a> 1 ", "|}"),
+        ('{"a":', "}"),
+        ("<a>", "</a>"),
+        ("- ", ""),
+        ("\\", ""),
+    ),
 )
 _TEXT_DAMAGES: Final = (
-    *(_inserted, _inserted, _replaced, _replaced, _deleted, _cut, _character, _tokens, _tokens, _repeated, _crossed),
+    *(
+        _inserted,
+        _inserted,
+        _replaced,
+        _replaced,
+        _deleted,
+        _cut,
+        _character,
+        _tokens,
+        _tokens,
+        _repeated,
+        _crossed,
+    ),
     _nested,
 )

@@ -61,10 +61,14 @@ class DamagedQueries:
             text = file.read_text(encoding="utf-8")
             if file.suffix == ".md":
                 blocks = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
-                texts += [block for block in blocks if re.search(r"\b(SELECT|ASK|CONSTRUCT)\b", block)]
+                texts += [
+                    block for block in blocks if re.search(r"\b(SELECT|ASK|CONSTRUCT)\b", block)
+                ]
             else:
                 texts.append(text)
-        made = (random_query(Random(seed), DIALECTS[seed % len(DIALECTS)])[0] for seed in range(150))
+        made = (
+            random_query(Random(seed), DIALECTS[seed % len(DIALECTS)])[0] for seed in range(150)
+        )
         return [*texts, *made]
 
     def case(self, random: Random) -> bytes:

@@ -1,4 +1,4 @@
-"""Cases run in a process of their own, which somebody watches: one that hangs or crashes is told, and the next goes on."""
+"""Cases run in a process of their own, which is watched: one that hangs or crashes is told, and the next goes on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def case_of(target: Target, seed: int, number: int) -> bytes:
     return target.case(Random(f"{target.name} {seed} {number}"))
 
 
-def run_here(target: Target, seed: int, first: int, until: int, skip: Sequence[int] = (), note: Any = None) -> Found:
+def run_here(
+    target: Target, seed: int, first: int, until: int, skip: Sequence[int] = (), note: Any = None
+) -> Found:
     """Run cases in this process; `note` is told the number of each call's first case before it is made."""
     found = Found()
     for begin in range(first, until, target.batch):
@@ -71,14 +73,16 @@ def run_watched(name: str, seed: int, cases: int) -> Found:
                 found.counts.update(line["counts"])
                 found.failures += [(number, told) for number, told in line["failures"]]
                 done = line["done"]
-            if child.returncode == 0 and not hung:
-                break
+            if done == cases or (child.returncode == 0 and not hung):
+                break  # whatever its end was like, all cases have been told of
             number = int.from_bytes(place.read_bytes()[:8], "little") - 1
             if number < 0:
                 raise RuntimeError(f"{name}: could not be started (status {child.returncode})")
             what = HANG if hung else CRASH
             found.counts[what] += 1
-            found.failures.append((number, f"{what}: status {child.returncode}, or in the calls after"))
+            found.failures.append(
+                (number, f"{what}: status {child.returncode}, or in the calls after")
+            )
             skip.append(number)
     return found
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from static_data.files.rdf_formats import RdfFormat
 from tests.fuzz.files import DamagedFiles, PackedFiles, StreamDocuments
-from tests.fuzz.jvm_targets import DamagedCheckpoints, DamagedStores, StreamColumns, StreamElements, TextLines
+from tests.fuzz.jvm_targets import (
+    DamagedCheckpoints,
+    DamagedStores,
+    StreamColumns,
+    StreamElements,
+    TextLines,
+)
 from tests.fuzz.mappings import DamagedAnswers, DamagedMappings, DamagedSettings
 from tests.fuzz.outcomes import Target
 from tests.fuzz.queries import DamagedQueries, GrammarQueries
@@ -19,7 +25,10 @@ PYTHON: Final[Mapping[str, Callable[[], Target]]] = {
     "queries": GrammarQueries,
     "damaged-queries": DamagedQueries,
     **{f"files-{f.value}": lambda f=f: DamagedFiles(f) for f in RdfFormat},
-    **{f"documents-{f.value}": lambda f=f: StreamDocuments(f) for f in (RdfFormat.N_QUADS, RdfFormat.TRIG)},
+    **{
+        f"documents-{f.value}": lambda f=f: StreamDocuments(f)
+        for f in (RdfFormat.N_QUADS, RdfFormat.TRIG)
+    },
     "packed": PackedFiles,
     "mappings": DamagedMappings,
     "answer-files": DamagedAnswers,

@@ -21,13 +21,17 @@ FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 FEW = {"documents-trig": 60, "mappings": 100, "queries": 150, "damaged-queries": 150}
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.parent.name in PYTHON], ids=lambda f: f"{f.parent.name}/{f.name}")
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.parent.name in PYTHON], ids=lambda f: f"{f.parent.name}/{f.name}"
+)
 def test_what_once_failed(file: Path) -> None:
     (told,) = PYTHON[file.parent.name]().run([file.read_bytes()])
     assert not is_failure(told), told
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.parent.name in JVM], ids=lambda f: f"{f.parent.name}/{f.name}")
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.parent.name in JVM], ids=lambda f: f"{f.parent.name}/{f.name}"
+)
 def test_what_once_failed_in_the_jvm(spark: SparkSession, file: Path) -> None:
     (told,) = JVM[file.parent.name](spark).run([file.read_bytes()])
     assert not is_failure(told), told
@@ -37,7 +41,9 @@ def test_what_once_failed_in_the_jvm(spark: SparkSession, file: Path) -> None:
 def test_new_cases(name: str) -> None:
     found = run_here(PYTHON[name](), 1, 0, FEW.get(name, 400))
     assert not found.failures
-    assert len(found.counts) > 1 or name == "documents-nq" or name == "documents-trig", "all cases come to the same"
+    assert len(found.counts) > 1 or name == "documents-nq" or name == "documents-trig", (
+        "all cases come to the same"
+    )
 
 
 @pytest.mark.parametrize("name", ["lines", "elements", "columns"])

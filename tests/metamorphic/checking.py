@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from sparkext import Engine
 
 
-def check(engine: Engine, seed: int, made: Sequence[Relation], streams: Recorded) -> tuple[Counter[str], list[str]]:
+def check(
+    engine: Engine, seed: int, made: Sequence[Relation], streams: Recorded
+) -> tuple[Counter[str], list[str]]:
     """How many relations were checked, by kind, with the rows they were about; and those that do not hold."""
     cases = [
         Case(seed, PLAIN, text, parse_query(text), streams) for one in made for text in one.texts
@@ -32,8 +34,14 @@ def check(engine: Engine, seed: int, made: Sequence[Relation], streams: Recorded
         seen[one.name] += 1
         failed = [history for history in found if not isinstance(history, dict)]
         said = str(failed[0]) if failed else one.judge([h for h in found if isinstance(h, dict)])
-        seen["rows"] += sum(len(a.rows) for h in found[:1] if isinstance(h, dict) for a in h.values())
+        seen["rows"] += sum(
+            len(a.rows) for h in found[:1] if isinstance(h, dict) for a in h.values()
+        )
         if said:
-            pushed = "\n".join(f"  {n} @{e.time_ms} {' '.join(e.nquads())}" for n, es in streams.items() for e in es)
+            pushed = "\n".join(
+                f"  {n} @{e.time_ms} {' '.join(e.nquads())}"
+                for n, es in streams.items()
+                for e in es
+            )
             wrong.append(f"seed {seed}: {said}\n" + "\n--\n".join(one.texts) + f"\n{pushed}")
     return seen, wrong

@@ -88,7 +88,9 @@ def join(random: Random) -> Relation:
             ("?x ?p ?y", "?z ?q ?y"),
         )
     )
-    condition = random.choice(("", "FILTER(?p != ?q)", "FILTER(isIRI(?y))")) if ":n" not in first else ""
+    condition = (
+        random.choice(("", "FILTER(?p != ?q)", "FILTER(isIRI(?y))")) if ":n" not in first else ""
+    )
     both = f"{_BEFORE}\n{_RECENT}"
     texts = [_query("*", _WHOLE, f"WINDOW :w {{ {first} . {second} }} {condition}")]
     for one in "br":
@@ -99,7 +101,9 @@ def join(random: Random) -> Relation:
     def holds(answers: Sequence[Answer]) -> str:
         whole, *quarters = (rows_of(answer) for answer in answers)
         added = sum(quarters, Counter())
-        return "" if whole == added else f"without {dict(added - whole)}, with {dict(whole - added)}"
+        return (
+            "" if whole == added else f"without {dict(added - whole)}, with {dict(whole - added)}"
+        )
 
     return Relation("panes, join", tuple(texts), holds)
 

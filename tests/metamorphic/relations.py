@@ -19,12 +19,12 @@ from tests.sparkext.random_worlds import E
 History = dict[int, Answer]
 Rows = Counter[tuple[str | None, ...]]
 PLAIN = DIALECTS[0]
-_INTEGER = '^^<http://www.w3.org/2001/XMLSchema#integer>'
+_INTEGER = "^^<http://www.w3.org/2001/XMLSchema#integer>"
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Texts of queries over streams s1 and s2; `holds` says of their answers at one instant what is wrong, or nothing."""
+    """Texts of queries over streams s1 and s2; `holds` says what is wrong with answers at one instant, or nothing."""
 
     name: str
     texts: tuple[str, ...]
@@ -54,7 +54,9 @@ class _Parts(_Writer):
         self.head = f"PREFIX : <{E}>\nPREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\nREGISTER RSTREAM :query AS "
         self.windows = "\n".join(clauses)
         self.pattern = self._group(2, windows=True)
-        self.condition = f"EXISTS {{ {self._exists()} }}" if self._chance(0.15) else self._condition()
+        self.condition = (
+            f"EXISTS {{ {self._exists()} }}" if self._chance(0.15) else self._condition()
+        )
 
     def text(self, select: str, inside: str) -> str:
         """A query over the pattern with something behind it."""
@@ -63,7 +65,12 @@ class _Parts(_Writer):
     def thirds(self, select: str) -> tuple[str, ...]:
         """The whole, and where the condition holds, does not, and cannot be told."""
         p = self.condition
-        filters = ("", f"FILTER({p})", f"FILTER(!({p}))", f"FILTER(!COALESCE(IF({p}, true, true), false))")
+        filters = (
+            "",
+            f"FILTER({p})",
+            f"FILTER(!({p}))",
+            f"FILTER(!COALESCE(IF({p}, true, true), false))",
+        )
         return tuple(self.text(select, one) for one in filters)
 
 
@@ -105,7 +112,9 @@ def tlp_aggregate(random: Random) -> Relation:
     key = random.choice(("", "?x "))
     argument = "?y"
     parts.pattern = f"{{ {parts.pattern} BIND(STRLEN(STR(?y)) AS ?number) }}"
-    select = f"{key}(COUNT(*) AS ?n) (COUNT({argument}) AS ?some) (SUM(COALESCE(?number, 0)) AS ?sum) (MAX(COALESCE(?number, 0)) AS ?top)"
+    counts = f"(COUNT(*) AS ?n) (COUNT({argument}) AS ?some)"
+    length = "COALESCE(?number, 0)"
+    select = f"{key}{counts} (SUM({length}) AS ?sum) (MAX({length}) AS ?top)"
     tail = " GROUP BY ?x" if key else ""
     texts = tuple(text + tail for text in parts.thirds(select))
 
@@ -115,7 +124,12 @@ def tlp_aggregate(random: Random) -> Relation:
         for third in thirds:
             for group, (n, some, total, top) in third.items():
                 before = added.get(group, (Decimal(0), Decimal(0), Decimal(0), Decimal(0)))
-                added[group] = before[0] + n, before[1] + some, before[2] + total, max(before[3], top)
+                added[group] = (
+                    before[0] + n,
+                    before[1] + some,
+                    before[2] + total,
+                    max(before[3], top),
+                )
         return "" if whole == added else f"{whole} in place of {added}"
 
     return Relation("TLP aggregates", texts, holds)

@@ -35,10 +35,16 @@ def check_seeds(spark: SparkSession, folder: Path, seeds: Sequence[int]) -> Coun
         for seed in seeds:
             random = Random(seed)
             if seed % 4 == 3:
-                made, streams = pane_relations(random, A_SEED), {"s1": numbered_stream(random, 14), "s2": []}
+                made, streams = (
+                    pane_relations(random, A_SEED),
+                    {"s1": numbered_stream(random, 14), "s2": []},
+                )
             else:
                 made = list(relations(random, A_SEED))
-                streams = {n: random_stream(random, n, size) for n, size in zip(STREAMS, (9, 6), strict=True)}
+                streams = {
+                    n: random_stream(random, n, size)
+                    for n, size in zip(STREAMS, (9, 6), strict=True)
+                }
             more, found = check(engine, seed, made, streams)
             seen += more
             wrong += found
