@@ -383,9 +383,7 @@ class StaticStore:
         check.flag("progress", progress, or_none=True)
         with self.lock, progress_bar(self._spark, "open", progress):
             if self._tables.now.of_graph():
-                raise StoreConflictError(
-                    f"{path}: a saved store is opened before anything is loaded"
-                )
+                raise StoreConflictError(f"{path}: a store is opened before anything is loaded")
             place = (Folder(self._spark, path), self.dictionary, self._tables.take_index_folder())
             saved = read_saved(self._spark, *place)
             self._scopes = max(self._scopes, saved.scopes)

@@ -53,7 +53,9 @@ def with_contexts(document: str, base_iri: str, contexts: Mapping[str, str]) -> 
             raise ContextError(message, line, column) from None
         at = end
         if inlined != value:
-            text = json.dumps(inlined, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(
+                inlined, separators=(",", ":")
+            )  # in ASCII: there may be lone surrogates
             breaks = "\n" * document.count("\n", colon.end(), end)
             parts += document[done : colon.end()], text, breaks
             done = end
@@ -93,7 +95,10 @@ class _Inliner:
         return definition | {"@context": self.inlined(definition["@context"], base, within)}
 
     def _referred(self, reference: str, base: str, within: tuple[str, ...]) -> Any:
-        iri = urljoin(base, reference)
+        try:
+            iri = urljoin(base, reference)
+        except ValueError as error:
+            raise ContextError(f"the context {reference!r} is no IRI: {error}") from None
         if iri in within:
             raise ContextError(f"the context <{iri}> refers to itself")
         if iri not in self._texts:
