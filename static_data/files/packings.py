@@ -116,7 +116,7 @@ def _only_member(archive: zipfile.ZipFile) -> str:
     names = [
         info.filename
         for info in archive.infolist()
-        if not info.is_dir() and not info.filename.startswith("__MACOSX/")
+        if not info.filename.endswith("/") and not info.filename.startswith("__MACOSX/")
     ]
     if len(names) != 1:
         listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

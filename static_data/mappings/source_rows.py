@@ -53,9 +53,13 @@ def path_of(source: Source, mapping_file: str) -> Path:
     name = Path(source.name.removeprefix("file://"))
     folder = Path(mapping_file).parent
     beside = folder / name
-    elsewhere = source.from_working_directory or (not beside.exists() and name.exists())
-    path = name if elsewhere else beside
-    if not any(path.resolve().is_relative_to(f.resolve()) for f in (folder, Path())):
+    try:
+        elsewhere = source.from_working_directory or (not beside.exists() and name.exists())
+        path = name if elsewhere else beside
+        inside = any(path.resolve().is_relative_to(f.resolve()) for f in (folder, Path()))
+    except (OSError, ValueError) as error:  # no name of a file
+        raise source.place.error(f"{source.name[:100]}: {error.args[-1]}") from None
+    if not inside:
         raise source.place.error(
             f"{source.name} lies neither in the mapping's folder nor in the working directory: to have it read,"
             f" give its path yourself (tables={{{source.name!r}: PATH}})"

@@ -164,3 +164,18 @@ private[cqels] object Numbers {
       else decimalTerm(room, total)
   }
 }
+
+/** What one call of a function may make or take at most: beyond that it is an error, as for values that do not fit. */
+private[cqels] object Bounds {
+  /** Characters of a text that a function makes. */
+  final val MostText = 1 << 26
+  /** Digits of an integer or a decimal that is computed with. */
+  final val MostDigits = 10000
+  /** Quoted triples within one that TRIPLE makes. */
+  final val MostTriples = 1000
+
+  private final val MostBits = (MostDigits * 3.3219280948873626).toInt
+
+  def fits(value: BigInteger): Boolean = value.bitLength <= MostBits
+  def fits(value: JBigDecimal): Boolean = value.scale <= MostDigits && value.scale >= -MostDigits && value.precision <= MostDigits
+}
