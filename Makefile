@@ -29,9 +29,10 @@ test-all: $(VENV)/.dev $(VENV)/.morph-kgc ## Run all tests: clusters, long runs,
 	$(PYTHON) -m pytest
 	$(PYTHON) -m tests.versions --all
 
-lint: $(VENV)/.dev ## Check style and types
+lint: $(VENV)/.dev ## Check style and types, look up known vulnerabilities
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
+	$(PYTHON) -m tests.audit
 
 bench: $(VENV)/.bench ## Measure: make bench [NAME=arrival] [ARGS="--quick --json FILE"]
 	$(PYTHON) -m bench $(NAME) $(ARGS)

@@ -24,6 +24,7 @@ from sparkext.setting_keys import (
     written_name,
 )
 from sparkext.setting_types import BOOLEAN, FACTOR, INSTANT, choice, whole_number
+from sparkext.settings.input_settings import InputSettings
 from sparkext.settings.limit_settings import LimitSettings
 from sparkext.settings.restart_settings import RestartSettings
 from sparkext.settings.spark_sql_settings import SparkSqlSettings
@@ -39,7 +40,7 @@ _MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings):
+class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings, InputSettings):
     """The values of all keys, checked and typed; durations are milliseconds.
 
     >>> Settings.from_mapping({"spark.cqels.allowedLateness": "PT5S"}).allowed_lateness

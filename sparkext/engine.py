@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from sparkext.argument_checks import check
 from sparkext.config import Settings
-from sparkext.errors import CqelsError, UnknownStreamError
+from sparkext.errors import CqelsError, UnknownStreamError, failures_told
 from sparkext.language import check_supported
 from sparkext.language.query import Query
 from sparkext.runtime.checkpoint.engine_calls import CheckpointCalls
@@ -292,11 +292,12 @@ class Engine(QueryRegistration, CheckpointCalls):
     def select(self, text: str | Query) -> PreparedQuery:
         """Prepare an ordinary SPARQL query of any form over the static data; `answer()` on it runs it."""
         self.parts.check_open()
-        query = self._read(text)
-        check_supported(query, self.parts.functions.names)
+        with failures_told():
+            query = self._read(text)
+            check_supported(query, self.parts.functions.names)
         if query.windows:
             raise CqelsError("a query with windows is registered, not selected")
-        with self.parts.in_use():
+        with self.parts.in_use(), failures_told():
             selected = PreparedQuery(self.parts, self.windows, "select", query, {})
             self._selected.add(selected)
             return selected

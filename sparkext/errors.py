@@ -4,7 +4,8 @@ about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from static_data import errors
 
@@ -221,6 +222,27 @@ class InputFileError(CqelsError):
         self.message = message
         place = "".join(f":{number}" for number in (line, column) if number is not None)
         super().__init__(f"{file}{place}: {message}")
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """Have what fails in Java be an EvaluationError, and a query that goes deeper than a stack, Python's or Java's, an
+    UnsupportedFeatureError.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise UnsupportedFeatureError(_TOO_DEEP, 1, 1) from None
+    except Exception as error:
+        java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+        if java is None or isinstance(error, CqelsError):
+            raise
+        if "java.lang.StackOverflowError" in str(java):
+            raise UnsupportedFeatureError(_TOO_DEEP, 1, 1) from None
+        raise EvaluationError(first_line(error)) from error
+
+
+_TOO_DEEP = "the query is nested too deeply"
 
 
 def first_line(error: BaseException) -> str:

@@ -20,6 +20,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, graph_name_text
 from static_data.jvm import extension
+from static_data.limits.expansion import MOST_EXPANSION
 from static_data.loading.source_files import find_files
 from static_data.loading.statements import canonical_lines, triples_of
 from static_data.storage.row_edits import Pair, RowEdits, TableKey, ids_of_bytes, ids_to_bytes
@@ -78,6 +79,7 @@ def read_change(
     name: str = "triples",
     version: RdfVersion = RdfVersion.STAR,
     options: ReadingOptions = _STRICTLY,
+    most_expansion: float = MOST_EXPANSION,
 ) -> GraphChange:
     """Read and check what a change is made of: N-Triples text, or one or several files.
 
@@ -86,7 +88,7 @@ def read_change(
     MissingFileError, and StaticDataError for triples with blank nodes that are to be removed: they would name no
     node of the graph.
     """
-    reading = options.reading(version)
+    reading = options.reading(version, most_expansion)
     skipped: list[Skipped] = []
     if isinstance(source, str) and is_n_triples(source):
         _check_pairs(name, source)

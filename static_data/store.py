@@ -16,6 +16,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
 from static_data.graph_names import DEFAULT_GRAPH, GraphName, graph_name_text
 from static_data.jvm import checked_term, extension
+from static_data.limits.expansion import MOST_EXPANSION
 from static_data.loading.given_statements import GivenData
 from static_data.loading.load import (
     LoadedBlocks,
@@ -37,8 +38,9 @@ from static_data.storage.stored_tables import StoredTables
 from static_data.storage.tables import Table, Tables
 from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
-DRIVER_BYTES = 256 * 1024
-"""Local files of so many bytes together are read on the driver, unless said otherwise."""
+DRIVER_BYTES = (
+    256 * 1024
+)  # local files of so many together are read on the driver, unless said otherwise
 
 
 class StaticStore:
@@ -47,9 +49,9 @@ class StaticStore:
     `dictionary` is the extension's Dictionary of the session (made when not given). Tables are kept
     in `work_dir`, in a folder of the store's own that `close` deletes; when not given, in a temporary folder. On a
     cluster it must be a place that all executors reach. Local files of up to `driver_bytes` together are read on the
-    driver and stay in its memory; tables of `mapped_rows` rows are looked up in files. `version` tells how quoted
-    triples in files are read. Loads, edits and opening exclude each other, as does whoever
-    has `lock`; reading is free meanwhile and sees the state before.
+    driver and stay in its memory; tables of `mapped_rows` rows are looked up in files; packed ones may unpack to
+    `most_expansion` times their size. `version` tells how quoted triples in files are read. Loads, edits and opening
+    exclude each other, as does whoever has `lock`; reading is free meanwhile and sees the state before.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class StaticStore:
         driver_bytes: int = DRIVER_BYTES,
         version: RdfVersion = RdfVersion.STAR,
         mapped_rows: int = MAPPED_ROWS,
+        most_expansion: float = MOST_EXPANSION,
     ) -> None:
         self._spark = spark
         new = extension(spark).dictionary.Dictionary
@@ -68,7 +71,7 @@ class StaticStore:
         self.indexes = TableIndexes(spark, mapped_rows)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
-        self._rdf = version
+        self._rdf, self.most_expansion = version, most_expansion
         self._graphs: dict[int, str | None] = {DEFAULT_GRAPH: None}
         self._announced: set[int] = set()
         self._scopes = 0
@@ -112,7 +115,7 @@ class StaticStore:
         if format is not None and not isinstance(format, RdfFormat):
             check.text("format", format)
         options = ReadingOptions(OnError.named(on_error), skipped_file, contexts or {})
-        reading = options.reading(self._rdf)
+        reading = options.reading(self._rdf, self.most_expansion)
         sources = find_files(self._spark, named, format)
         resuming = None if resume is None else self._resuming(check.path("resume", resume))
 
@@ -380,9 +383,7 @@ class StaticStore:
         check.flag("progress", progress, or_none=True)
         with self.lock, progress_bar(self._spark, "open", progress):
             if self._tables.now.of_graph():
-                raise StoreConflictError(
-                    f"{path}: a saved store is opened before anything is loaded"
-                )
+                raise StoreConflictError(f"{path}: a store is opened before anything is loaded")
             place = (Folder(self._spark, path), self.dictionary, self._tables.take_index_folder())
             saved = read_saved(self._spark, *place)
             self._scopes = max(self._scopes, saved.scopes)

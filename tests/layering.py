@@ -16,6 +16,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "static_data.errors",
         "static_data.blank_node_labels",
         "static_data.graph_names",
+        "static_data.limits",
         "adaptive.errors",
         "adaptive.recent",
     ),

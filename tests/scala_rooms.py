@@ -12,6 +12,7 @@ ROOMS = (
     "memory",
     "runs",
     "rdf",
+    "unpacking",
     "terms",
     "dictionary",
     "loading",

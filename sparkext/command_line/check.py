@@ -52,7 +52,7 @@ def execute(arguments: Namespace) -> int:
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
     version = RdfVersion(settings.rdf)
-    reading = reading_options(arguments).reading(version)
+    reading = reading_options(arguments).reading(version, settings.load_max_expansion)
     skipped: list[Skipped] = []
     static = read_static_graphs(arguments.static, named, reading=reading, skipped=skipped)
     changes = [

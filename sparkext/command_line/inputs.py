@@ -200,6 +200,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
         arguments.arrival_order,
         RdfVersion(typed.rdf),
         on_error_of_streams(arguments),
+        typed.load_max_expansion,
     )
     with recording_folder() as folder, ThreadPoolExecutor(1) as readers:
         reading = readers.submit(_made_ready, used, rows, folder, options)
@@ -235,7 +236,7 @@ def _made_ready(
     options: ReplayOptions,
 ) -> _Ready:
     """Recordings as files to be read while they are replayed, beside those of rows."""
-    reading = Reading(options.version, options.on_error)
+    reading = Reading(options.version, options.on_error, most_expansion=options.most_expansion)
     return {
         iri: rows[iri] if iri in rows else recording_files(named, folder, reading)
         for iri, named in files.items()

@@ -23,6 +23,7 @@ _DATETIME: Final = re.compile(
     r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?", re.ASCII
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST: Final = 200
 # As for the times of elements: room is left for the arithmetic of windows.
 _GREATEST_MS: Final = (1 << 53) - 1
 
@@ -44,7 +45,7 @@ def parse_duration_ms(text: str) -> int:
     Traceback (most recent call last):
     sparkext.language.durations.DurationError: 'P1M' has months or years, which have no fixed length
     """
-    stripped = text.strip()
+    stripped = _short(text)
     if number := _NUMBER_AND_UNIT.fullmatch(stripped):
         amount, unit = number.groups()
         if unit.lower() not in _UNITS_MS:
@@ -75,7 +76,7 @@ def parse_instant_ms(text: str) -> int:
     >>> parse_instant_ms("1970-01-01T01:00:00+01:00"), parse_instant_ms("1970-01-01T00:00:01.5")
     (0, 1500)
     """
-    stripped = text.strip()
+    stripped = _short(text)
     if re.fullmatch(r"[+-]?\d+", stripped, re.ASCII):
         return _whole(Decimal(stripped), text)
     match = _DATETIME.fullmatch(stripped)
@@ -85,18 +86,28 @@ def parse_instant_ms(text: str) -> int:
     fraction, zone = match.group(7), match.group(8)
     try:
         moment = datetime(year, month, day, hour % 24, minute, second, tzinfo=UTC)
-    except ValueError as error:
+        if hour == 24 and minute == 0 and second == 0:
+            moment += timedelta(days=1)
+        elif hour > 23:
+            raise ValueError("hour must be in 0..23")
+    except (ValueError, OverflowError) as error:
         raise DurationError(f"{text!r} is not an instant: {error}") from error
-    if hour == 24 and minute == 0 and second == 0:
-        moment += timedelta(days=1)
-    elif hour > 23:
-        raise DurationError(f"{text!r} is not an instant: hour must be in 0..23")
     milliseconds = Decimal((moment - _EPOCH) // timedelta(milliseconds=1))
     milliseconds += Decimal(fraction or 0) * 1_000
     if zone is not None and zone != "Z":
         offset = int(zone[1:3]) * 60 + int(zone[4:6])
         milliseconds -= (offset if zone[0] == "+" else -offset) * 60_000
     return _whole(milliseconds, text)
+
+
+def _short(text: str) -> str:
+    """The text without what is around it; one of more digits than any time has costs no more than a look at it."""
+    stripped = text.strip()
+    if len(stripped) > _LONGEST:
+        raise DurationError(
+            f"{stripped[:20]!r}... is out of range: it has {len(stripped)} characters"
+        )
+    return stripped
 
 
 def _whole(milliseconds: Decimal, text: str) -> int:

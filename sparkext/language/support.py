@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkext.errors import UnsupportedFeatureError
+from sparkext.errors import UnsupportedFeatureError, failures_told
 from sparkext.language.algebra import (
     Extend,
     Filter,
@@ -68,7 +68,8 @@ def check_supported(query: Query, functions: frozenset[str] = frozenset()) -> No
     Traceback (most recent call last):
     sparkext.errors.UnsupportedFeatureError: line 1, column 7: SERVICE is not supported yet
     """
-    findings = sorted(_in_query(query, functions))
+    with failures_told():
+        findings = sorted(_in_query(query, functions))
     if findings:
         (line, column), what = findings[0]
         raise UnsupportedFeatureError(f"{what} {_is_are(what)} not supported yet", line, column)

@@ -83,7 +83,11 @@ def parse_line(
         return match.groups()  # type: ignore[return-value]
     if _NOTHING.fullmatch(line):
         return None
-    return _Reader(line, version, accepts).statement()
+    reader = _Reader(line, version, accepts)
+    try:
+        return reader.statement()
+    except RecursionError:
+        raise MalformedLineError(_TOO_DEEP, reader.at + 1) from None
 
 
 def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR, accepts: bool = False) -> str:
@@ -94,7 +98,14 @@ def canonical_term(text: str, version: RdfVersion = RdfVersion.STAR, accepts: bo
     >>> canonical_term('"a\\u0062"@EN')
     '"ab"@en'
     """
-    return _Reader(text, version, accepts).term()
+    reader = _Reader(text, version, accepts)
+    try:
+        return reader.term()
+    except RecursionError:
+        raise MalformedLineError(_TOO_DEEP, reader.at + 1) from None
+
+
+_TOO_DEEP = "quoted triples are nested too deeply"
 
 
 class _Reader:

@@ -42,9 +42,12 @@ def recording_file(file: str | Path, folder: Path, reading: Reading) -> Recordin
     Raises InputFileError for a file that is missing, packed wrongly or of another format.
     """
     path = Path(file)
-    kind = format_of(path)
+    kind, most = format_of(path), reading.most_expansion
     if kind.rdf is RdfFormat.N_QUADS:
-        with reading_file(path, kind.compression), open_unpacked(path, kind.compression) as stream:
+        with (
+            reading_file(path, kind.compression),
+            open_unpacked(path, kind.compression, most) as stream,
+        ):
             stream.read(1)
         return RecordingFile(str(file), path, kind.compression.value)
     lines = folder / f"{len(list(folder.iterdir()))}.nq"
@@ -53,7 +56,7 @@ def recording_file(file: str | Path, folder: Path, reading: Reading) -> Recordin
         lines.open("w", encoding="utf-8", newline="\n") as out,
     ):
         read_trig(
-            lambda: open_unpacked(path, kind.compression),
+            lambda: open_unpacked(path, kind.compression, most),
             path.absolute().as_uri(),
             NotedLines(str(file), out),
             reading,

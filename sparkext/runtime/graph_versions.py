@@ -92,6 +92,7 @@ class GraphVersions:
             _as_source(source, parts.rdf, name),
             version=parts.rdf,
             options=options,
+            most_expansion=parts.store.most_expansion,
         )
         if time is None:
             self._apply(change, NEVER)

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from sparkext.argument_checks import check
+from sparkext.errors import failures_told
 from sparkext.language import check_supported, parse_query
 from sparkext.language.query import Query
 from sparkext.rewriting.lift_filters import apply_filter_scope
@@ -60,7 +61,7 @@ class QueryRegistration:
         return self.register_query(text, name, report, parameters)
 
     def _register(self, given: GivenQuery, name: str | None) -> Registered:
-        with self.parts.in_use():
+        with self.parts.in_use(), failures_told():
             return self._with_siblings(given, self._registered.query(given, name))
 
     def _with_siblings(self, given: GivenQuery, query: Registered) -> Registered:
@@ -102,7 +103,7 @@ class QueryRegistration:
             if len(names) != len(wanted):
                 raise check.wrong("names", f"as many as there are queries, {len(wanted)}", names)
         made: list[Registered] = []
-        with self.parts.in_use():
+        with self.parts.in_use(), failures_told():
             try:
                 for place, given in enumerate(wanted):
                     name = None if names is None else names[place]
@@ -138,10 +139,11 @@ class QueryRegistration:
         return TextShapes(self._read_continuous)
 
     def _read_continuous(self, text: str | Query) -> Query:
-        query = under_profile(self._read(text), self.parts.profile)
-        check_supported(query, self.parts.functions.names)
-        check_continuous(query)
-        return query
+        with failures_told():
+            query = under_profile(self._read(text), self.parts.profile)
+            check_supported(query, self.parts.functions.names)
+            check_continuous(query)
+            return query
 
     def _read(self, text: str | Query) -> Query:
         settings: Any = self.parts.settings

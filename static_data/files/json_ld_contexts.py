@@ -45,13 +45,17 @@ def with_contexts(document: str, base_iri: str, contexts: Mapping[str, str]) -> 
             continue
         try:
             inlined = inliner.inlined(value, base_iri, ())
-        except ContextError as problem:
+        except (ContextError, RecursionError) as problem:
             before = document[: colon.end()]
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            raise ContextError(problem.message, line, column) from None
+            too_deep = "the context is nested too deeply"
+            message = problem.message if isinstance(problem, ContextError) else too_deep
+            raise ContextError(message, line, column) from None
         at = end
         if inlined != value:
-            text = json.dumps(inlined, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(
+                inlined, separators=(",", ":")
+            )  # in ASCII: there may be lone surrogates
             breaks = "\n" * document.count("\n", colon.end(), end)
             parts += document[done : colon.end()], text, breaks
             done = end
@@ -91,7 +95,10 @@ class _Inliner:
         return definition | {"@context": self.inlined(definition["@context"], base, within)}
 
     def _referred(self, reference: str, base: str, within: tuple[str, ...]) -> Any:
-        iri = urljoin(base, reference)
+        try:
+            iri = urljoin(base, reference)
+        except ValueError as error:
+            raise ContextError(f"the context {reference!r} is no IRI: {error}") from None
         if iri in within:
             raise ContextError(f"the context <{iri}> refers to itself")
         if iri not in self._texts:
@@ -102,7 +109,7 @@ class _Inliner:
         if iri not in self._read:
             try:
                 content = json.loads(self._texts[iri])
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ContextError(f"the file of context <{iri}> is no JSON: {error}") from None
             if not isinstance(content, dict) or "@context" not in content:
                 raise ContextError(f"the file of context <{iri}> has no @context")

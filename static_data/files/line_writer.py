@@ -52,7 +52,10 @@ class LineWriter:
             return quoted + _literal_suffix(term)
         if isinstance(term, ox.BlankNode):
             return "_:" + self._label(term.value)
-        subject, predicate, object_ = (self._term(part) for part in term)
+        # One call a level: they may be deep.
+        subject = self._term(term[0])
+        predicate = self._term(term[1])
+        object_ = self._term(term[2])
         return f"<< {subject} {predicate} {object_} >>"
 
     def _label(self, label: str) -> str:

@@ -18,6 +18,8 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from static_data.limits.expansion import MOST_EXPANSION, check_expansion
+
 
 class Compression(Enum):
     """How the bytes of a file are packed; the value is the ending of its name."""
@@ -58,26 +60,30 @@ def packing_of(head: bytes) -> Compression:
     return next((c for c, magic in _MAGIC.items() if head.startswith(magic)), Compression.NONE)
 
 
-def open_unpacked(path: Path, compression: Compression) -> ByteStream:
+def open_unpacked(path: Path, compression: Compression, most: float = MOST_EXPANSION) -> ByteStream:
     """Open a file for reading its unpacked bytes, without a byte order mark of UTF-8.
 
-    Raises one of `BROKEN`, now or when it is read, for a file that is not packed so.
+    Raises one of `BROKEN`, now or when it is read, for a file that is not packed so, or unpacks to more than `most`
+    times its size.
     """
-    return _unpacking(path.open("rb"), compression)
+    return _unpacking(path.open("rb"), compression, most)
 
 
-def unpacked(content: bytes, compression: Compression) -> ByteStream:
+def unpacked(content: bytes, compression: Compression, most: float = MOST_EXPANSION) -> ByteStream:
     """As `open_unpacked`, of a file that is in memory."""
-    return _unpacking(io.BytesIO(content), compression)
+    return _unpacking(io.BytesIO(content), compression, most)
 
 
 def zipped_name(path: Path) -> str:
     """The name of the one file in a .zip; raises one of `BROKEN` unless it holds just one."""
-    with zipfile.ZipFile(path) as archive:
-        return _only_member(archive)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _only_member(archive)
+    except RuntimeError as error:  # of a version or a packing that is not known, or encrypted
+        raise ValueError(str(error)) from None
 
 
-def _unpacking(packed: ByteStream, compression: Compression) -> ByteStream:
+def _unpacking(packed: ByteStream, compression: Compression, most: float) -> ByteStream:
     stream: Any = packed
     try:
         # A file without any byte is empty, packed or not.
@@ -93,8 +99,13 @@ def _unpacking(packed: ByteStream, compression: Compression) -> ByteStream:
         elif compression is Compression.ZSTANDARD:
             stream = io.BufferedReader(cast(Any, _Readable(packed)))
         elif compression is Compression.ZIP:
-            archive = zipfile.ZipFile(packed)
-            stream = archive.open(_only_member(archive))
+            try:
+                archive = zipfile.ZipFile(packed)
+                stream = archive.open(_only_member(archive))
+            except RuntimeError as error:
+                raise ValueError(str(error)) from None
+        if compression is not Compression.NONE:
+            stream = _Bounded(stream, packed, most)
         return cast(ByteStream, io.BufferedReader(cast(Any, _Unmarked(stream, packed)), _BUFFER))
     except BaseException:
         packed.close()
@@ -105,7 +116,7 @@ def _only_member(archive: zipfile.ZipFile) -> str:
     names = [
         info.filename
         for info in archive.infolist()
-        if not info.is_dir() and not info.filename.startswith("__MACOSX/")
+        if not info.filename.endswith("/") and not info.filename.startswith("__MACOSX/")
     ]
     if len(names) != 1:
         listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
@@ -127,6 +138,25 @@ class _Readable(io.RawIOBase):
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+class _Bounded:
+    """What is unpacked, as long as it is not too much for what has been taken from the packed file."""
+
+    def __init__(self, stream: Any, packed: ByteStream, most: float) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._most = most
+        self._given = 0
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read(size)
+        self._given += len(data)
+        check_expansion(self._packed.tell(), self._given, self._most)
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class _Unmarked(io.RawIOBase):

@@ -33,6 +33,8 @@ from static_data.files.reading import Reading
 from static_data.files.reifiers import fold_all, fold_stream
 from static_data.files.sound_statements import sound_quads
 from static_data.files.turtle_text import hidden, hidden_stream
+from static_data.limits.expansion import ExpansionError
+from static_data.limits.nesting import NestingError, check_json, check_turtle, parsed
 
 _PARSERS = {
     RdfFormat.TURTLE: ox.RdfFormat.TURTLE,
@@ -81,10 +83,12 @@ def read_entries(
     kind = told_format_here(str(file), format)
     base = path.absolute().as_uri() if base_iri is None else base_iri
 
-    def opener() -> ByteStream:
-        return open_unpacked(path, kind.compression)
+    how = reading or Reading()
 
-    return entries_of(str(file), kind, base, opener, reading or Reading())
+    def opener() -> ByteStream:
+        return open_unpacked(path, kind.compression, how.most_expansion)
+
+    return entries_of(str(file), kind, base, opener, how)
 
 
 def lines_of(
@@ -109,6 +113,7 @@ def entries_of(
 ) -> Iterator[Entry]:
     """As `lines_of`, and among the lines, when malformed statements are skipped, what was wrong with each."""
     try:
+        _check_nesting(kind.rdf, opener)
         if kind.rdf.line_based:
             yield from _raw_lines(name, opener, reading)
         elif kind.rdf is RdfFormat.RDF_XML:
@@ -121,11 +126,24 @@ def entries_of(
         raise _malformed(name, error) from None
     except XmlError as problem:
         raise MalformedRdfError(name, problem.line, problem.column, problem.message) from None
+    except NestingError as problem:
+        raise MalformedRdfError(name, None, None, str(problem)) from None
+    except ExpansionError as problem:
+        raise MalformedRdfError(name, None, None, str(problem)) from None
     except BROKEN as error:
         if kind.compression is Compression.NONE:
             raise
         packing = kind.compression.value
         raise MalformedRdfError(name, None, None, f"broken .{packing} file: {error}") from None
+
+
+def _check_nesting(rdf: RdfFormat, opener: Opener) -> None:
+    if rdf in (RdfFormat.TURTLE, RdfFormat.TRIG):
+        with opener() as stream:
+            check_turtle(stream, opener)
+    elif rdf is RdfFormat.JSON_LD:
+        with opener() as stream:
+            check_json(stream)
 
 
 def _malformed(name: str, error: SyntaxError) -> MalformedRdfError:
@@ -163,7 +181,7 @@ def _turtle(
             quads = ox.parse(
                 source, format=_PARSERS[rdf], base_iri=base_iri, lenient=reading.accepts
             )
-            yield from _written(_folded(quads, opener, reading), hides)
+            yield from _written(_folded(parsed(quads), opener, reading), hides)
 
     if reading.skips:
         # Nothing of a malformed statement must come out, so it is known before whether there are any.
@@ -290,7 +308,7 @@ def _rdf_xml(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iter
                 lenient=reading.accepts,
             )
             try:
-                for line in _written(quads, reveals=False):
+                for line in _written(parsed(quads), reveals=False):
                     yield line
                     done += 1
                 return
@@ -323,7 +341,7 @@ def _json_ld_entries(name: str, base_iri: str, opener: Opener, reading: Reading)
         quads = ox.parse(source, format=ox.RdfFormat.JSON_LD, base_iri=base_iri, lenient=True)
         write = LineWriter()
         try:
-            for quad in quads:
+            for quad in parsed(quads):
                 iris = [t.value for t in quad if isinstance(t, ox.NamedNode)]
                 # A key that means no IRI is no property, as JSON-LD has it.
                 if not all(_ABSOLUTE.match(iri) for iri in iris):

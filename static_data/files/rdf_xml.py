@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from static_data.files.odd_iris import hide
 from static_data.files.packings import ByteStream
+from static_data.limits.nesting import parsed
 
 MOST_ENTITY_TEXT = 100_000
 """Characters that one entity may expand to."""
@@ -70,7 +71,9 @@ def parse_whole(stream: ByteStream, base_iri: str, lenient: bool) -> Iterator[An
     reader = _XmlReader(stream, not lenient)
     feed: Any = _Feed(reader.pieces())
     try:
-        yield from ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base_iri, lenient=lenient)
+        yield from parsed(
+            ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base_iri, lenient=lenient)
+        )
     except SyntaxError as error:
         if feed.problem is not None:
             raise feed.problem from None
@@ -91,7 +94,8 @@ def parse_by_nodes(
         for opening, content, closing in _top_level(reader.pieces()):
             feed: Any = _Feed(iter([opening, *content, closing]))
             try:
-                quads = list(ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base_iri))
+                found = ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base_iri)
+                quads = list(parsed(found))
             except SyntaxError as error:
                 report(XmlError(feed.line, feed.column, error.msg))
             else:

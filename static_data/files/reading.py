@@ -9,15 +9,19 @@ from pathlib import Path
 from static_data.errors import MalformedRdfError, MissingFileError
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
+from static_data.limits.expansion import MOST_EXPANSION
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How quoted triples are read, what becomes of what is malformed, and the JSON-LD contexts by IRI, as text."""
+    """How quoted triples are read, what becomes of what is malformed, the JSON-LD contexts by IRI, as text, and how
+    many times its size a packed file may unpack to.
+    """
 
     version: RdfVersion = RdfVersion.STAR
     on_error: OnError = OnError.FAIL
     contexts: Mapping[str, str] = field(default_factory=dict)
+    most_expansion: float = MOST_EXPANSION
 
     @property
     def skips(self) -> bool:
@@ -38,9 +42,9 @@ class ReadingOptions:
     skipped_file: str | Path | None = None
     contexts: Mapping[str, str | Path] = field(default_factory=dict)
 
-    def reading(self, version: RdfVersion) -> Reading:
+    def reading(self, version: RdfVersion, most_expansion: float = MOST_EXPANSION) -> Reading:
         """The same with the contexts read; raises MissingFileError, MalformedRdfError."""
-        return Reading(version, self.on_error, read_contexts(self.contexts))
+        return Reading(version, self.on_error, read_contexts(self.contexts), most_expansion)
 
 
 def read_contexts(files: Mapping[str, str | Path]) -> dict[str, str]:

@@ -112,6 +112,10 @@ def fold_all(quads: Iterable[Any], written_labels: Collection[str]) -> Iterator[
             return (resolve(term.subject), term.predicate, resolve(term.object))
         return term
 
+    for (
+        node
+    ) in reified:  # in the order of the file, in which inner ones come first: they may be deep
+        resolve(node)
     for quad in held:
         if not (_is_reification(quad) and quad.subject in reified):
             yield (resolve(quad.subject), quad.predicate, resolve(quad.object), quad.graph_name)

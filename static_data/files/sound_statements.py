@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import pyoxigraph as ox
 
 from static_data.files.trig_blocks import Block, BlockKind, split_blocks
+from static_data.limits.nesting import NestingError, check_turtle, parsed
 
 _PIECE = 256
 
@@ -110,7 +112,11 @@ class _Document:
 
     def _parsed(self, text: str) -> list[Any]:
         content = text.encode("utf-8", "surrogateescape")
-        quads = list(ox.parse(content, format=self._format, base_iri=self._base_iri))
+        try:
+            check_turtle(BytesIO(content), lambda: BytesIO(content))
+        except NestingError as problem:
+            raise SyntaxError(str(problem)) from None
+        quads = list(parsed(ox.parse(content, format=self._format, base_iri=self._base_iri)))
         self._check(quads)
         return quads
 

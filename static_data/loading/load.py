@@ -169,6 +169,7 @@ def encode_files(
         parsed._jdf if parsed is not None else None,
         graph,
         reading.on_error.value,
+        float(reading.most_expansion),
         resuming.of_load(files, base_iri, reading, one_graph) if resuming is not None else None,
     )
     problem = load.problem()
@@ -198,7 +199,7 @@ def encode_small_files(
         assert path is not None
 
         def opener(path: Path = path, packing: Compression = file.format.compression) -> ByteStream:
-            return open_unpacked(path, packing)
+            return open_unpacked(path, packing, reading.most_expansion)
 
         lines = []
         try:
@@ -314,9 +315,11 @@ def _local_parser(
                 task = tasks[number]
 
                 def opener(
-                    path: str = task.name, packing: Compression = task.format.compression
+                    path: str = task.name,
+                    packing: Compression = task.format.compression,
+                    most: float = task.reading.most_expansion,
                 ) -> ByteStream:
-                    return open_unpacked(Path(path), packing)
+                    return open_unpacked(Path(path), packing, most)
 
                 yield from _line_batches(task, opener)
 
@@ -331,7 +334,7 @@ def _content_parser(
             for content in batch.column(0).to_pylist():
 
                 def opener(content: bytes = content) -> ByteStream:
-                    return unpacked(content, task.format.compression)
+                    return unpacked(content, task.format.compression, task.reading.most_expansion)
 
                 yield from _line_batches(task, opener)
 

@@ -51,9 +51,9 @@ def triples_of(
 
     def opener() -> ByteStream:
         if content is not None:
-            return unpacked(content, kind.compression)
+            return unpacked(content, kind.compression, reading.most_expansion)
         assert path is not None
-        return open_unpacked(path, kind.compression)
+        return open_unpacked(path, kind.compression, reading.most_expansion)
 
     lines = []
     for entry in entries_of(source.name, kind, source.uri, opener, reading):

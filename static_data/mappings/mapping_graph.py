@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pyoxigraph as ox
 
 from static_data.errors import MalformedRdfError
 from static_data.files.rdf_reader import read_lines
+from static_data.limits.nesting import NestingError, check_turtle, parsed
 from static_data.mappings.row_mapping import Place
 from static_data.mappings.vocabulary import short_name, shown
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
@@ -111,14 +113,20 @@ def read_mapping_graph(file: str | Path) -> MappingGraph:
     except UnicodeDecodeError:
         text = ""  # packed: lines are not found then
     graph = MappingGraph(str(file), text)
+    content = lines.encode()
     try:
-        for quad in ox.parse(lines, format=ox.RdfFormat.N_QUADS):
+        check_turtle(
+            BytesIO(content), lambda: BytesIO(content)
+        )  # lines of N-Triples come as they are
+        for quad in parsed(ox.parse(content, format=ox.RdfFormat.N_QUADS)):
             subject, value = _term(quad.subject), _term(quad.object)
             if not isinstance(subject, QuotedTriple) and not isinstance(value, QuotedTriple):
                 assert not isinstance(subject, Literal)
                 graph.add(subject, quad.predicate.value, value)
     except SyntaxError as error:
         raise MalformedRdfError(str(file), error.lineno, error.offset, error.msg) from None
+    except NestingError as problem:
+        raise MalformedRdfError(str(file), None, None, str(problem)) from None
     return graph
 
 

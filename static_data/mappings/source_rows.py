@@ -46,12 +46,25 @@ def rows_of_source(source: Source, mapping_file: str, given: RowsFinder) -> Rows
 
 
 def path_of(source: Source, mapping_file: str) -> Path:
-    """The file of a source: seen from the mapping's folder, then from the working directory."""
+    """The file of a source: seen from the mapping's folder, then from the working directory.
+
+    A mapping may come from anywhere, and names no file elsewhere: raises MappingError for one that does.
+    """
     name = Path(source.name.removeprefix("file://"))
-    beside = Path(mapping_file).parent / name
-    if source.from_working_directory or (not beside.exists() and name.exists()):
-        return name
-    return beside
+    folder = Path(mapping_file).parent
+    beside = folder / name
+    try:
+        elsewhere = source.from_working_directory or (not beside.exists() and name.exists())
+        path = name if elsewhere else beside
+        inside = any(path.resolve().is_relative_to(f.resolve()) for f in (folder, Path()))
+    except (OSError, ValueError) as error:  # no name of a file
+        raise source.place.error(f"{source.name[:100]}: {error.args[-1]}") from None
+    if not inside:
+        raise source.place.error(
+            f"{source.name} lies neither in the mapping's folder nor in the working directory: to have it read,"
+            f" give its path yourself (tables={{{source.name!r}: PATH}})"
+        )
+    return path
 
 
 def rows_of_file(path: Path, source: Source) -> Rows:
@@ -145,6 +158,8 @@ def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
             yield reader.schema.empty_table()
             for batch in reader:
                 yield pa.Table.from_batches([batch])
+    except UnicodeDecodeError as error:
+        raise Place(str(path)).error(f"a line of names that is not UTF-8: {error.reason}") from None
     except pa.ArrowInvalid as error:
         raise Place(str(path)).error(f"no CSV with a line of names: {error}") from None
 
@@ -181,6 +196,8 @@ def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[An
         raise Place(str(path), None, error.lineno).error(f"no JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise Place(str(path)).error(f"not UTF-8: {error.reason}") from None
+    except RecursionError:
+        raise Place(str(path)).error("no JSON that can be read: it is nested too deeply") from None
     if not iterator and isinstance(document, list):
         yield from document  # rows of a document are asked for, and it is a list of them
     else:
@@ -195,3 +212,6 @@ def _parsed(line: bytes, name: str, number: int) -> Any:
         raise Place(name, None, number).error(message) from None
     except UnicodeDecodeError as error:
         raise Place(name, None, number).error(f"not UTF-8: {error.reason}") from None
+    except RecursionError:
+        message = "no JSON that can be read: it is nested too deeply"
+        raise Place(name, None, number).error(message) from None

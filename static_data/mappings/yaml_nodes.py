@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import count
+from typing import Final, TypeAlias
 
 import yaml
+
+_MOST_VALUES: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,19 +53,28 @@ def compose(text: str) -> YamlValue | None:
     >>> compose("a: [1, yes]")
     Entries(values={'a': Items(values=[Scalar(text='1', line=1), Scalar(text='yes', line=1)], line=1)}, line=1)
     """
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
-    return None if node is None else _value(node, ())
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        return None if node is None else _value(node, (), count(1))
+    except RecursionError:
+        raise yaml.MarkedYAMLError(problem="nested too deeply") from None
 
 
-def _value(node: yaml.Node, around: tuple[int, ...]) -> YamlValue:
+def _value(node: yaml.Node, around: tuple[int, ...], made: Iterator[int]) -> YamlValue:
     line = node.start_mark.line + 1
+    # An alias counts again wherever it stands: a few lines of them could stand for endless ones.
+    if next(made) > _MOST_VALUES:
+        raise yaml.MarkedYAMLError(
+            problem=f"more than {_MOST_VALUES:,} values, aliases written out",
+            problem_mark=node.start_mark,
+        )
     if id(node) in around:
         raise yaml.MarkedYAMLError(
             problem="an alias of what it is in", problem_mark=node.start_mark
         )
     inside = (*around, id(node))
     if isinstance(node, yaml.SequenceNode):
-        return Items([_value(item, inside) for item in node.value], line)
+        return Items([_value(item, inside, made) for item in node.value], line)
     if isinstance(node, yaml.MappingNode):
         values: dict[str, YamlValue] = {}
         for key, value in node.value:
@@ -73,6 +85,6 @@ def _value(node: yaml.Node, around: tuple[int, ...]) -> YamlValue:
                     else "a key twice"
                 )
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            values[key.value] = _value(value, inside)
+            values[key.value] = _value(value, inside, made)
         return Entries(values, line)
     return Scalar("" if node.tag.endswith(":null") else node.value, line)

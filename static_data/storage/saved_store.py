@@ -171,7 +171,10 @@ def read_saved(
         raise StoreFormatError(folder.name, f"{read} terms in place of {expected[2]}")
     catalogue = None
     if folder.exists(_CATALOGUE):
-        catalogue = Catalogue.from_json(folder.read_text(_CATALOGUE))
+        try:
+            catalogue = Catalogue.from_json(folder.read_text(_CATALOGUE))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise StoreFormatError(folder.name, f"{_CATALOGUE} is damaged: {error}") from error
     return SavedStore(tables, graphs, scopes, catalogue)
 
 

@@ -40,6 +40,7 @@ object Aggregates {
       if (!TermCodec.isIri(id) && !TermValues.isLiteral(id)) return null
       if (i > 0) out.append(between)
       out.append(TermValues.lexical(room, id))
+      if (out.length > Bounds.MostText) return null
       i += 1
     }
     TermValues.string(room, out.toString)

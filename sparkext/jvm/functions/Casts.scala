@@ -66,7 +66,10 @@ object Casts {
 
   /** The lexical form of a string, without the white space around it; null for other terms. */
   private def text(room: Long, id: Long): String =
-    if (TermCodec.isString(id)) TermValues.lexical(room, id).trim else null
+    if (TermCodec.isString(id)) {
+      val lexical = TermValues.lexical(room, id)
+      if (lexical.length <= Bounds.MostDigits) lexical.trim else null
+    } else null
 
   private def boolean(room: Long, id: Long): java.lang.Long = {
     val known = TermValues.truth(room, id)

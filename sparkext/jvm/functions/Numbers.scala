@@ -17,7 +17,12 @@ private[cqels] object Numbers {
     if (id <= 0) 0
     else if (TermCodec.isInline(id)) TermCodec.numericRank(id)
     else if (TermId.kind(id) != TermId.TypedLiteral) 0
-    else { val t = TermValues.text(room, id); if (illTyped(t)) 0 else rankOf(TermText.datatype(t)) }
+    else {
+      val text = TermValues.text(room, id)
+      val rank = rankOf(TermText.datatype(text))
+      // Nobody computes with more digits than that; the longer the numbers, the longer it takes, without end.
+      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostDigits + 100) || illTyped(text)) 0 else rank
+    }
 
   private val Xsd = "http://www.w3.org/2001/XMLSchema#"
   private val IntegerTypes = Set("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger",
@@ -158,4 +163,19 @@ private[cqels] object Numbers {
       else if (rankSoFar == IntegerRank) integerTerm(room, total.toBigInteger)
       else decimalTerm(room, total)
   }
+}
+
+/** What one call of a function may make or take at most: beyond that it is an error, as for values that do not fit. */
+private[cqels] object Bounds {
+  /** Characters of a text that a function makes. */
+  final val MostText = 1 << 26
+  /** Digits of an integer or a decimal that is computed with. */
+  final val MostDigits = 10000
+  /** Quoted triples within one that TRIPLE makes. */
+  final val MostTriples = 1000
+
+  private final val MostBits = (MostDigits * 3.3219280948873626).toInt
+
+  def fits(value: BigInteger): Boolean = value.bitLength <= MostBits
+  def fits(value: JBigDecimal): Boolean = value.scale <= MostDigits && value.scale >= -MostDigits && value.precision <= MostDigits
 }

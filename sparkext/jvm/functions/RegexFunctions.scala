@@ -2,11 +2,14 @@ package org.apache.spark.sql.cqels
 package functions
 
 import java.util.concurrent.ConcurrentHashMap
-import java.util.regex.{Pattern, PatternSyntaxException}
+import java.util.regex.{Matcher, Pattern, PatternSyntaxException}
 
 import org.apache.spark.sql.cqels.terms.TermText
 
-/** REGEX and REPLACE (SPARQL 1.1, sections 17.4.3.14 and 15), by XPath's regular expressions and flags. */
+/** REGEX and REPLACE (SPARQL 1.1, sections 17.4.3.14 and 15), by XPath's regular expressions and flags.
+ *
+ *  A match that takes too many steps, or too deep a stack, is an error.
+ */
 object RegexFunctions {
   private final val MostKept = 1000
 
@@ -25,7 +28,7 @@ object RegexFunctions {
 
   private def test(room: Long, id: Long, pattern: Option[XPathPattern]): java.lang.Boolean = {
     val s = if (pattern.isEmpty) null else StringFunctions.of(room, id)
-    if (s == null) null else pattern.get.compiled.matcher(s.value).find()
+    if (s == null) null else pattern.get.find(s.value)
   }
 
   def replace(room: Long, id: Long, pattern: Long, replacement: Long, flags: Long): java.lang.Long =
@@ -38,8 +41,8 @@ object RegexFunctions {
     val s = if (pattern.isEmpty) null else StringFunctions.of(room, id)
     val by = if (s == null) null else StringFunctions.plain(room, replacement)
     val written = if (by == null || pattern.get.matchesNothing) null else pattern.get.replacement(by)
-    if (written == null) null
-    else TermValues.encode(room, TermText.quote(pattern.get.compiled.matcher(s.value).replaceAll(written)) + s.tag)
+    val changed = if (written == null) null else pattern.get.replaceAll(s.value, written)
+    if (changed == null) null else TermValues.encode(room, TermText.quote(changed) + s.tag)
   }
 
   private def constant(room: Long, pattern: Long, flags: Long): Option[XPathPattern] = {
@@ -65,7 +68,26 @@ object RegexFunctions {
 }
 
 /** A regular expression of XPath in Java's terms. */
-private[cqels] final class XPathPattern(val compiled: Pattern, literal: Boolean) {
+private[cqels] final class XPathPattern(compiled: Pattern, literal: Boolean, shape: PatternShape) {
+  /** Whether it is found in a text; null when that takes too long to tell. */
+  def find(text: String): java.lang.Boolean = bounded[java.lang.Boolean](text)(_.find())
+
+  /** The text with what is found replaced; null when it takes too long, or becomes too long. */
+  def replaceAll(text: String, written: String): String = bounded[String](text) { found =>
+    if (!found.find()) text
+    else if (written.length + written.count(_ == '$').toLong * text.length > 4L * Bounds.MostText) null
+    else {
+      val out = new java.lang.StringBuilder
+      do found.appendReplacement(out, written) while (out.length <= Bounds.MostText && found.find())
+      found.appendTail(out)
+      if (out.length > Bounds.MostText) null else out.toString
+    }
+  }
+
+  private def bounded[A >: Null <: AnyRef](text: String)(use: Matcher => A): A =
+    try use(compiled.matcher(if (shape.mayTakeLong(text.length)) new CountedText(text) else text))
+    catch { case _: TooManySteps | _: StackOverflowError => null }
+
   /** Whether it matches the empty string, which REPLACE does not allow. */
   val matchesNothing: Boolean = compiled.matcher("").find()
   private val groups = compiled.matcher("").groupCount
@@ -110,6 +132,9 @@ private[cqels] final class XPathPattern(val compiled: Pattern, literal: Boolean)
 }
 
 private[cqels] object XPathPattern {
+  private final val MostPattern = 10000
+  private final val MostEmpty = 4
+
   /** None when the pattern or a flag is none of XPath's. */
   def apply(pattern: String, flags: String): Option[XPathPattern] =
     if (flags.exists(f => "smixq".indexOf(f) < 0)) None
@@ -121,32 +146,52 @@ private[cqels] object XPathPattern {
       if (flags.contains('i')) options |= Pattern.CASE_INSENSITIVE | Pattern.UNICODE_CASE
       if (literal) options |= Pattern.LITERAL
       try {
-        val java = if (literal) pattern else new XPathToJava(pattern, flags.contains('x'), flags.contains('m')).translate()
-        Some(new XPathPattern(Pattern.compile(java, options), literal))
-      } catch { case _: PatternSyntaxException => None }
+        val shape = new PatternShape
+        val java = if (literal) pattern else new XPathToJava(pattern, flags.contains('x'), flags.contains('m'), shape).translate()
+        if (pattern.length > MostPattern || shape.empty > MostEmpty) None
+        else Some(new XPathPattern(Pattern.compile(java, options), literal, shape))
+      } catch { case _: PatternSyntaxException | _: StackOverflowError => None }
     }
 }
 
 /** Rewrites an XPath pattern where Java reads the same signs otherwise. */
-private final class XPathToJava(pattern: String, compact: Boolean, multiline: Boolean) {
+private final class XPathToJava(pattern: String, compact: Boolean, multiline: Boolean, shape: PatternShape) {
   private val out = new StringBuilder
   private var at = 0
+  private var inBraces = false
 
   def translate(): String = {
     while (at < pattern.length) {
       pattern.charAt(at) match {
-        case '\\' => escape()
-        case '[' => characterClass()
-        case '$' => out.append(if (multiline) "$" else "\\z"); at += 1
+        case '\\' =>
+          if (at + 1 < pattern.length && isDigit(pattern.charAt(at + 1))) shape.reference() else shape.plain()
+          escape()
+        case '[' => shape.plain(); characterClass()
+        case '$' => shape.plain(); out.append(if (multiline) "$" else "\\z"); at += 1
         case '(' if pattern.startsWith("(?", at) && !pattern.startsWith("(?:", at) =>
           throw new PatternSyntaxException("only (?: is XPath's", pattern, at)
         case c if compact && isBlank(c) => at += 1
-        case c => out.append(c); at += 1
+        case c =>
+          note(c)
+          out.append(c)
+          at += 1
       }
     }
     out.toString
   }
 
+  private def note(c: Char): Unit = c match {
+    case '(' => shape.opened(out.length + 1)
+    case ')' => shape.close(out)
+    case '|' => shape.choice(out)
+    case '?' if pattern.startsWith("(?:", at - 1) => // belongs to what opens a group
+    case '*' | '+' | '?' | '{' => shape.quantifier(c, out); inBraces = c == '{'
+    case '}' if inBraces => inBraces = false
+    case _ if inBraces =>
+    case _ => shape.plain()
+  }
+
+  private def isDigit(c: Char): Boolean = c >= '0' && c <= '9'
   private def isBlank(c: Char): Boolean = c == ' ' || c == '\t' || c == '\n' || c == '\r'
 
   private def escape(): Unit = {
@@ -162,9 +207,13 @@ private final class XPathToJava(pattern: String, compact: Boolean, multiline: Bo
       case 'I' => out.append("[^_:\\p{L}]")
       case 'c' => out.append("[-._:\\p{L}\\p{N}\\p{M}]")
       case 'C' => out.append("[^-._:\\p{L}\\p{N}\\p{M}]")
-      case k @ ('p' | 'P') if pattern.startsWith("{Is", at + 2) =>
-        out.append('\\').append(k).append("{In")
-        at += 3
+      case k @ ('p' | 'P') if pattern.startsWith("{", at + 2) =>
+        val close = pattern.indexOf('}', at)
+        val end = if (close < 0) pattern.length else close
+        val name = pattern.substring(at + 3, end).filterNot(c => compact && isBlank(c))
+        out.append('\\').append(k).append('{').append(if (name.startsWith("Is")) "In" + name.substring(2) else name)
+        if (close >= 0) out.append('}')
+        at = math.min(end + 1, pattern.length) - 2
       case c => out.append('\\').append(c)
     }
     at += 2
@@ -181,7 +230,7 @@ private final class XPathToJava(pattern: String, compact: Boolean, multiline: Bo
       pattern.charAt(at) match {
         case '\\' => escape()
         case '-' if pattern.startsWith("-[", at) && !first =>
-          val minus = new XPathToJava(pattern.substring(at + 1), compact, multiline)
+          val minus = new XPathToJava(pattern.substring(at + 1), compact, multiline, shape)
           minus.characterClass()
           val taken = minus.out.toString
           out.insert(start, '[')
@@ -196,5 +245,103 @@ private final class XPathToJava(pattern: String, compact: Boolean, multiline: Bo
     if (at >= pattern.length) throw new PatternSyntaxException("an open character class", pattern, at)
     out.append(']')
     at += 1
+  }
+}
+
+/** Ends a match that has looked at too many characters; it has no trace, since nobody looks at it. */
+private[functions] final class TooManySteps extends RuntimeException(null, null, false, false)
+
+/** A text that counts how often it is looked at: what Java's matcher does without end, it does with this. */
+private[functions] final class CountedText(text: String) extends CharSequence {
+  private var left = CountedText.Steps + CountedText.StepsPerCharacter * text.length
+
+  override def charAt(i: Int): Char = {
+    left -= 1
+    if (left < 0) throw new TooManySteps
+    text.charAt(i)
+  }
+  override def length: Int = text.length
+  override def subSequence(from: Int, until: Int): CharSequence = text.substring(from, until)
+  override def toString: String = text
+}
+
+private[functions] object CountedText {
+  private final val Steps = 100000000L
+  private final val StepsPerCharacter = 100L
+  /** A match that takes no more steps than this need not count them. */
+  final val Few = 1e7
+}
+
+/** How many ways there may be through a pattern, by its quantifiers and choices: kept while it is translated, in order.
+ *
+ *  A text of n characters takes at most about `ways * n ^ (quantifiers + 1)` steps, unless `nested` says that something
+ *  repeated is repeated again. `empty` counts the groups that match nothing in several ways: a matcher goes all of them
+ *  without looking at a character.
+ */
+private[functions] final class PatternShape {
+  private final class Group(val begin: Int) {
+    var choiceBegin: Int = begin
+    var choices = 1
+    var emptyChoices = 0
+    var repeats = false
+  }
+  private var open = List(new Group(0))
+  private var closed: Group = _
+  private var afterQuantifier = false
+  private var quantifiers = 0
+  private var ways = 1.0
+  private var nested = false
+  var empty = 0
+
+  def opened(at: Int): Unit = { open ::= new Group(at); plain() }
+
+  def choice(pattern: StringBuilder): Unit = {
+    endChoice(pattern)
+    open.head.choices += 1
+    open.head.choiceBegin = pattern.length + 1
+    plain()
+  }
+
+  def close(pattern: StringBuilder): Unit = {
+    if (open.tail.nonEmpty) {
+      if (open.head.choices > 1) endChoice(pattern)
+      closed = open.head
+      open = open.tail
+      ways *= closed.choices
+      if (closed.emptyChoices > 1) empty += 1
+      open.head.repeats ||= closed.repeats
+    }
+    afterQuantifier = false
+  }
+
+  /** A quantifier stands next; `pattern` is what comes before it. */
+  def quantifier(sign: Char, pattern: StringBuilder): Unit =
+    if (afterQuantifier) afterQuantifier = false // lazy or possessive
+    else {
+      if (closed != null) {
+        nested ||= closed.repeats || closed.choices > 1
+        if (closed.emptyChoices > 0 || (closed.choices == 1 && matchesNothing(pattern, closed.begin))) empty += 1
+      }
+      if (sign == '?') ways *= 2 else quantifiers += 1
+      open.head.repeats = true
+      closed = null
+      afterQuantifier = true
+    }
+
+  /** What a group captured stands next. */
+  def reference(): Unit = { nested = true; plain() }
+
+  def plain(): Unit = { closed = null; afterQuantifier = false }
+
+  def mayTakeLong(characters: Int): Boolean =
+    nested || ways * math.pow(characters + 1.0, quantifiers + 1.0) > CountedText.Few
+
+  private def endChoice(pattern: StringBuilder): Unit =
+    if (matchesNothing(pattern, open.head.choiceBegin)) open.head.emptyChoices += 1
+
+  private def matchesNothing(pattern: StringBuilder, from: Int): Boolean = {
+    val part = pattern.substring(from)
+    try Pattern.compile(if (part.startsWith("?:")) part.substring(2) else part).matcher("").matches
+    catch { case _: PatternSyntaxException => true }
   }
 }

@@ -12,6 +12,7 @@ private[cqels] final class StringValue(val value: String, val tag: String)
 
 /** SPARQL's functions on strings (SPARQL 1.1, section 17.4.3); null is an error. */
 object StringFunctions {
+  private final val Hexadecimal = "0123456789ABCDEF"
 
   /** A string literal's value, null for every other term. */
   private[cqels] def of(room: Long, id: Long): StringValue =
@@ -106,6 +107,7 @@ object StringFunctions {
       val s = if (parts.isNullAt(i)) null else of(room, parts.getLong(i))
       if (s == null) return null
       out.append(s.value)
+      if (out.length > Bounds.MostText) return null
       tag = if (i == 0 || tag == s.tag) s.tag else ""
       i += 1
     }
@@ -120,9 +122,9 @@ object StringFunctions {
       s.value.getBytes(UTF_8).foreach { b =>
         val c = (b & 0xff).toChar
         if (c < 128 && (Character.isLetterOrDigit(c) || "-_.~".indexOf(c) >= 0)) out.append(c)
-        else out.append("%%%02X".format(b & 0xff))
+        else out.append('%').append(Hexadecimal.charAt((b & 0xff) >> 4)).append(Hexadecimal.charAt(b & 0xf))
       }
-      make(room, out.toString, "")
+      if (out.length > Bounds.MostText) null else make(room, out.toString, "")
     }
   }
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.cqels.terms.{TermCodec, TermText}
 /** SPARQL's functions that make IRIs, blank nodes and literals (SPARQL 1.1, section 17.4.2); null is an error. */
 object TermConstructors {
   private val LanguageTag = "[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*".r.pattern
+  private final val MostTag = 255
   private val rows = new AtomicLong()
   /** Keeps labels apart from those of other runs, which may come back as data. */
   private val run = UUID.randomUUID().toString.replace("-", "")
@@ -71,7 +72,7 @@ object TermConstructors {
   private def tagged(room: Long, lexical: Long, language: Long, direction: String): java.lang.Long = {
     val text = StringFunctions.plain(room, lexical)
     val tag = StringFunctions.plain(room, language)
-    if (text == null || tag == null || !LanguageTag.matcher(tag).matches) null
+    if (text == null || tag == null || tag.length > MostTag || !LanguageTag.matcher(tag).matches) null
     else TermValues.encode(room, s"${TermText.quote(text)}@${tag.toLowerCase(java.util.Locale.ROOT)}$direction")
   }
 }

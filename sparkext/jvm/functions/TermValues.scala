@@ -274,11 +274,13 @@ object TermValues {
       case _ if rank == Numbers.IntegerRank =>
         val x = Numbers.decimal(room, a).toBigInteger
         val y = Numbers.decimal(room, b).toBigInteger
-        Numbers.integerTerm(room, operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) })
+        val z = operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) }
+        if (Bounds.fits(z)) Numbers.integerTerm(room, z) else null
       case _ =>
         val x = Numbers.decimal(room, a)
         val y = Numbers.decimal(room, b)
-        Numbers.decimalTerm(room, operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) })
+        val z = operator match { case '+' => x.add(y); case '-' => x.subtract(y); case _ => x.multiply(y) }
+        if (Bounds.fits(z)) Numbers.decimalTerm(room, z) else null
     }
   }
 
@@ -294,7 +296,10 @@ object TermValues {
 
   private def divideExact(room: Long, x: JBigDecimal, y: JBigDecimal): java.lang.Long =
     if (y.signum == 0) null
-    else Numbers.decimalTerm(room, try x.divide(y) catch { case _: ArithmeticException => x.divide(y, 18, RoundingMode.HALF_EVEN) })
+    else {
+      val z = try x.divide(y) catch { case _: ArithmeticException => x.divide(y, 18, RoundingMode.HALF_EVEN) }
+      if (Bounds.fits(z)) Numbers.decimalTerm(room, z) else null
+    }
 
   private[cqels] def encode(room: Long, canonicalText: String): Long = dictionary(room).encode(canonicalText)
 }

@@ -9,7 +9,16 @@ object TripleFunctions {
   /** A literal is no subject, in RDF 1.2 neither is a triple, and only an IRI is a predicate. */
   def triple(room: Long, subject: Long, predicate: Long, obj: Long): java.lang.Long =
     if (TermValues.isLiteral(subject) || !TermCodec.isIri(predicate) || (TermCodec.isQuoted(subject) && TermValues.readsRdf12(room))) null
+    else if ((TermCodec.isQuoted(subject) || TermCodec.isQuoted(obj)) && within(room, subject, within(room, obj, Bounds.MostTriples)) <= 0) null
     else TermValues.dictionary(room).encodeQuoted(subject, predicate, obj)
+
+  /** What is left of `left` when the quoted triples that a term holds are taken off, itself included; 0 when they are more. */
+  private def within(room: Long, id: Long, left: Int): Int =
+    if (left <= 0 || !TermCodec.isQuoted(id)) left
+    else {
+      val all = parts(room, id)
+      within(room, all(2), within(room, all(0), left - 1))
+    }
 
   def isTriple(id: Long): Boolean = TermCodec.isQuoted(id)
 

@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.memory.LongTable
-import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, SimpleLine}
+import org.apache.spark.sql.cqels.rdf.{MalformedLine, MalformedTerm, NQuadsReader, SimpleLine}
 
 /** Reads elements from a block of UTF-8 text: a line `@<millis> <graph or -> <n> <m>` each, then n triples of its graph and m of the
  *  default graph (its time triples), one N-Triples line each.
@@ -65,20 +65,27 @@ private[cqels] final class ElementLines(dictionary: Dictionary, rdf12: Boolean, 
         block.dropElement()
         block.flaws.add(time, e.column, e.message)
         pass(left)
+      case e: MalformedTerm => // the name of the graph, which is looked at before anything of a triple is held
+        block.dropElement()
+        block.flaws.add(time, 0, e.message)
+        pass(left)
     }
   }
 
   private def triple(block: ElementBlock, inGraph: Boolean): Unit =
     if (line.read(bytes, lineFrom, lineUntil, allowGraph = true)) {
+      val g = if (inGraph) heldGraph(block) else 0L
       val s = terms.id(bytes, line.from(0), line.until(0), 0)
       val p = terms.id(bytes, line.from(1), line.until(1), 1)
       val o = terms.id(bytes, line.from(2), line.until(2), 2)
-      block.add(s, p, o, if (inGraph) heldGraph(block) else 0L)
+      block.add(s, p, o, g)
     } else {
       if (scope == null) scope = dictionary.takeElementScope()
       val reader = new NQuadsReader(scope, true, rdf12, accepts)
-      if (reader.parse(new String(bytes, lineFrom, lineUntil - lineFrom, UTF_8)))
-        block.add(terms.id(reader.subject), terms.id(reader.predicate), terms.id(reader.obj), if (inGraph) heldGraph(block) else 0L)
+      if (reader.parse(new String(bytes, lineFrom, lineUntil - lineFrom, UTF_8))) {
+        val g = if (inGraph) heldGraph(block) else 0L
+        block.add(terms.id(reader.subject), terms.id(reader.predicate), terms.id(reader.obj), g)
+      }
     }
 
   /** The element's graph, held for one more quad. */

@@ -42,18 +42,19 @@ object StaticLoader {
    *  `parsed` (null: none) has the columns file INT, line STRING, error_line INT, error_column INT, error STRING, fatal
    *  BOOLEAN: an error that is not fatal is about something that was left out. `onError` is `fail`, `skip` or `accept`.
    *  `graph` is the canonical text of the graph for triples that name none, null for the default graph.
+   *  Packed files may unpack to `mostExpansion` times their size.
    *  `resume` (null: none) says where encoded blocks are kept, for a load that goes on after a kill.
    *  Returns with the new terms in `dictionary`, or with a problem and nothing changed.
    */
   def load(spark: SparkSession, dictionary: Dictionary, paths: JList[String], scopes: JList[String],
       allowGraph: JList[java.lang.Boolean], rdf12: JList[java.lang.Boolean], lineFiles: JList[Integer], parsed: DataFrame,
-      graph: String, onError: String, resume: ResumeFolder): StaticLoad = {
+      graph: String, onError: String, mostExpansion: Double, resume: ResumeFolder): StaticLoad = {
     val files = paths.asScala.indices.map(i => LoadFile(paths.get(i), scopes.get(i), allowGraph.get(i), rdf12.get(i))).toArray
     val lines = lineFiles.asScala.map(_.intValue).toArray
     TextFiles.withoutMagic(spark, files, lines).foreach(p => return new StaticLoad(spark, null, null, Array.empty, p, null))
     val resumption = if (resume == null) null else new Resumption(spark, resume, files, graph, onError)
     repeated(dictionary) { colliding =>
-      round(spark, dictionary, encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError, resumption), colliding)
+      round(spark, dictionary, encode(spark, files, lines, parsed, graph, dictionary.hasher(), onError, mostExpansion, resumption), colliding)
     }
   }
 
@@ -131,11 +132,11 @@ object StaticLoader {
   // ---- tasks --------------------------------------------------------------------------------------
 
   private def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], parsed: DataFrame,
-      graph: String, hasher: TermHasher, onError: String, resumption: Resumption): RDD[EncodedBlock] = {
+      graph: String, hasher: TermHasher, onError: String, mostExpansion: Double, resumption: Resumption): RDD[EncodedBlock] = {
     val sources = new mutable.ArrayBuffer[RDD[EncodedBlock]]
     val keys = new mutable.ArrayBuffer[String]
     if (lineFiles.nonEmpty) {
-      val text = TextFiles.encode(spark, files, lineFiles, graph, hasher, onError, resumption != null)
+      val text = TextFiles.encode(spark, files, lineFiles, graph, hasher, onError, mostExpansion, resumption != null)
       sources += text
       if (resumption != null) keys ++= text.parts.map { case (file, part) => resumption.keyOf(Seq(file), part) }
     }

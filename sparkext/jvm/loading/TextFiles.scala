@@ -14,6 +14,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.cqels.rdf.LoadProblem
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.terms.TermHasher
+import org.apache.spark.sql.cqels.unpacking.BoundedCodecs
 
 /** N-Triples and N-Quads files as encoded blocks: split, unpacked and divided into lines by Hadoop's readers. */
 private[loading] object TextFiles {
@@ -24,9 +25,10 @@ private[loading] object TextFiles {
 
   /** The blocks of `lineFiles`, positions in `files`; with `sameParts`, divided alike whatever the number of cores. */
   def encode(spark: SparkSession, files: Array[LoadFile], lineFiles: Array[Int], graph: String, hasher: TermHasher,
-      onError: String, sameParts: Boolean): TextBlocks = {
+      onError: String, mostExpansion: Double, sameParts: Boolean): TextBlocks = {
     val context = spark.sparkContext
     val configuration = spark.sessionState.newHadoopConf()
+    BoundedCodecs.use(configuration, mostExpansion)
     val paths = lineFiles.map(i => files(i).hadoopPath)
     val qualified = paths.map(p => p.getFileSystem(configuration).makeQualified(p))
     val total = qualified.map(p => p.getFileSystem(configuration).getFileStatus(p).getLen).sum

@@ -12,8 +12,10 @@ import com.github.luben.zstd.ZstdInputStream
 import org.apache.commons.compress.compressors.bzip2.BZip2CompressorInputStream
 import org.tukaani.xz.XZInputStream
 
+import org.apache.spark.sql.cqels.unpacking.BoundedInputStream
+
 /** The unpacked bytes of a file; `packing` is one of "", gz, bz2, xz, zst, zip. Throws [[RecordingProblem]]. */
-private[recordings] final class RecordedBytes(path: Path, packing: String) extends Closeable {
+private[recordings] final class RecordedBytes(path: Path, packing: String, mostExpansion: Double) extends Closeable {
   private var archive: ZipFile = _
   private val channel = FileChannel.open(path, StandardOpenOption.READ)
   private val stream: InputStream =
@@ -41,8 +43,12 @@ private[recordings] final class RecordedBytes(path: Path, packing: String) exten
     val plain = Channels.newInputStream(channel)
     // A file without any byte is empty, packed or not.
     if (channel.size == 0) new ByteArrayInputStream(Array.emptyByteArray)
-    else packing match {
-      case "" => plain
+    else if (packing.isEmpty) plain
+    else new BoundedInputStream(unpacked(plain), () => if (archive == null) position else channel.size, mostExpansion)
+  }
+
+  private def unpacked(plain: InputStream): InputStream =
+    packing match {
       case "gz" => new GZIPInputStream(plain, RecordedBytes.Buffer)
       case "bz2" => new BZip2CompressorInputStream(buffered(plain), true)
       case "xz" => new XZInputStream(buffered(plain))
@@ -54,7 +60,6 @@ private[recordings] final class RecordedBytes(path: Path, packing: String) exten
           case several => throw new IOException(s"it holds ${several.size} files, not one")
         }
     }
-  }
 
   private def buffered(stream: InputStream): InputStream = new BufferedInputStream(stream, RecordedBytes.Buffer)
 

@@ -7,15 +7,16 @@ import java.nio.file.Path
  *
  *  `name` stands for it in messages. With `noted`, its lines are the canonical ones of another format, with notes between
  *  them: `#@ n` for the line of the statements that follow (0: not known), and `#! n graph|- reason` for an element that is
- *  malformed. With `rdf12`, quoted triples are written as RDF 1.2 has them; with `accepts`, IRIs are taken as they stand.
+ *  malformed. With `rdf12`, quoted triples are written as RDF 1.2 has them; with `accepts`, IRIs are taken as they stand; packed,
+ *  it may unpack to `mostExpansion` times its size.
  */
 private[cqels] final case class RecordedSource(
-    stream: Int, name: String, path: Path, packing: String, noted: Boolean, rdf12: Boolean, accepts: Boolean)
+    stream: Int, name: String, path: Path, packing: String, noted: Boolean, rdf12: Boolean, accepts: Boolean, mostExpansion: Double)
 
 /** Reads the statements of a file, one after the other, into an assembler. */
 private[recordings] final class RecordedFile(source: RecordedSource, assembler: ElementAssembler) {
   private val bytes =
-    try new RecordedBytes(source.path, source.packing)
+    try new RecordedBytes(source.path, source.packing, source.mostExpansion)
     catch { case e: RecordingProblem => throw new RecordingProblem(source.name, e.reason) }
   private val lines = new RecordedLines(bytes)
   private val statements = new LineStatements(source.noted, source.rdf12, source.accepts)

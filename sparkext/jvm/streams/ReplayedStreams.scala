@@ -66,14 +66,14 @@ final class ReplayedStreams private[streams] (recordings: MergedRecordings, logs
 }
 
 object ReplayedStreams {
-  /** `sequences`: other elements of the streams, which somebody hands over as they are wanted. `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name and where it is; `floors`:
+  /** `sequences`: other elements of the streams, which somebody hands over as they are wanted. `sources`: of each file the number of its stream, its packing, whether it has notes (0, 1), its name, where it is and how far it may unpack; `floors`:
    *  up to which time elements are late, and how far one may lie behind the newest of its stream, by stream, "time|lateness". See [[ReplayOptions]] and [[RecordedSource]] for the others.
    */
   def open(
       dictionary: Dictionary, logs: JList[StreamLog], sequences: JList[ReplaySequence], sources: JList[String], timeProperties: JList[String], inTimeOrder: Boolean,
       rdf12: Boolean, accepts: Boolean, lookAhead: Int, maxAhead: Long, first: Int, floors: JList[String]): ReplayedStreams = {
-    val files = sources.asScala.toSeq.grouped(5).toSeq.map { file =>
-      RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts)
+    val files = sources.asScala.toSeq.grouped(6).toSeq.map { file =>
+      RecordedSource(file(0).toInt, file(3), Paths.get(file(4)), file(1), file(2) == "1", rdf12, accepts, file(5).toDouble)
     }
     val properties = timeProperties.asScala.map(iri => s"<$iri>".getBytes(UTF_8)).toArray
     val mostBytes = math.max(LeastBytes, MostBytes / math.max(1, files.size + sequences.size))

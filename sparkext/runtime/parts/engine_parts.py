@@ -75,6 +75,7 @@ class EngineParts:
             driver_bytes=settings.load_driver_max_bytes,
             version=self.rdf,
             mapped_rows=settings.mapped_indexes_min_rows,
+            most_expansion=settings.load_max_expansion,
         )
         self.store.dictionary.setHashBits(settings.dictionary_hash_bits)
         self.parallelism = max(1, spark.sparkContext.defaultParallelism)

@@ -14,7 +14,7 @@ from pyspark.errors import IllegalArgumentException
 
 from sparkext.argument_checks import check
 from sparkext.bridge.engine_room import operators_of
-from sparkext.errors import CqelsError, StoppedQueryError
+from sparkext.errors import CqelsError, StoppedQueryError, failures_told
 from sparkext.language.query import Query
 from sparkext.r2r.answer_forms import TRIPLE_COLUMNS, answer_form
 from sparkext.r2r.relations.datasets import Dataset
@@ -293,7 +293,7 @@ class PreparedQuery:
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
         started = clock.perf_counter()
-        with self._parts.in_use():
+        with self._parts.in_use(), failures_told():
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
         return self.answers(0, table, seconds)

@@ -17,6 +17,7 @@ from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import NEVER
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
+from static_data.limits.expansion import MOST_EXPANSION
 
 if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts
@@ -49,12 +50,15 @@ class ReplayingEngine(Protocol):
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """How recordings are read: `on_error` SKIP sets malformed elements aside, the others raise for the first one."""
+    """How recordings are read: `on_error` SKIP sets malformed elements aside, the others raise for the first one;
+    packed files may unpack to `most_expansion` times their size.
+    """
 
     time_properties: Sequence[str] = TIME_PROPERTIES
     arrival_order: bool = False
     version: RdfVersion = RdfVersion.STAR
     on_error: OnError = OnError.SKIP
+    most_expansion: float = MOST_EXPANSION
 
 
 @dataclass
@@ -175,6 +179,7 @@ class Replay:
                 "1" if file.noted else "0",
                 file.name,
                 str(file.lines),
+                str(options.most_expansion),
             )
         ]
         opened = room.replayed(
