@@ -37,6 +37,7 @@ _SETTINGS = (
 )
 """Those that decide on answers: a checkpoint is gone on with under the same ones only."""
 
+_SHORTEST = 0.01  # seconds between two looks whether it is time
 _MOST_UNWRITTEN = 64  # segments that could not be written; then elements are taken in no more
 
 
@@ -123,11 +124,13 @@ class Keeper:
     def take_query(self, name: str, said: Said | None) -> dict[str, Any] | None:
         """What is known of the query of a name, which is now registered; None for a new one."""
         self._registrations_changed = True
+        self.note()
         return None if self.restored is None else self.restored.take_query(name, said)
 
     def query_ended(self) -> None:
         """Note that a query is no more."""
         self._registrations_changed = True
+        self.note()
 
     # ---- when
 
@@ -137,6 +140,12 @@ class Keeper:
             return
         if time.monotonic() - self._cut_at >= self._interval and not self._writer.is_busy:
             self._cut()
+        else:
+            self.note()
+
+    def note(self) -> None:
+        """Say that there is something to keep, and nothing else may come that has a commit be made."""
+        if self._dirty.is_set():
             return
         self._dirty.set()
         if self._ticker is None:
@@ -151,10 +160,12 @@ class Keeper:
             self._dirty.wait()
             if self._closed:
                 return
-            time.sleep(max(0.01, self._cut_at + self._interval - time.monotonic()))
+            time.sleep(max(_SHORTEST, self._cut_at + self._interval - time.monotonic()))
             with self._parts.lock:
                 if self._dirty.is_set() and not self._closed and self._is_idle:
                     self._cut()
+            if self._dirty.is_set():  # not yet
+                time.sleep(self._interval)
 
     def commit(self) -> Commit | None:
         """Make a commit now, to be waited for without the lock; None where something is due.
@@ -228,6 +239,7 @@ class Keeper:
 
     def change(self, change: LoggedChange) -> int:
         """Note a change of a static graph."""
+        self.note()
         return self.changes.add(change)
 
     def changed(self, number: int, turn: int) -> None:

@@ -108,6 +108,8 @@ class StreamIntake:
         if position is not None:
             self.position = position
         self._parts.waiting.add(self)
+        if self._parts.keeper is not None:
+            self._parts.keeper.note()
         self._note_taken(moment, 1)
         told = self._evaluations
         if (

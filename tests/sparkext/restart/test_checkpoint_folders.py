@@ -7,10 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -237,3 +238,35 @@ def test_positions_are_plain_data(spark: SparkSession, tmp_path: Path) -> None:
         assert stream.position is None and stream.accepted_count == 0
         stream.push(triple("x", "at", "r"), 1, position={"file": "a", "line": 3})
         assert stream.position == {"file": "a", "line": 3}
+
+
+def test_what_waits_is_kept_in_a_silence(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing becomes due, and nobody asks for a commit."""
+    with settings(spark, **{"checkpoint.interval": "20 ms"}):
+        engine = Engine(spark, checkpoint=tmp_path / "lived")
+    with closing(engine):
+        stream = engine.register_stream(S)
+        listen(engine, query("WINDOW :w { ?x :at ?y }", "[RANGE 1000 STEP 1000]"))
+        stream.push(triple("x", "at", "r"), 1, position=7)
+        wait_for(lambda: newest_commit(tmp_path / "lived").get(S, {}).get("position") == 7)
+        engine.insert(triple("x", "is", "k"))
+        wait_for(lambda: any((tmp_path / "lived").glob("changes-*")))
+        leave(tmp_path / "lived", tmp_path / "left")
+    with closing(reopened(spark, tmp_path / "left")) as again:
+        assert again.register_stream(S).accepted_count == 1
+        again.restore()
+        assert again.select("ASK { <http://e/x> <http://e/is> <http://e/k> }").answer().boolean
+
+
+def newest_commit(folder: Path) -> dict[str, Any]:
+    """The streams of the newest commit."""
+    files = sorted(folder.glob("commit-*"))
+    content: dict[str, Any] = json.loads(files[-1].read_bytes()[:-16]) if files else {}
+    return content.get("streams", {})
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
