@@ -248,9 +248,11 @@ def test_what_waits_is_kept_in_a_silence(spark: SparkSession, tmp_path: Path) ->
         stream = engine.register_stream(S)
         listen(engine, query("WINDOW :w { ?x :at ?y }", "[RANGE 1000 STEP 1000]"))
         stream.push(triple("x", "at", "r"), 1, position=7)
-        wait_for(lambda: newest_commit(tmp_path / "lived").get(S, {}).get("position") == 7)
+        wait_for(
+            lambda: newest_commit(tmp_path / "lived", "streams").get(S, {}).get("position") == 7
+        )
         engine.insert(triple("x", "is", "k"))
-        wait_for(lambda: any((tmp_path / "lived").glob("changes-*")))
+        wait_for(lambda: "changes" in newest_commit(tmp_path / "lived", "parts"))
         leave(tmp_path / "lived", tmp_path / "left")
     with closing(reopened(spark, tmp_path / "left")) as again:
         assert again.register_stream(S).accepted_count == 1
@@ -258,11 +260,11 @@ def test_what_waits_is_kept_in_a_silence(spark: SparkSession, tmp_path: Path) ->
         assert again.select("ASK { <http://e/x> <http://e/is> <http://e/k> }").answer().boolean
 
 
-def newest_commit(folder: Path) -> dict[str, Any]:
-    """The streams of the newest commit."""
+def newest_commit(folder: Path, part: str) -> dict[str, Any]:
+    """A part of the newest commit."""
     files = sorted(folder.glob("commit-*"))
     content: dict[str, Any] = json.loads(files[-1].read_bytes()[:-16]) if files else {}
-    return content.get("streams", {})
+    return content.get(part, {})
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
