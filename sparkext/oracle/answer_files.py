@@ -57,6 +57,8 @@ def read_answers(file: str | Path, query: Query) -> dict[int, Answer]:
             raise InputFileError(str(file), number, place, f"not JSON: {error.msg}") from None
         except _MalformedAnswerError as error:
             raise InputFileError(str(file), number, None, str(error)) from None
+        except RecursionError:
+            raise InputFileError(str(file), number, None, "nested too deeply") from None
         found[time], lines[time] = answer, number
     return dict(sorted(found.items()))
 
@@ -113,7 +115,8 @@ def _rows(value: Mapping[str, Any], variables: tuple[str, ...]) -> tuple[Row, ..
     if not isinstance(bindings, list):
         raise _MalformedAnswerError('an answer of SELECT has "results": {"bindings": [...]}')
     named = head.get("vars") if isinstance(head, dict) else None
-    if named is not None and (not isinstance(named, list) or set(named) != set(variables)):
+    columns = set(map(str, named)) if isinstance(named, list) else None
+    if named is not None and columns != set(variables):
         wanted = ", ".join(variables)
         raise _MalformedAnswerError(
             f"its columns must be those of the query ({wanted}), not {named}"
