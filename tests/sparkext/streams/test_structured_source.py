@@ -266,7 +266,11 @@ def test_an_evaluation_that_fails_does_not_end_the_source(
         ),
         ("value INT", "auto", "column value must be text or binary, not int"),
         ("subject STRING", "trig", "format trig needs a column value"),
-        ("value STRING", "turtle", "unknown format 'turtle'; known: auto, columns, nquads, trig"),
+        (
+            "value STRING",
+            "turtle",
+            "unknown format 'turtle'; known: auto, columns, elements, nquads, trig",
+        ),
     ],
 )
 def test_a_frame_that_does_not_fit_is_refused(
