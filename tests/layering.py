@@ -30,7 +30,6 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("adaptive",),
     ("sparkext.errors", "sparkext.toolchain", "sparkext.bridge", "sparkext.class_archive"),
     ("sparkext.argument_checks", "sparkext.extras"),
-    ("sparkext.backoff",),
     ("sparkext.language", "sparkext.s2r", "sparkext.jar"),
     (
         "sparkext.language.translation",

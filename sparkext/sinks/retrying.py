@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError
+from sparkext.sources.backoff import Backoff
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -35,7 +35,7 @@ class RetryingSink:
         if attempts is not None and check.whole("attempts", attempts) < 1:
             raise ArgumentError("attempts", f"must be above 0, or None, not {attempts}")
         if backoff is not None and not isinstance(backoff, Backoff):
-            raise check.wrong("backoff", "a sparkext.backoff.Backoff, or None", backoff)
+            raise check.wrong("backoff", "a sparkext.sources.Backoff, or None", backoff)
         self.failures = 0
         self._sink = sink
         self._attempts = attempts

@@ -5,6 +5,7 @@ Messages come in; streaming DataFrames and pushed elements go out. It uses an en
 
 from __future__ import annotations
 
+from sparkext.sources.backoff import Backoff
 from sparkext.sources.feed import Feed
 from sparkext.sources.frames import elements, rows
 from sparkext.sources.kafka import kafka, kafka_connector
@@ -14,6 +15,7 @@ from sparkext.sources.server_events import EventSource
 from sparkext.sources.web_socket import WebSocketSource
 
 __all__ = [
+    "Backoff",
     "EventSource",
     "Feed",
     "LineSource",

@@ -17,11 +17,11 @@ from queue import Empty, Full, Queue
 from typing import Any, Protocol, cast
 
 from sparkext.argument_checks import check
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError, ClosedEngineError, EvaluationError, SourceError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
+from sparkext.sources.backoff import Backoff
 from sparkext.sources.rdf_messages import RdfMessages
 from sparkext.sources.row_messages import RowMessages
 
@@ -96,7 +96,7 @@ class Reading:
         if check.whole("buffer", buffer) < 1:
             raise ArgumentError("buffer", f"must be above 0, not {buffer}")
         if not isinstance(backoff, Backoff):
-            raise check.wrong("backoff", "a sparkext.backoff.Backoff", backoff)
+            raise check.wrong("backoff", "a sparkext.sources.Backoff", backoff)
         return cls(messages, cast(int, buffer), backoff)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from sparkext.argument_checks import check
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError
 from sparkext.recorded_streams import TIME_PROPERTIES
 from sparkext.runtime.streams.stream import Stream
+from sparkext.sources.backoff import Backoff
 from sparkext.sources.feed import Connection, Feed, Reading
 from sparkext.sources.rdf_messages import AUTO, RdfMessages
 from sparkext.sources.row_messages import FORMATS, RowMessages, checked_columns

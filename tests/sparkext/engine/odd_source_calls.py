@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkext import sinks, sources
-from sparkext.backoff import Backoff
+from sparkext.sources.backoff import Backoff
 from tests.sparkext.engine.odd_calls import Call, call
 
 READING = {

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.sinks import KafkaSink, MqttSink, RetryingSink
+from sparkext.sources.backoff import Backoff
 from tests.sparkext.sinks.answering import OTHER, Q, construct, select
 from tests.sparkext.sources.servers import MqttBroker
 

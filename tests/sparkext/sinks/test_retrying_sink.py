@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError
 from sparkext.runtime.answering.answers import Answers
 from sparkext.sinks import RetryingSink
+from sparkext.sources.backoff import Backoff
 from tests.sparkext.sinks.answering import select
 
 QUICK = Backoff(0.001, 0.002)
@@ -78,7 +78,7 @@ def test_closing_ends_a_sink_that_never_gives_up() -> None:
     [
         ({"sink": None}, "sink: must be a function"),
         ({"attempts": 0}, "attempts: must be above 0"),
-        ({"backoff": 1}, "backoff: must be a sparkext.backoff.Backoff"),
+        ({"backoff": 1}, "backoff: must be a sparkext.sources.Backoff"),
     ],
 )
 def test_odd_arguments_are_refused(given: dict[str, object], message: str) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.sources import EventSource, LineSource, WebSocketSource
+from sparkext.sources.backoff import Backoff
 from tests.sparkext.listening import E, S
 from tests.sparkext.sources.messages import document, reading, until, values
 from tests.sparkext.sources.servers import LineServer, event_server
@@ -188,7 +188,7 @@ def test_rows_are_pushed_by_their_mapping(engine: Engine, tmp_path: Path) -> Non
         (lambda: LineSource("tcp://h:1", buffer=0), "buffer: must be above 0"),
         (lambda: LineSource("tcp://h:1", time="broker"), "time: these messages carry no time"),
         (lambda: LineSource("tcp://h:1", format="csv"), "columns: rows of CSV need"),
-        (lambda: LineSource("tcp://h:1", backoff=3), "backoff: must be a sparkext.backoff"),  # type: ignore[arg-type]
+        (lambda: LineSource("tcp://h:1", backoff=3), "backoff: must be a sparkext.sources"),  # type: ignore[arg-type]
         (lambda: EventSource("ftp://h"), "url: must be a URL such as http://host:port"),
         (lambda: EventSource("http://h", silence=0), "silence: must be seconds"),
         (lambda: WebSocketSource("http://h"), "url: must be a URL such as ws://host:port"),

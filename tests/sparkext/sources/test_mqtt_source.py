@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.backoff import Backoff
 from sparkext.errors import ArgumentError
 from sparkext.sources import MqttSource
+from sparkext.sources.backoff import Backoff
 from tests.sparkext.listening import S
 from tests.sparkext.sources.messages import reading, until, values
 from tests.sparkext.sources.servers import MqttBroker
