@@ -28,9 +28,9 @@ class JsonLinesSink:
     file, which stays its owner's to flush and close. With `skip_empty`, evaluations without an
     answer leave no line, unless it is a revision: the instant had some before.
 
-    With `append`, a file is gone on with: lines begin with the query, its sequence number and the revision, several
-    queries may write into one file, and what a file has is not written again. So each instant of a query is in it once,
-    also where it is answered anew after a restart. A line that was cut off is taken away first.
+    With `append`, a file is gone on with: lines begin with the query and its sequence number, several queries may write
+    into one file, and what a file has is not written again. So each instant of a query is in it once, also where it is
+    answered anew after a restart. A line that was cut off is taken away first.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ def _opened(path: str | Path, append: bool) -> TextIO:
 
 
 _BEGINNING = re.compile(
-    rb'\{"query": ("(?:[^"\\]|\\.)*"), "sequence": \d+, "revision": (\d+), "time": "([^"]+)"'
+    rb'\{"query": ("(?:[^"\\]|\\.)*"), "sequence": \d+, "time": "([^"]+)"(?:, "revision": (\d+))?'
 )
 
 
@@ -117,19 +117,18 @@ def _stored_lines(path: Path) -> dict[str, Delivered]:
                 if match is None:
                     said = "is no line of this sink: append to a file that it has begun"
                     raise ArgumentError("target", f"{path}:{number}: {said}")
-                query, revision, time = match.groups()
+                query, time, revision = match.groups()
                 known = stored.setdefault(json.loads(query), Delivered())
-                known.note(parse_date_time(time.decode()), int(revision))
+                known.note(parse_date_time(time.decode()), int(revision or 0))
     except OSError as error:
         raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
     return stored
 
 
 def numbered_line(answers: Answers) -> str:
-    """As `Answers.to_json`, with the query, the sequence number and the revision before it."""
+    """As `Answers.to_json`, with the query and the sequence number before it."""
     named = json.dumps(answers.query, ensure_ascii=False)
-    numbers = f'"sequence": {answers.sequence}, "revision": {answers.revision}'
-    return f'{{"query": {named}, {numbers}, {answers.to_json()[1:]}'
+    return f'{{"query": {named}, "sequence": {answers.sequence}, {answers.to_json()[1:]}'
 
 
 class ParquetSink:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def told(file: Path) -> list[tuple[str, str, int]]:
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    return [(line["query"], line["time"][-8:], line["revision"]) for line in lines]
+    return [(line["query"], line["time"][-8:], line.get("revision", 0)) for line in lines]
 
 
 def test_lines_that_a_file_has_are_not_added_again(tmp_path: Path) -> None:
