@@ -29,7 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("adaptive.explain",),
     ("adaptive",),
     ("sparkext.errors", "sparkext.toolchain", "sparkext.bridge", "sparkext.class_archive"),
-    ("sparkext.argument_checks", "sparkext.extras"),
+    ("sparkext.argument_checks",),
     ("sparkext.language", "sparkext.s2r", "sparkext.jar"),
     (
         "sparkext.language.translation",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkext.argument_checks import check
-from sparkext.extras import library
+from sparkext.runtime.answering.delivered import revision_of
 from sparkext.runtime.answering.sinks import dated
 from sparkext.s2r.event_time import format_date_time
+from sparkext.sources.extras import library
 from sparkext.sources.live_source import texts_by_name
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class DeltaSink:
 
     def __call__(self, answers: Answers) -> None:
         """Store the answers of one evaluation."""
-        if answers.revision:
+        if revision_of(answers) is not None:
             self._revise(answers)
             return
         if answers.empty:
@@ -75,7 +76,7 @@ class DeltaSink:
         columns = {f"?{name}" if name == "query" else name: c for name, c in columns.items()}
         last = self._delta.Transaction(app_id=_application(answers.query), version=answers.time)
         noted = None
-        if not answers.revision:
+        if revision_of(answers) is None:
             noted = self._delta.CommitProperties(app_transactions=[last])
         self._delta.write_deltalake(
             self._table,

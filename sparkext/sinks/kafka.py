@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
-from sparkext.extras import library
-from sparkext.runtime.answering.delivered import Delivered
+from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.sinks.payloads import checked_format, payload
+from sparkext.sources.extras import library
 from sparkext.sources.kafka import checked_servers, client_settings, topics_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class KafkaSink:
                 self._check()
                 return
             known = self._known(answers.query)
-            if not known.has(answers.time, answers.revision):
+            if not known.has(answers.time, revision_of(answers)):
                 self._transact(answers, text)
         except self._kafka.KafkaException as problem:
             error = problem.args[0]
@@ -140,7 +140,7 @@ class KafkaSink:
 
     def _transact(self, answers: Answers, text: str) -> None:
         noted = Delivered.of_text(self._delivered[answers.query].text())
-        noted.note(answers.time, answers.revision)
+        noted.note(answers.time, revision_of(answers))
         place = self._kafka.TopicPartition(
             self._topic, _WHERE, max(0, answers.sequence), noted.text()
         )

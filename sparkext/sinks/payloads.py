@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
+from sparkext.runtime.answering.delivered import revision_of
 from sparkext.runtime.answering.sinks import numbered_line
 from sparkext.s2r.event_time import format_date_time
 
@@ -59,11 +60,12 @@ def element(answers: Answers, format: str) -> str:
 def graph_of(answers: Answers) -> str:
     """The name of an element: <query#milliseconds>, and the revision of an instant that was answered anew."""
     query = answers.query if _ABSOLUTE.fullmatch(answers.query) else f"urn:cqels:{answers.query}"
-    revised = f".{answers.revision}" if answers.revision else ""
+    revision = revision_of(answers)
+    revised = "" if revision is None else f".{revision}"
     return f"<{query}#{answers.time}{revised}>"
 
 
-def instant_of(time_triple: bytes) -> tuple[str, int, int] | None:
+def instant_of(time_triple: bytes) -> tuple[str, int, int | None] | None:
     """Query, instant and revision of a line that dates an element; None for another line.
 
     >>> instant_of(b'<http://e/q#5.2> <http://www.w3.org/ns/prov#generatedAtTime> "1"^^<http://e/t> .')
@@ -73,7 +75,7 @@ def instant_of(time_triple: bytes) -> tuple[str, int, int] | None:
     if match is None:
         return None
     query, time, revision = match.groups()
-    return query.decode(), int(time), int(revision or 0)
+    return query.decode(), int(time), None if revision is None else int(revision)
 
 
 _DATING = re.compile(rb"<([^<>]*)#(-?\d+)(?:\.(\d+))?> " + re.escape(_TIME.encode()) + rb" ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
-from sparkext.runtime.answering.delivered import Delivered
+from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.sinks.payloads import RDF_FORMATS, checked_format, element, graph_of, instant_of
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class RdfFileSink:
         text = element(answers, self._format)
         query = graph_of(answers)[1:-1].rpartition("#")[0]
         known = self._stored.setdefault(query, Delivered())
-        if text and not known.has(answers.time, answers.revision):
+        if text and not known.has(answers.time, revision_of(answers)):
             self._file.write(text)
             self._file.flush()
-            known.note(answers.time, answers.revision)
+            known.note(answers.time, revision_of(answers))
 
     def close(self) -> None:
         """Close the file."""

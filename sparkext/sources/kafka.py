@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 from sparkext.sources.frames import elements, rows
 from sparkext.sources.rdf_messages import TIMES
 from static_data.loading.python_workers import driver_python

@@ -30,7 +30,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import Row, StructType
 
 from sparkext.errors import SourceError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 
 logger = logging.getLogger(__name__)
 

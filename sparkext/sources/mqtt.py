@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
 from sparkext.sources.live_source import LiveSource, parts_of_url
 

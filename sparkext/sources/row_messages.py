@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 
 FORMATS = ("json", "csv", "avro")
 _CONTAINER = b"Obj\x01"

@@ -11,7 +11,7 @@ from typing import Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import SourceError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
 from sparkext.sources.live_source import (
     LiveSource,

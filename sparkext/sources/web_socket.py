@@ -10,7 +10,7 @@ from typing import Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 from sparkext.sources.feed import Connection, ConnectionLostError, Message, Put
 from sparkext.sources.live_source import (
     MOST_BYTES,

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
+
+from sparkext.runtime.answering.revised_answers import RevisedAnswers
+
+if TYPE_CHECKING:
+    from sparkext.runtime.answering.answers import Answers
+
+
+def revision_of(answers: Answers) -> int | None:
+    """The revision of answers that late elements have made, which may be 0; None of those that came in order of time."""
+    late = answers.revision or isinstance(answers, RevisedAnswers)
+    return answers.revision if late else None
 
 
 class Delivered:
-    """Of one query, the last instant that was stored, and the revisions of instants that were answered anew.
+    """Of one query, the last instant that was stored, and the revisions of instants that late elements have changed.
 
-    Instants of a query come in order of time, except that late elements have one that is past answered again, with a
-    revision above 0. So one that is not after the last is known, unless its revision is new. The newest hundred revised
-    instants are remembered.
+    Instants of a query come in order of time, without a revision, but for those that late elements change or make. So
+    one without a revision that is not after the last is known. Of the others, the newest hundred are remembered.
 
     >>> stored = Delivered()
-    >>> [stored.take(time, revision) for time, revision in ((5, 0), (7, 0), (5, 0), (5, 1), (5, 1))]
-    [True, True, False, True, False]
-    >>> [Delivered.of_text(stored.text()).has(*one) for one in ((5, 1), (7, 0), (7, 1), (8, 0))]
-    [True, True, False, False]
+    >>> [stored.take(*one) for one in ((5, None), (7, None), (5, None), (5, 1), (5, 1), (6, 0), (6, 0))]
+    [True, True, False, True, False, True, False]
+    >>> again = Delivered.of_text(stored.text())
+    >>> [again.has(*one) for one in ((5, 1), (7, None), (7, 1), (8, None), (6, 0))]
+    [True, True, False, False, True]
     """
 
     _MOST = 100
@@ -41,24 +53,24 @@ class Delivered:
         revised = ",".join(f"{time}:{self._revisions[time]}" for time in self._order)
         return f"{'' if self._last is None else self._last};{revised}"
 
-    def has(self, time: int, revision: int = 0) -> bool:
+    def has(self, time: int, revision: int | None = None) -> bool:
         """Whether this revision of an instant, or a later one, has been stored."""
-        if self._last is None or time > self._last:
-            return False
-        return revision <= self._revisions.get(time, 0)
+        if revision is None:
+            return self._last is not None and time <= self._last
+        return revision <= self._revisions.get(time, -1)
 
-    def note(self, time: int, revision: int = 0) -> None:
+    def note(self, time: int, revision: int | None = None) -> None:
         """Note what has been stored."""
-        if self._last is None or time > self._last:
-            self._last = time
-        if revision > self._revisions.get(time, 0):
+        if revision is None:
+            self._last = time if self._last is None else max(time, self._last)
+        elif revision > self._revisions.get(time, -1):
             if time not in self._revisions:
                 self._order.append(time)
                 if len(self._order) > self._MOST:
                     del self._revisions[self._order.popleft()]
             self._revisions[time] = revision
 
-    def take(self, time: int, revision: int = 0) -> bool:
+    def take(self, time: int, revision: int | None = None) -> bool:
         """Note it, and tell whether it is new."""
         new = not self.has(time, revision)
         self.note(time, revision)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
-from sparkext.runtime.answering.delivered import Delivered
+from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.s2r.event_time import parse_date_time
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class JsonLinesSink:
             line = answers.to_json()
         else:
             known = self._delivered.setdefault(answers.query, Delivered())
-            if known.has(answers.time, answers.revision):
+            if known.has(answers.time, revision_of(answers)):
                 return
             line = numbered_line(answers)
         self._file.write(line + "\n")
         if self._owned:
             self._file.flush()
         if self._delivered is not None:
-            self._delivered[answers.query].note(answers.time, answers.revision)
+            self._delivered[answers.query].note(answers.time, revision_of(answers))
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
@@ -119,7 +119,9 @@ def _stored_lines(path: Path) -> dict[str, Delivered]:
                     raise ArgumentError("target", f"{path}:{number}: {said}")
                 query, time, revision = match.groups()
                 known = stored.setdefault(json.loads(query), Delivered())
-                known.note(parse_date_time(time.decode()), int(revision or 0))
+                known.note(
+                    parse_date_time(time.decode()), None if revision is None else int(revision)
+                )
     except OSError as error:
         raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
     return stored

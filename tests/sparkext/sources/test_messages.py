@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sparkext.errors import ArgumentError, MissingLibraryError
-from sparkext.extras import library
+from sparkext.sources.extras import library
 from sparkext.sources.rdf_messages import RdfMessages
 from sparkext.sources.row_messages import RowMessages
 from static_data.files.rdf_version import RdfVersion
