@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def revision_of(answers: Answers) -> int | None:
-    """The revision of answers that late elements have made, which may be 0; None of those that came in order of time."""
+    """The revision of answers that late elements have made, which may be 0; None of those that came in order."""
     late = answers.revision or isinstance(answers, RevisedAnswers)
     return answers.revision if late else None
 
