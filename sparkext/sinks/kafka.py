@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time as clock
 import zlib
 from collections.abc import Mapping
 from types import TracebackType
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 _WHAT = "a Kafka sink"
 _SECONDS = 60.0
+_PAUSE_SECONDS = 0.2
 _WHERE = 0  # the partition at which a query's place is noted
 
 
@@ -56,6 +58,12 @@ class KafkaSink:
         if not self._name:
             raise ArgumentError("name", "must not be empty")
         self._kafka = library("confluent_kafka", "kafka", _WHAT)
+        errors = self._kafka.KafkaError
+        self._passing = {
+            errors.NOT_COORDINATOR,
+            errors.COORDINATOR_NOT_AVAILABLE,
+            errors.COORDINATOR_LOAD_IN_PROGRESS,
+        }
         self._settings = {
             "bootstrap.servers": checked_servers(servers),
             # A transaction of librdkafka's never ends where it looks all brokers up anew in the midst of it.
@@ -170,8 +178,17 @@ class KafkaSink:
         consumer = self._kafka.Consumer(settings, logger=logger)
         try:
             place = self._kafka.TopicPartition(self._topic, _WHERE)
-            (told,) = consumer.committed([place], _SECONDS)
-            return Delivered.of_text(told.metadata or ";")
+            begun = clock.monotonic()
+            while True:
+                try:
+                    (told,) = consumer.committed([place], _SECONDS)
+                    return Delivered.of_text(told.metadata or ";")
+                except self._kafka.KafkaException as problem:
+                    # Who coordinates a group is being settled, on a cluster that has just begun for example.
+                    waited = clock.monotonic() - begun > _SECONDS
+                    if waited or problem.args[0].code() not in self._passing:
+                        raise
+                    clock.sleep(_PAUSE_SECONDS)
         finally:
             consumer.close()
 
