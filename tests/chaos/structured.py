@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,11 @@ def write_source(folder: Path, elements: int) -> None:
                     rows.append(
                         f'"{subject}","{predicate}","{value}","http://e/g{number}",{one.time_ms}'
                     )
-        (folder / f"part-{first:06d}.csv").write_text("\n".join(rows) + "\n")
+        file = folder / f"part-{first:06d}.csv"
+        file.write_text("\n".join(rows) + "\n")
+        os.utime(
+            file, (1_700_000_000 + first, 1_700_000_000 + first)
+        )  # they are read in this order
 
 
 def main(folder: Path, elements: int, checkpoint: bool) -> None:

@@ -11,7 +11,7 @@ from tests.chaos.killed import Told, run_killed, run_whole, told
 
 PUSHED, FED = "tests.chaos.program", "tests.chaos.structured"
 REPLAYED = "tests.chaos.replayed"
-ARGUMENTS = {PUSHED: ("1500", "0.002"), FED: ("1200",)}
+ARGUMENTS = {PUSHED: ("500", "0.004"), FED: ("400",)}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_130_kills(tmp_path: Path, unbroken: dict[str, Told], seed: int) -> None
 
 def test_four_kills_of_a_replay(tmp_path: Path) -> None:
     """`cqels run --checkpoint`: what it has written is added to."""
-    elements = "12000"
+    elements = "6000"
     run_whole(REPLAYED, tmp_path / "whole", elements, "free")
     assert run_killed(REPLAYED, tmp_path / "killed", 4, 1, elements, "kept") > 0
     assert replayed.told(tmp_path / "killed") == replayed.told(tmp_path / "whole")

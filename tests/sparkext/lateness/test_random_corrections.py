@@ -134,6 +134,7 @@ def test_35_random_queries_within_the_lateness(spark: SparkSession, tmp_path: Pa
     check_seeds(spark, tmp_path, range(7), beyond=False)
 
 
+@pytest.mark.slow
 def test_35_random_queries_beyond_the_lateness(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, range(100, 107), beyond=True)
 

@@ -211,12 +211,12 @@ def test_files_that_nobody_needs_go(spark: SparkSession, tmp_path: Path) -> None
     with closing(Engine(spark, checkpoint=folder)) as engine:
         stream = engine.register_stream(S)
         listen(engine, TEXT)
-        for time in range(1, 120):
+        for time in range(1, 40):
             stream.push(triple(f"x{time}", "at", "r"), time)
             engine.commit()
         assert len(list(folder.glob("commit-*"))) == 2
         assert len(list(folder.glob("elements-*"))) <= 20
-        assert engine.checkpoint_report.commits >= 119
+        assert engine.checkpoint_report.commits >= 39
     shutil.rmtree(folder)
 
 

@@ -100,7 +100,9 @@ controller.quorum.election.timeout.ms=300
 replica.socket.timeout.ms=2000
 """
         )
-        name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        name = "-"
+        while name.startswith("-"):  # the tool takes that for an option
+            name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._java("kafka.tools.StorageTool", "format", "-t", name, "-c").wait()
 
     def _java(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
