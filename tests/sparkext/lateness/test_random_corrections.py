@@ -130,8 +130,8 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, [int(seed) for seed in ONE.split(",")], False)
 
 
-def test_35_random_queries_within_the_lateness(spark: SparkSession, tmp_path: Path) -> None:
-    check_seeds(spark, tmp_path, range(7), beyond=False)
+def test_20_random_queries_within_the_lateness(spark: SparkSession, tmp_path: Path) -> None:
+    check_seeds(spark, tmp_path, range(4), beyond=False)
 
 
 @pytest.mark.slow
@@ -139,10 +139,12 @@ def test_35_random_queries_beyond_the_lateness(spark: SparkSession, tmp_path: Pa
     check_seeds(spark, tmp_path, range(100, 107), beyond=True)
 
 
-def test_35_random_queries_that_share_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    check_seeds(spark, tmp_path, range(200, 207), beyond=True, shares=False)
+@pytest.mark.slow
+def test_20_random_queries_that_share_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    check_seeds(spark, tmp_path, range(200, 204), beyond=True, shares=False)
 
 
+@pytest.mark.slow
 def test_10_random_queries_over_longer_streams(spark: SparkSession, tmp_path: Path) -> None:
     """What windows have left behind goes, but for what may be corrected."""
     check_seeds(spark, tmp_path, (300, 305), beyond=True, parts=4)
