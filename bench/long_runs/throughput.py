@@ -3,7 +3,7 @@
 The world and the queries are the CQELS report's. The rows of each second of stream time, an Arrow table of texts that
 is dictionary-encoded or plain, are pushed as fast as they are taken in, all answers decoded. A rate goes through if no
 backlog builds up: the seconds together, from the first one on, take no longer than they last, and so do the last ten.
-Rates grow by half until one does not go through; the row has the greatest that did. With a checkpoint all is committed
+Rates grow by half, up to 450,000, until one does not go through; the row has the greatest that did. With a checkpoint all is committed
 every second (`spark.cqels.checkpoint.interval`); runs with and without take turns. checkpoint_cost is the wall time
 that it adds, at the greatest rate that goes through with it, as the median of --pairs pairs of runs.
 """
@@ -40,6 +40,7 @@ COLUMNS = (
 )
 _LAST = 10
 _GROWTH = 1.5
+_MOST_RATE = 450_000  # of more, the windows of half a minute would not fit the heap
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,7 @@ class _Runs:
         rates, fed = {False: 0, True: 0}, {}
         going_on = {False, True}
         rate = begin
-        while going_on:
+        while going_on and rate <= _MOST_RATE:
             tables = self._tables(rate)
             for kept in sorted(going_on):
                 done = self._run(tables, kept)
