@@ -3,9 +3,9 @@
 The world and the queries are the CQELS report's. The rows of each second of stream time, an Arrow table of texts that
 is dictionary-encoded or plain, are pushed as fast as they are taken in, all answers decoded. A rate goes through if no
 backlog builds up: the seconds together, from the first one on, take no longer than they last, and so do the last ten.
-Rates grow by half, up to 450,000, until one does not go through; the row has the greatest that did. With a checkpoint all is committed
-every second (`spark.cqels.checkpoint.interval`); runs with and without take turns. checkpoint_cost is the wall time
-that it adds, at the greatest rate that goes through with it, as the median of --pairs pairs of runs.
+Rates grow by half, to 450,000, until one does not go through; the row has the greatest that did. With a checkpoint
+all is committed every second (`spark.cqels.checkpoint.interval`); runs with and without take turns. checkpoint_cost
+is the wall time that it adds, at the greatest rate that goes through with it, as the median of --pairs pairs of runs.
 """
 
 from __future__ import annotations
