@@ -36,10 +36,10 @@ class CommitFolder:
         except Py4JJavaError as error:
             raise CheckpointError(path, f"the folder cannot be made: {said(error)}") from None
         names = self.names()
-        self._epoch = self._claimed(names)
         self._number = 0
         self._files = {name for name in names if not name.startswith("owner-")}
         self._needed: list[set[str]] = []
+        self._epoch = self._claimed(names)
         for name in names:
             if name.startswith("owner-") and name != self._owner_file(self._epoch):
                 self._delete(name)
@@ -47,11 +47,11 @@ class CommitFolder:
     # ---- whose it is
 
     def _claimed(self, names: Iterable[str]) -> int:
-        epochs = sorted(int(name.split("-")[1]) for name in names if name.startswith("owner-"))
-        last = epochs[-1] if epochs else 0
-        if last:
-            self._check_free(self._owner_file(last))
-        mine = last + 1
+        owners = [name for name in names if name.startswith("owner-")]
+        if owners:
+            self._check_free(max(owners))
+        # After all files that there are: an owner that has left has taken its own away, and no name comes twice.
+        mine = 1 + max((int(name.split("-")[1]) for name in names), default=0)
         if not self.jvm.claim(self._owner_file(mine), Owner.me().written()):
             raise CheckpointError(self.path, "another process takes it at this moment")
         return mine
@@ -139,8 +139,7 @@ class CommitFolder:
 
     def _delete(self, name: str) -> None:
         self.jvm.delete(name)
-        if hasattr(self, "_files"):
-            self._files.discard(name)
+        self._files.discard(name)
 
     def last_commit(self) -> dict[str, Any] | None:
         """The content of the last commit; None where there is none. Raises CheckpointError.

@@ -90,7 +90,7 @@ class Keeper:
         segments = SegmentFiles() if before is None else before.segments
         files = {} if content is None else content["parts"]
         self._writer = CommitWriter(self._folder, segments, files)
-        self.turns = 0 if content is None else int(content["turns"])
+        self._turns = 0 if content is None else int(content["turns"])
         self._registrations_changed = before is None
         self._kept: Kept | None = None
         self._cut_at = time.monotonic()
@@ -112,6 +112,7 @@ class Keeper:
     def keep(self, kept: Kept) -> None:
         """Say what there is to keep."""
         self._kept = kept
+        kept.evaluations.turns = self._turns
 
     # ---- what there was
 

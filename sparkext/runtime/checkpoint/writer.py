@@ -19,7 +19,7 @@ from sparkext.runtime.checkpoint.segment_files import SegmentFiles
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 4
-"""Commits that may wait to be written; then the next one waits until one of them is."""
+"""Commits that may wait to be written; then only those are made that somebody asks for."""
 
 
 @dataclass
@@ -107,8 +107,6 @@ class CommitWriter:
                     return
                 commit = self._waiting[0]
             try:
-                for ready in commit.before:
-                    ready()
                 self._write(commit)
             except Exception as error:
                 commit.failure = self._failed(error)
@@ -131,15 +129,18 @@ class CommitWriter:
     def _write(self, commit: Commit) -> None:
         began = time.perf_counter()
         folder, segments = self._folder, self._segments
-        folder.check_mine()
+        # First of all: what goes wrong below, in a sink say, must not lose it for the next commit.
         if commit.segment is not None:
             self._unwritten.append(commit.segment)
         self._unwritten_parts.update(commit.parts)
+        for ready in commit.before:
+            ready()
+        folder.check_mine()
         written = 0
         while self._unwritten:
             segment = self._unwritten[0]
             name, size = folder.write_segment(segment)
-            segments.add(name, size, _spans(segment))
+            segments.add(name, size, json.loads(segment.spans()))
             written += size
             del self._unwritten[0]
         segments.tidy(commit.oldest, folder.join_segments)
@@ -160,9 +161,3 @@ class CommitWriter:
         report.seconds = time.perf_counter() - began
         report.last = time.time()
         report.failure = None
-
-
-def _spans(segment: Any) -> dict[str, Any]:
-
-    spans: dict[str, Any] = json.loads(segment.spans())
-    return spans

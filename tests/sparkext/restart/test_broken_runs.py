@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkext import Engine
+from sparkext.errors import CheckpointError
 from tests.sparkext.listening import E, S, query, triple
-from tests.sparkext.restart.broken_runs import Program
+from tests.sparkext.restart.broken_runs import Program, leave
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from sparkext import Engine
 
 BESIDE = S + "-beside"
 
@@ -87,3 +88,62 @@ def program() -> Program:
 def test_each_step_may_be_the_last(spark: SparkSession, tmp_path: Path, end: int) -> None:
     made = program()
     assert made.broken(spark, tmp_path, end, end) == made.whole(spark)
+
+
+def test_a_sink_that_fails_loses_no_elements(spark: SparkSession, tmp_path: Path) -> None:
+    """What was to be in a commit that a sink's `flush` fails is in the next one."""
+    engine = Engine(spark, checkpoint=tmp_path / "lived")
+    with closing(engine):
+        stream = engine.register_stream(S)
+        sink = Flushing()
+        engine.register_query(query("WINDOW :w { ?x :at ?y }", "[RANGE 90]")).subscribe(sink)
+        stream.push(triple("x1", "at", "r"), 1)
+        sink.fails = True
+        with pytest.raises(CheckpointError, match="no room"):
+            engine.commit()
+        sink.fails = False
+        stream.push(triple("x2", "at", "r"), 2)
+        engine.commit()
+        leave(tmp_path / "lived", tmp_path / "left")
+    with closing(Engine(spark, checkpoint=tmp_path / "left")) as again:
+        again.restore()
+        (restored,) = again.queries.values()
+        again.stream(S).push(triple("x3", "at", "r"), 3)
+        again.advance_to(3)
+        assert restored.last_answers is not None and len(restored.last_answers) == 3
+
+
+def test_changes_are_in_order_after_two_restarts(spark: SparkSession, tmp_path: Path) -> None:
+    """A change before the first restart comes before what was answered after it."""
+    text = query("WINDOW :w { ?x :at ?y } ?x :is ?z", "[RANGE 90]", "?x", "ISTREAM")
+    told: list[tuple[int, int]] = []
+    folder = tmp_path / "0"
+    for round_, time in enumerate((10, 20, 30)):
+        engine = Engine(spark, checkpoint=folder)
+        with closing(engine):
+            stream = engine.register_stream(S)
+            engine.register_query(text).subscribe(lambda a: told.append((a.time, len(a))))
+            if round_ == 0:
+                for early in range(1, 6):  # many evaluations before the change
+                    stream.push(triple("y", "at", "r"), early)
+                engine.advance_to(5)
+                engine.insert(triple("x1", "is", "k"))
+            stream.push(triple("x1", "at", "r"), time)
+            engine.advance_to(time)
+            engine.commit()
+            leave(folder, tmp_path / str(round_ + 1))
+        folder = tmp_path / str(round_ + 1)
+    assert told[-3:] == [(10, 1), (20, 0), (30, 0)]
+
+
+class Flushing:
+    """A sink with something to let out."""
+
+    fails = False
+
+    def __call__(self, answers: object) -> None:
+        pass
+
+    def flush(self) -> None:
+        if self.fails:
+            raise OSError("no room")
