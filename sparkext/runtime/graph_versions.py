@@ -83,6 +83,8 @@ class GraphVersions:
         `name` is what the caller's argument for the triples is called.
         """
         parts = self._parts
+        if parts.keeper is not None and parts.keeper.goes_on:
+            parts.ready()
         check.graph("graph", graph)
         time = None if at is None else milliseconds(at, "at")
         change = read_change(
@@ -118,7 +120,8 @@ class GraphVersions:
     def _log(self, change: GraphChange, at: int | None, made: bool) -> int:
         """Note a change in the checkpoint, if there is one; a number by which it is known there.
 
-        What a program changes before it takes up what was, it changes each time that it begins: it is there already.
+        What a program changes before it registers its queries, it changes each time that it begins: it is there
+        already.
         """
         keeper = self._parts.keeper
         if keeper is None or keeper.resumes:

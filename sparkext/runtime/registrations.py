@@ -167,12 +167,19 @@ class Registrations:
         base = given.base
         self._registered_count += 1
         chosen = name or self._own_name(given) or self._free_name(self._registered_count)
+        keeper = self._parts.keeper
         if chosen in self.queries:
+            if (
+                keeper is not None
+                and given.said == self._said.get(chosen, given.said)
+                and chosen in keeper.taken_up
+            ):
+                keeper.taken_up.remove(chosen)
+                return self.queries[chosen]
             raise DuplicateNameError(f"a query named {chosen} is already registered")
         makes = stream_made_by(base)
         if makes is not None:
             self._check_output(makes, base)
-        keeper = self._parts.keeper
         known = None if keeper is None else keeper.take_query(chosen, given.said)
         try:
             if makes is None and self._shares:

@@ -91,8 +91,9 @@ class CheckpointCalls:
     def restore(self) -> list[str]:
         """Register the queries that the checkpoint has and this program has not, and take up all else in it.
 
-        The first element, promise or change of a graph does the same. Gives the names of those queries. Raises
-        CheckpointError for one that cannot be registered without the program, and what `register_query` raises.
+        The first element or promise does the same, and a change of a graph once a query was registered again. Gives
+        the names of those queries. Raises CheckpointError for one that cannot be registered without the program, and
+        what `register_query` raises.
         """
         with self.parts.in_use():
             return self._kept().resume()

@@ -97,6 +97,9 @@ class Keeper:
         self._dirty = threading.Event()
         self._closed = False
         self.resumption: Resumption | None = None  # what is still to be taken up
+        self.taken_up: set[str] = set()
+        """The queries that were registered as they were, and that the program may still register."""
+        self._goes_on = False
         self._ticker: threading.Thread | None = None
 
     @property
@@ -126,7 +129,9 @@ class Keeper:
         """What is known of the query of a name, which is now registered; None for a new one."""
         self._registrations_changed = True
         self.note()
-        return None if self.restored is None else self.restored.take_query(name, said)
+        known = None if self.restored is None else self.restored.take_query(name, said)
+        self._goes_on |= known is not None
+        return known
 
     def query_ended(self) -> None:
         """Note that a query is no more."""
@@ -252,6 +257,11 @@ class Keeper:
         """Whether what the last commit has is still to be taken up."""
         return self.resumption is not None
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the program has registered again what was there: what comes now is new, not what it begins with."""
+        return self.resumes and self._goes_on
+
     def resume(self) -> list[str]:
         """Take up what the last commit has and nobody has yet; the names of the queries that are registered by that."""
         resumption = self.resumption
@@ -259,6 +269,7 @@ class Keeper:
             return []
         resumption.run()
         self.resumption = None
+        self.taken_up.update(resumption.names)
         return resumption.names
 
     def forget_query(self, name: str) -> bool:

@@ -36,8 +36,13 @@ class Waiting(Protocol):
 class EngineKeeper(Protocol):
     """What keeps an engine in a checkpoint; see `sparkext.runtime.checkpoint.keeper`."""
 
+    taken_up: set[str]
+
     @property
     def resumes(self) -> bool: ...
+
+    @property
+    def goes_on(self) -> bool: ...
 
     def new_stream(self, stream: Any) -> None: ...
 

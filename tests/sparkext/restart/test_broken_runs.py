@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext import Engine
-from sparkext.errors import CheckpointError
+from sparkext.errors import CheckpointError, DuplicateNameError
 from tests.sparkext.listening import E, S, query, triple
 from tests.sparkext.restart.broken_runs import Program, leave
 
@@ -134,6 +134,46 @@ def test_changes_are_in_order_after_two_restarts(spark: SparkSession, tmp_path: 
             leave(folder, tmp_path / str(round_ + 1))
         folder = tmp_path / str(round_ + 1)
     assert told[-3:] == [(10, 1), (20, 0), (30, 0)]
+
+
+def test_a_change_before_the_first_element_is_new(spark: SparkSession, tmp_path: Path) -> None:
+    """It comes after what ISTREAM answered last, and is there after another restart."""
+    text = query("WINDOW :w { ?x :at ?y } ?x :is ?z", "[RANGE 90]", "?x", "ISTREAM")
+    told: list[tuple[int, int]] = []
+
+    def begun(folder: Path) -> Engine:
+        engine = Engine(spark, checkpoint=folder)
+        engine.insert(FACTS)
+        engine.register_stream(S)
+        return engine
+
+    with closing(begun(tmp_path / "0")) as engine:
+        engine.register_query(text, "q")
+        engine.stream(S).push(triple("x1", "at", "r"), 10)
+        engine.advance_to(10)
+        engine.commit()
+        leave(tmp_path / "0", tmp_path / "1")
+    with closing(begun(tmp_path / "1")) as engine:
+        again = engine.register_query(text, "q")
+        again.subscribe(lambda a: told.append((a.time, len(a))))
+        engine.insert(triple("x1", "is", "k"))
+        assert engine.register_query(text, "other") is not again
+        engine.stream(S).push(triple("x2", "at", "r"), 20)
+        engine.advance_to(20)
+        assert told[-1] == (20, 1)
+        engine.commit()
+        leave(tmp_path / "1", tmp_path / "2")
+    with closing(begun(tmp_path / "2")) as engine:
+        engine.register_query(text, "q").subscribe(lambda a: told.append((a.time, len(a))))
+        engine.insert(triple("x9", "is", "k"))
+        assert set(engine.queries) == {"q", "other"}
+        other = engine.register_query(text, "other")
+        assert other is engine.queries["other"]
+        with pytest.raises(DuplicateNameError):
+            engine.register_query(text, "other")
+        engine.stream(S).push(triple("x1", "at", "r2"), 30)
+        engine.advance_to(30)
+    assert told[-1] == (30, 0)
 
 
 class Flushing:
