@@ -33,6 +33,7 @@ private[cqels] final class KeptSide(
   private[kept] val reading = new Object
   @volatile private[kept] var rows: KeptContent = _
   @volatile private[kept] var since = 0L
+  @volatile private[kept] var sinceNanos = 0L
   @volatile private[kept] var readMs = 0L
   private[kept] val uses = new AtomicLong
   /** Whether a batch found it that had not to read it. */
@@ -69,7 +70,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     else {
       val key = SideKey(found.key, settings.all, canonical(form, plan))
       val there = synchronized {
-        drop(sides.values.filter(s => s.expires && s.rows != null && System.currentTimeMillis() - s.since >= s.ttlMs))
+        drop(sides.values.filter(s => s.expires && s.rows != null && System.nanoTime() - s.sinceNanos >= s.ttlMs * 1000000L))
         sides.get(key).filter(_.rows != null).map(wanted(_, batch))
       }
       val side = there.toRight(()).left.flatMap { _ =>
@@ -129,6 +130,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
         case Some(rows) =>
           side.readMs = (System.nanoTime() - start) / 1000000
           side.since = System.currentTimeMillis()
+          side.sinceNanos = System.nanoTime() // the other clock may be set
           side.rows = rows
           // What changed while it was read serves this batch, as it would with stock Spark, and no other.
           if (!side.expires && versions.of(plan).key != side.key.plan) forget(side)

@@ -22,11 +22,15 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Until when what was put into a plan may stay there, in milliseconds since the epoch. */
+/** Until when what was put into a plan may stay there, by a clock that nobody sets. */
 private[sql] final class Validity {
   private var until = Long.MaxValue
   def atMost(time: Long): Unit = until = math.min(until, time)
-  def isOver: Boolean = until != Long.MaxValue && System.currentTimeMillis() >= until
+  def isOver: Boolean = until != Long.MaxValue && Validity.now >= until
+}
+
+private[sql] object Validity {
+  def now: Long = System.nanoTime() / 1000000L
 }
 
 /** Computes once what a prepared query puts together with something live and reads nothing live itself.
@@ -100,12 +104,12 @@ final class StaticParts(session: SparkSession, maxRows: Long) extends Logging {
       val versioned = versions.of(plan)
       val until = if (versioned.unversioned.isEmpty) Long.MaxValue else KeptSideSettings.ttlMs(session) match {
         case 0 => 0L
-        case ttl => System.currentTimeMillis() + ttl
+        case ttl => Validity.now + ttl
       }
       ((versioned.key, settings), until)
     }
 
-    private def isValid(until: Long): Boolean = until > System.currentTimeMillis()
+    private def isValid(until: Long): Boolean = until > Validity.now
 
     private def value(subquery: ScalarSubquery): Literal = StaticParts.this.synchronized {
       val (key, until) = found(subquery.plan)

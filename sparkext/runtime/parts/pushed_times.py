@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time as clocks
+from collections.abc import Callable
 from datetime import UTC, datetime
 from numbers import Integral
 
@@ -11,6 +13,36 @@ from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.setting_types import show_duration
 
 _WholeNumber = int | Integral  # numpy's are Integral
+
+
+class ArrivalClock:
+    """The machine's time, which goes on from where it was where the machine's clock is set back.
+
+    Else all that comes would be too late until the clock is there again. One that is set forwards is followed. `wall`
+    and `steady` give nanoseconds.
+
+    >>> times = iter([100, 120, 80, 90])
+    >>> clock = ArrivalClock(lambda: next(times) * 10**6, iter(range(0, 10**9, 10**7)).__next__)
+    >>> clock.now(), clock.now(), clock.now()
+    (120, 130, 140)
+    """
+
+    def __init__(
+        self,
+        wall: Callable[[], int] = clocks.time_ns,
+        steady: Callable[[], int] = clocks.monotonic_ns,
+    ) -> None:
+        self._wall, self._steady = wall, steady
+        self._ahead = wall() - steady()
+
+    def now(self) -> int:
+        """Milliseconds since the epoch."""
+        steady = self._steady()
+        self._ahead = max(self._ahead, self._wall() - steady)
+        return (steady + self._ahead) // 1_000_000
+
+
+_arrivals = ArrivalClock()
 
 
 def milliseconds(time: int | datetime | None, name: str = "time") -> int:
@@ -23,7 +55,7 @@ def milliseconds(time: int | datetime | None, name: str = "time") -> int:
     called.
     """
     if time is None:
-        return int(datetime.now(UTC).timestamp() * 1000)
+        return _arrivals.now()
     if isinstance(time, datetime):
         try:
             aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
