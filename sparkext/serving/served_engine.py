@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sparkext.errors import CqelsError, EvaluationError, LimitError, first_line
+from sparkext.errors import CheckpointError, CqelsError, EvaluationError, LimitError, first_line
 from sparkext.serving.answer_ring import AnswerRing
 from sparkext.serving.intake import Intake
 from sparkext.serving.metrics import Observed
@@ -57,6 +57,7 @@ class ServedEngine:
         self, engine: Engine, options: ServeOptions, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.engine = engine
+        self._restarts = engine.parts.keeper is not None
         self.options = options
         self.observed = Observed()
         self.queries: dict[str, ServedQuery] = {}
@@ -82,6 +83,16 @@ class ServedEngine:
         """Have what changes streams done after all that came before it."""
         done: T = await asyncio.wrap_future(self.intake.submit(work, elements, size))
         return done
+
+    async def keep(self) -> None:
+        """Return when all that came in is in the checkpoint, if there is one; ProblemError 503 where it cannot be."""
+        if not self._restarts:
+            return
+        try:
+            await self.waiting(self.engine.commit)
+        except CheckpointError as error:
+            said = f"taken in, but not in the checkpoint yet: {error}"
+            raise ProblemError(503, said) from None
 
     # -- queries ------------------------------------------------------------------------------------------
 

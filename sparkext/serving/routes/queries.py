@@ -18,7 +18,7 @@ from sparkext.serving.event_stream import (
     events_of,
 )
 from sparkext.serving.problems import ProblemError
-from sparkext.serving.routes.requests import body_of, flag, named, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, flag, kept, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedQuery
 
 _QUERY_TYPES = ("application/sparql-query", "text/plain")
@@ -198,9 +198,9 @@ def routes() -> list[Route]:
     one = "/queries/{name}"
     return [
         Route("/queries", list_queries, methods=["GET"]),
-        Route("/queries", register_query, methods=["POST"]),
+        Route("/queries", kept(register_query), methods=["POST"]),
         Route(one, show_query, methods=["GET"]),
-        Route(one, drop_query, methods=["DELETE"]),
+        Route(one, kept(drop_query), methods=["DELETE"]),
         Route(f"{one}/explanation", explain_query, methods=["GET"]),
         Route(f"{one}/answers", follow_query, methods=["GET"]),
         Route(f"{one}/answers/latest", latest_answers, methods=["GET"]),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from sparkext.serving.problems import ProblemError
 from sparkext.serving.served_engine import ServedEngine
@@ -16,6 +17,21 @@ def served_by(request: Request) -> ServedEngine:
     """What is served here."""
     served: ServedEngine = request.app.state.served
     return served
+
+
+def kept(
+    endpoint: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint whose changes are in the engine's checkpoint, if it has one, when it answers."""
+
+    async def answering(request: Request) -> Response:
+        response = await endpoint(request)
+        if response.status_code < 400:
+            await served_by(request).keep()
+        return response
+
+    answering.__name__, answering.__doc__ = endpoint.__name__, endpoint.__doc__
+    return answering
 
 
 async def body_of(request: Request) -> bytes:

@@ -19,7 +19,7 @@ from sparkext.serving.bodies import instant, media_type, text_of, triples_text
 from sparkext.serving.event_stream import accepted_format
 from sparkext.serving.problems import ProblemError
 from sparkext.serving.query_limits import check_query_text
-from sparkext.serving.routes.requests import body_of, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, kept, only, parameter, served_by
 from sparkext.serving.routes.streams import json_fields
 from sparkext.serving.served_engine import ServedEngine
 from static_data.terms import Iri
@@ -185,8 +185,8 @@ def routes() -> list[Route]:
     """What is at /static, and /sparql."""
     return [
         Route("/static", list_graphs, methods=["GET"]),
-        Route("/static/load", load_files, methods=["POST"]),
-        Route("/static/graph", change_graph, methods=["PUT", "POST", "DELETE"]),
-        Route("/static/graph/removals", change_graph, methods=["POST"]),
+        Route("/static/load", kept(load_files), methods=["POST"]),
+        Route("/static/graph", kept(change_graph), methods=["PUT", "POST", "DELETE"]),
+        Route("/static/graph/removals", kept(change_graph), methods=["POST"]),
         Route("/sparql", query, methods=["GET", "POST"]),
     ]

@@ -18,7 +18,7 @@ from sparkext.s2r.event_time import format_date_time
 from sparkext.s2r.watermark import FOREVER, NEVER
 from sparkext.serving.bodies import Fields, Pushed, instant, json_of, media_type, pushed, text_of
 from sparkext.serving.problems import ProblemError
-from sparkext.serving.routes.requests import body_of, named, only, parameter, served_by
+from sparkext.serving.routes.requests import body_of, kept, named, only, parameter, served_by
 from sparkext.serving.served_engine import ServedEngine
 
 
@@ -60,7 +60,7 @@ async def show_stream(request: Request) -> Response:
 
 async def push(request: Request) -> Response:
     """Push elements or rows; the answer comes when they are in and what became due is evaluated."""
-    only(request, ("time", "graph"))
+    only(request, ("time", "graph", "position"))
     began = clock.monotonic()
     served = served_by(request)
     stream = served.stream(named(request, "iri"))
@@ -73,7 +73,7 @@ async def push(request: Request) -> Response:
     if kept is not None:
         sampled_out = kept.count(False)
         found = found.sample(kept)
-    work = partial(_push, served, stream, found)
+    work = partial(_push, served, stream, found, parameter(request, "position"))
     outcome = await served.in_turn(work, len(found), len(content))
     served.observed.pushes.observe(clock.monotonic() - began)
     if kept is not None:
@@ -81,7 +81,9 @@ async def push(request: Request) -> Response:
     return JSONResponse(outcome)
 
 
-def _push(served: ServedEngine, stream: Stream, given: Pushed) -> dict[str, Any]:
+def _push(
+    served: ServedEngine, stream: Stream, given: Pushed, position: str | None
+) -> dict[str, Any]:
     before = PushReport(stream.accepted_count, stream.malformed_count, stream.late_count)
 
     report: PushReport | None = None
@@ -89,12 +91,12 @@ def _push(served: ServedEngine, stream: Stream, given: Pushed) -> dict[str, Any]
     def work() -> None:
         nonlocal report
         if given.rows is None:
-            report = stream.push_elements(given.elements)
+            report = stream.push_elements(given.elements, position=position)
         else:
             assert isinstance(stream, MappedStream)
-            report = stream.push_rows(given.rows)
+            report = stream.push_rows(given.rows, position=position)
 
-    failed = served.evaluated(work) if len(given) else None
+    failed = served.evaluated(work) if len(given) or position is not None else None
     if report is None:  # an evaluation failed, or there was nothing
         report = PushReport(
             stream.accepted_count - before.accepted,
@@ -174,6 +176,7 @@ def described(stream: Stream) -> dict[str, Any]:
         "newest": _shown(stream.newest_time),
         "complete_up_to": _shown(complete),
         "finished": complete >= FOREVER,
+        "position": stream.position,
     }
 
 
@@ -186,10 +189,10 @@ def routes() -> list[Route]:
     one = "/streams/{iri}"
     return [
         Route("/streams", list_streams, methods=["GET"]),
-        Route("/streams", register_stream, methods=["POST"]),
+        Route("/streams", kept(register_stream), methods=["POST"]),
         Route(one, show_stream, methods=["GET"]),
-        Route(f"{one}/elements", push, methods=["POST"]),
-        Route(f"{one}/advance", advance_stream, methods=["POST"]),
-        Route("/advance", advance_all, methods=["POST"]),
-        Route("/finish", finish_all, methods=["POST"]),
+        Route(f"{one}/elements", kept(push), methods=["POST"]),
+        Route(f"{one}/advance", kept(advance_stream), methods=["POST"]),
+        Route("/advance", kept(advance_all), methods=["POST"]),
+        Route("/finish", kept(finish_all), methods=["POST"]),
     ]

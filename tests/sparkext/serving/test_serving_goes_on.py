@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from sparkext.errors import InputFileError
 from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
 from sparkext.serving.options import Kept
 from sparkext.serving.server import Server
+from tests.sparkext.listening import settings
+from tests.sparkext.restart.broken_runs import leave
 from tests.sparkext.serving.serving_world import NT, OPTIONS, QUERY, E, S, name, serving, triple
 
 if TYPE_CHECKING:
@@ -50,6 +53,36 @@ def test_what_was_registered_by_http_is_there_after_a_restart(
         asked = f"ASK {{ GRAPH <{E}g> {{ <{E}s> <{E}p> <{E}o> }} }}"
         answer = world.ask("POST", "/sparql", asked, "application/sparql-query")
         assert answer.json["boolean"] is True
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(spark: SparkSession, tmp_path: Path) -> None:
+    """With commits once an hour only besides, each request's answer is the last thing before it."""
+    folder = tmp_path / "lived"
+    text = QUERY.replace("RANGE 10", "RANGE 1000")
+    with settings(spark, **{"checkpoint.interval": "1 h"}), serving(spark, folder) as world:
+        assert world.ask("POST", "/queries", {"query": text}).status == 201
+        leave(folder, tmp_path / "0")
+        push = f"/streams/{name(S)}/elements?time=1000&position=row%207"
+        assert world.ask("POST", push, triple("a", "o1"), NT).json["accepted"] == 1
+        leave(folder, tmp_path / "1")
+        assert world.ask("GET", f"/streams/{name(S)}").json["position"] == "row 7"
+        graph = f"/static/graph?graph={name(f'{E}g')}"
+        world.ask("PUT", graph, triple("s", "o"), NT)
+        world.ask("POST", "/advance?time=5000")
+        world.ask("DELETE", f"/queries/{name(Q)}")
+        leave(folder, tmp_path / "2")
+    found = []
+    for number in range(3):
+        with closing(Engine(spark, checkpoint=tmp_path / str(number))) as again:
+            stream = again.register_stream(S)
+            queries = again.restore()
+            graph = again.select(f"ASK {{ GRAPH ?g {{ <{E}s> <{E}p> <{E}o> }} }}").answer()
+            found.append((queries, stream.position, stream.accepted_count, graph.boolean))
+    assert found == [
+        ([Q], None, 0, False),
+        ([Q], "row 7", 1, False),
+        ([], "row 7", 1, True),
+    ]
 
 
 @pytest.mark.parametrize(
