@@ -42,7 +42,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(warehouse))
         # A run of tests has other classes than programs have, and nothing to start again.
         .config("spark.cqels.classArchive", "false")
-        # What a busy machine measures must not decide the plans that tests look at.
+        # Most code runs a few times: what the second compiler makes of it never pays.
+        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
     )
     session = sparkext.configure(builder).getOrCreate()
     yield session
