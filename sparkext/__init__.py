@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparkext.answers.scipy_bridge import from_scipy as from_scipy
+    from sparkext.answers.scipy_bridge import to_scipy as to_scipy
     from sparkext.engine import Engine as Engine
     from sparkext.runtime.streams.stream_mapping import MappingOptions as MappingOptions
     from sparkext.session import configure as configure
@@ -13,14 +15,24 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Engine", "MappingOptions", "__version__", "configure", "kept_sides"]
+__all__ = [
+    "Engine",
+    "MappingOptions",
+    "__version__",
+    "configure",
+    "from_scipy",
+    "kept_sides",
+    "to_scipy",
+]
 
 # Loaded on first use, so that `cqels --help` and the tests of pure modules need no Spark.
 _HOMES = {
     "Engine": "sparkext.engine",
     "MappingOptions": "sparkext.runtime.streams.stream_mapping",
     "configure": "sparkext.session",
+    "from_scipy": "sparkext.answers.scipy_bridge",
     "kept_sides": "sparkext.sql.kept_sides",
+    "to_scipy": "sparkext.answers.scipy_bridge",
 }
 
 

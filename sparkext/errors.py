@@ -159,6 +159,10 @@ class FunctionError(CqelsError):
     """A user's function that is declared wrongly, gave what is no term, or used the engine that called it."""
 
 
+class DistributionError(CqelsError):
+    """A distribution that has no literal, or a literal that no frozen distribution of scipy stands for."""
+
+
 class LiveViewError(CqelsError):
     """Data that do not fit a live view, a view declared wrongly, or one that has been dropped."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from sparkext.answers import (
     write_construct,
     write_select,
 )
+from sparkext.answers.scipy_bridge import with_distributions
 from sparkext.answers.typed_columns import typed_table
 from sparkext.language.query import QueryForm
 from sparkext.s2r.event_time import format_date_time
@@ -82,6 +83,13 @@ class Answers:
         """The solution mappings as tuples in the order of `variables`."""
         columns = [column.to_pylist() for column in self.table.columns]
         return list(zip(*columns, strict=True)) if columns else [()] * self.table.num_rows
+
+    def scipy_rows(self) -> list[tuple[Any, ...]]:
+        """The rows, with a frozen distribution of `scipy.stats` for every literal of `rspu:distribution`; needs scipy.
+
+        Raises DistributionError where scipy has none; see `sparkext.answers.scipy_bridge`.
+        """
+        return with_distributions(self.rows(), self.table.column_names)
 
     def __iter__(self) -> Iterator[dict[str, str]]:
         """Each solution mapping as a dictionary without its unbound variables."""

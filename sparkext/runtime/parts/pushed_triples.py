@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sparkext.answers.rdflib_bridge import is_rdflib, node_text, triples_of
+from sparkext.answers.scipy_bridge import from_scipy, is_scipy
 from sparkext.argument_checks import described
-from sparkext.errors import StreamElementError
+from sparkext.errors import DistributionError, StreamElementError
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple
 
@@ -97,6 +98,11 @@ def term_text(term: TermLike, version: RdfVersion = RdfVersion.STAR) -> str:
             return term.n3()
     except (AttributeError, TypeError):
         pass  # a part of it is none
+    if is_scipy(term):
+        try:
+            return from_scipy(term).n3()
+        except DistributionError as error:
+            raise StreamElementError(str(error)) from None
     raise StreamElementError(f"not an RDF term: {described(term)}")
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from scipy import stats
 
 import sparkext
+from sparkext.answers.scipy_bridge import from_scipy
 from sparkext.language import parse_query
 from sparkext.recorded_streams import read_recorded_stream
 from sparkext.runtime.queries.prepared_query import PreparedQuery
@@ -115,6 +117,8 @@ CALLS = [
         work_dir=None,
     ),
     call(sparkext, "configure", lambda w: sparkext.configure, builder=None),
+    call(sparkext, "from_scipy", lambda w: sparkext.from_scipy, distribution=stats.norm()),
+    call(sparkext, "to_scipy", lambda w: sparkext.to_scipy, literal=from_scipy(stats.norm())),
     call(sparkext, "kept_sides", lambda w: sparkext.kept_sides, spark=lambda w: w.spark),
     engine(
         "load_static",
