@@ -1,6 +1,6 @@
 # All targets work in .venv, which is made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-versions test-all lint bench clean
+.PHONY: help install demo examples site test test-versions test-all lint bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -15,6 +15,14 @@ install: $(VENV)/.runtime ## Install everything needed to run queries into .venv
 
 demo: $(VENV)/.runtime ## Generate a small world, stream through it, print answers, plans and times
 	$(PYTHON) -m bench.demo
+
+examples: $(VENV)/.runtime ## Run all examples, one after the other
+	@for file in examples/*.py; do echo; echo "== $$file"; $(PYTHON) $$file || exit 1; done
+
+# Warnings are errors: a link that leads nowhere ends the build.
+site: $(VENV)/.docs ## Build the documentation site into build/site
+	$(PYTHON) -m sphinx --fail-on-warning --keep-going -q -b html docs build/site
+	@echo "build/site/index.html"
 
 # Two processes, each with a Spark of its own; the tests of a file stay together. Then some on older versions
 # of Spark, in .venv/spark-4.1 and its like.
@@ -61,7 +69,7 @@ $(VENV)/.runtime: pyproject.toml hatch_build.py | $(PYTHON)
 	$(PYTHON) -m pip install --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.runtime
+$(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime
 	$(PYTHON) -m pip install --no-build-isolation --editable ".[$*]"
 	touch $@
 

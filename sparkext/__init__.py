@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sparkext.answers.scipy_bridge import from_scipy as from_scipy
     from sparkext.answers.scipy_bridge import to_scipy as to_scipy
     from sparkext.engine import Engine as Engine
+    from sparkext.runtime.answering.answers import Answers as Answers
     from sparkext.runtime.streams.stream_mapping import MappingOptions as MappingOptions
     from sparkext.session import configure as configure
     from sparkext.sql.kept_sides import kept_sides as kept_sides
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answers",
     "Engine",
     "MappingOptions",
     "__version__",
@@ -27,6 +29,7 @@ __all__ = [
 
 # Loaded on first use, so that `cqels --help` and the tests of pure modules need no Spark.
 _HOMES = {
+    "Answers": "sparkext.runtime.answering.answers",
     "Engine": "sparkext.engine",
     "MappingOptions": "sparkext.runtime.streams.stream_mapping",
     "configure": "sparkext.session",
