@@ -57,6 +57,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.sources", "sparkext.sql", "sparkext.rdflib_view"),
     ("sparkext.sinks",),
     ("sparkext.engine",),
+    ("sparkext.page",),
     ("sparkext.serving",),
     ("sparkext.command_line",),
     ("sparkext.cli",),

@@ -10,6 +10,7 @@ from sparkext.language.query import Query
 from sparkext.runtime.answer_feed import AnswerFeed, Subscriber
 from sparkext.runtime.answering.answers import Answers
 from sparkext.runtime.explaining.explanation import Explanation
+from sparkext.runtime.explaining.history_plot import Evaluated
 from sparkext.runtime.explaining.order_history import Switch
 from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.queries.given_query import GivenQuery
@@ -146,6 +147,11 @@ class QueryInstance(AnswerFeed):
     def history(self) -> tuple[Switch, ...]:
         """Every change of a join order; see `RegisteredQuery`."""
         return self.template.history()
+
+    @property
+    def timeline(self) -> tuple[Evaluated, ...]:
+        """The evaluations of the template so far; see `RegisteredQuery`."""
+        return self.template.timeline
 
     def statistics(self) -> list[dict[str, Any]]:
         """What the windows hold now in the join columns; see `RegisteredQuery`."""

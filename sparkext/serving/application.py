@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from sparkext.errors import CqelsError
 from sparkext.serving.guards import Noted, PathsAsWritten, TokenRequired
 from sparkext.serving.problems import on_http_error, on_known_error
-from sparkext.serving.routes import health, queries, static_data, streams
+from sparkext.serving.routes import demo, health, page, queries, static_data, streams
 from sparkext.serving.routes.served_counts import ServedCounts
 from sparkext.serving.served_engine import ServedEngine
 from static_data.errors import StaticDataError
@@ -19,10 +19,12 @@ def application(served: ServedEngine) -> Starlette:
     """The ASGI application over what is served. There is no CORS: browsers let no other site's page read answers."""
     app = Starlette(
         routes=[
+            *page.routes(),
             *health.routes(),
             *queries.routes(),
             *streams.routes(),
             *static_data.routes(),
+            *demo.routes(),
         ],
         middleware=[
             Middleware(PathsAsWritten),
@@ -37,6 +39,7 @@ def application(served: ServedEngine) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.served = served
+    app.state.standing = page.State(served)
     app.state.registry = served.observed.registry
     served.observed.registry.register(ServedCounts(served))
     return app

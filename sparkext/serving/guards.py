@@ -15,11 +15,24 @@ from sparkext.serving.problems import on_any_error, problem_response
 logger = logging.getLogger("sparkext.serving.access")
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
+PAGE_FOLDER = "/page/"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 ]
+
+
+def asks_for_page(scope: Scope) -> bool:
+    """Whether a request for / comes from a browser that wants the page, not the list of paths."""
+    accepted = [value for name, value in scope["headers"] if name == b"accept"]
+    return scope["path"] == "/" and any(b"text/html" in value.lower() for value in accepted)
+
+
+def is_open(scope: Scope) -> bool:
+    """Whether a request needs no token: health, and the page's own files, in which there is nothing of the engine."""
+    path: str = scope["path"]
+    return path in OPEN_PATHS or path.startswith(PAGE_FOLDER) or asks_for_page(scope)
 
 
 class PathsAsWritten:
@@ -36,7 +49,7 @@ class PathsAsWritten:
 
 
 class TokenRequired:
-    """Refuses requests without the token, but for those that ask for health."""
+    """Refuses requests without the token, but for those that ask for health or for the page's files."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -44,7 +57,7 @@ class TokenRequired:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on, or refuse it."""
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in OPEN_PATHS):
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and is_open(scope)):
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":

@@ -191,6 +191,27 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     s"$elements ${if (first == null) Long.MaxValue else first.time}"
   }
 
+  /** What it holds, as JSON: {"panes":, "quads":, "records":, "windows": [[key, open, close, elements, rows of its patterns], ..]}. */
+  def held: String = synchronized {
+    val shown = windows.values.map { w =>
+      var elements = 0L
+      if (w.close > w.open) panes.each(w.open, w.close)(pane => elements += pane.size - w.firstElement(pane.time))
+      s"[${Json.quote(w.key)},${w.open},${w.close},$elements,${w.rowCount}]"
+    }
+    s"""{"panes":${panes.size},"quads":$quads,"records":$records,"windows":${shown.mkString("[", ",", "]")}}"""
+  }
+
+  /** Predicates of the newest elements that it holds, one a line: at most so many, of the last few thousand quads. */
+  def predicates(most: Int): String = synchronized {
+    val found = mutable.LinkedHashSet[Long]()
+    var looked = 0
+    panes.eachBackwards(Long.MinValue, Long.MaxValue) { pane =>
+      pane.each { (data, at) => looked += 1; if (found.size < most) found += data(at + 1) }
+      found.size < most && looked < StreamLog.Looked
+    }
+    found.map(dictionary.text).mkString("\n")
+  }
+
   /** The window with this key (its width, slide and start as Python writes them); shared by all queries that ask for it. */
   def window(key: String): StreamWindow = synchronized(windows.getOrElseUpdate(key, new StreamWindow(this, key)))
 
@@ -355,4 +376,6 @@ private[cqels] object StreamLog {
   final val ReleasedAtOnce = 1 << 14
   /** Elements of a block that come too late and are told of. */
   final val LateTold = 100
+  /** Quads that are looked at for predicates. */
+  final val Looked = 10000
 }

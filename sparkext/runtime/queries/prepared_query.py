@@ -307,7 +307,7 @@ class PreparedQuery:
     def plot_history(self, path: str | Path) -> None:
         """Draw the evaluations so far (the last 10,000), coloured by join order, and the switches; needs matplotlib."""
         check.path("path", path)
-        plot_history(tuple(self._timeline), self.history(), path, self.name)
+        plot_history(self.timeline, self.history(), path, self.name)
 
     @property
     def plans(self) -> CompiledPlans:
@@ -324,6 +324,11 @@ class PreparedQuery:
     def history(self) -> tuple[Switch, ...]:
         """Every change of a join order: when (the instant, in milliseconds), from and to what, and what caused it."""
         return self._history.switches
+
+    @property
+    def timeline(self) -> tuple[Evaluated, ...]:
+        """The evaluations so far, the last 10,000 of them: instants, seconds, orders."""
+        return tuple(self._timeline)
 
     @property
     def orders(self) -> tuple[str, ...]:

@@ -94,6 +94,19 @@ class StreamIntake:
         self._settle_now()
         return self._log
 
+    def held(self) -> dict[str, Any]:
+        """What the log holds now, told at once, also while an evaluation runs: `panes`, `quads`, `records`, `windows`.
+
+        A window is a list: its key, the times after which and up to which it shows elements, how many these are, and
+        the rows that patterns find in it.
+        """
+        return dict(json.loads(self._log.held()))
+
+    @property
+    def newest_predicates(self) -> list[str]:
+        """The IRIs of predicates of the newest elements that are held, at most 500."""
+        return [text.strip("<>") for text in self._log.predicates(500).splitlines()]
+
     def _wait(
         self, moment: int, graph: str | None, lines: Sequence[str], position: object = None
     ) -> bool:

@@ -22,6 +22,7 @@ _PATHS = {
     "/queries": "GET lists, POST registers continuous queries",
     "/queries/{name}": "GET shows, DELETE ends one",
     "/queries/{name}/explanation": "GET: the plan and its reasons",
+    "/queries/{name}/history": "GET: its evaluations and changes of join orders",
     "/queries/{name}/answers": "GET: answers as server-sent events",
     "/queries/{name}/answers/latest": "GET: the newest answers",
     "/streams": "GET lists, POST registers streams",
@@ -36,6 +37,10 @@ _PATHS = {
     "/static/graph/removals": "POST takes triples out of a graph",
     "/sparql": "GET, POST: SPARQL 1.1 Protocol, query operation",
     "/status": "GET: all of this in numbers",
+    "/state": "GET: the same with windows and plans' changes, for the live page, which browsers get at /",
+    "/vocabulary": "GET: prefixes, predicates, graphs and streams, to complete queries with",
+    "/check": "POST: what is wrong with a query, with its place, or what it is",
+    "/demo": "GET shows, POST begins, DELETE ends a small world to try out",
     "/metrics": "GET: Prometheus metrics",
     "/health/live": "GET: whether the process answers (no token)",
     "/health/ready": "GET: whether it takes requests (no token)",
@@ -86,29 +91,41 @@ async def status(request: Request) -> Response:
     """How server, streams and queries stand."""
     only(request, ())
     served = served_by(request)
-    flaw = await _flaw(served)
-    intake, overload = served.intake, served.options.overload
     listed = list(served.queries.values())
     return JSONResponse(
         {
-            "version": __version__,
-            "status": "ready" if flaw is None else "not ready",
-            "detail": flaw,
-            "up_seconds": round(time.time() - served.started, 1),
-            "overload": {
-                "policy": overload.policy,
-                "fraction": overload.fraction,
-                "overloaded": intake.overloaded,
-                "behind_seconds": round(intake.behind, 3),
-                "waiting": intake.waiting,
-                "refused": intake.refused,
-                "sampled_out": intake.sampled_out,
-            },
+            **await standing(served),
+            "overload": about_overload(served),
             "subscribers": served.subscribers,
             "streams": [streams.described(one) for one in list(served.engine.streams.values())],
             "queries": [queries.standing(one) for one in listed],
         }
     )
+
+
+async def standing(served: ServedEngine) -> dict[str, Any]:
+    """Whether the server is ready, and since when it is there."""
+    flaw = await _flaw(served)
+    return {
+        "version": __version__,
+        "status": "ready" if flaw is None else "not ready",
+        "detail": flaw,
+        "up_seconds": round(time.time() - served.started, 1),
+    }
+
+
+def about_overload(served: ServedEngine) -> dict[str, Any]:
+    """How far pushes are behind, and what has become of those that came too fast."""
+    intake, overload = served.intake, served.options.overload
+    return {
+        "policy": overload.policy,
+        "fraction": overload.fraction,
+        "overloaded": intake.overloaded,
+        "behind_seconds": round(intake.behind, 3),
+        "waiting": intake.waiting,
+        "refused": intake.refused,
+        "sampled_out": intake.sampled_out,
+    }
 
 
 async def metrics(request: Request) -> Response:
@@ -122,7 +139,6 @@ async def metrics(request: Request) -> Response:
 def routes() -> list[Route]:
     """What is at these paths."""
     return [
-        Route("/", index, methods=["GET"]),
         Route("/health/live", live, methods=["GET"]),
         Route("/health/ready", ready, methods=["GET"]),
         Route("/status", status, methods=["GET"]),

@@ -105,7 +105,7 @@ async def latest_answers(request: Request) -> Response:
 
 async def follow_query(request: Request) -> Response:
     """The answers of a query as they come, as server-sent events."""
-    only(request, ("format", "empty", "from", "last_event_id"))
+    only(request, ("format", "empty", "from", "last", "last_event_id"))
     served = served_by(request)
     query = served.query(named(request, "name"))
     accept = request.headers.get("accept", "*/*")
@@ -116,9 +116,14 @@ async def follow_query(request: Request) -> Response:
     start = parameter(request, "from") or "now"
     if start not in ("now", "oldest"):
         raise ProblemError(400, f"from: now or oldest, not {start!r:.60}")
+    newest = parameter(request, "last")
+    if newest is not None and not (newest.isascii() and newest.isdigit()):
+        raise ProblemError(400, f"last: a whole number, not {newest!r:.60}")
     gap = None
     if last is not None:
         place, gap = ring.place_after(last)
+    elif newest is not None:
+        place = max(ring.oldest, ring.newest - int(newest[:18]))
     else:
         place = ring.newest if start == "now" else ring.oldest
     format = _event_format(request, query)

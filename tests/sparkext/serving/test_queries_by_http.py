@@ -116,6 +116,8 @@ def test_answers_that_are_kept_no_more_are_told_as_a_gap(world: World) -> None:
     assert [event.id for event in others] == ["4", "5", "6", "7", "8"]
     with world.ask.follow(Q, "?from=oldest&empty=false") as events:
         assert next(event for event in events if event.kind).id == "4"
+    with world.ask.follow(Q, "?last=2") as events:
+        assert next(event for event in events if event.kind).id == "7"
     with world.ask.follow(Q, Last_Event_ID="77") as events:  # of a server before this one
         assert next(event for event in events if event.kind).kind == "gap"
     with world.ask.follow(Q, Last_Event_ID="3") as events:

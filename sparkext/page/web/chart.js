@@ -1,0 +1,121 @@
+// A line chart of a column of numbers over time: a line for each value of the first other column, on a canvas.
+
+import { PALETTE, batched, colour, drawing, el, text, whole } from "./dom.js";
+import { number, short } from "./terms.js";
+
+const MOST_LINES = 8, MOST_POINTS = 600;
+
+export class Chart {
+  constructor() {
+    this.lines = new Map(); // name -> [[milliseconds, value], ..]
+    this.column = null;
+    this.vars = [];
+    this.others = 0;
+    this.choice = el("select", { id: "chart-column", onchange: () => this.choose(Number(this.choice.value)) });
+    this.canvas = el("canvas", { role: "img" });
+    this.legend = el("p", { class: "quiet" });
+    this.element = el("section", { hidden: true, "aria-label": "Chart" },
+      el("h3", {}, "Over time"),
+      el("div", { class: "bar" }, el("label", { for: "chart-column" }, "Number "), this.choice),
+      this.canvas, this.legend);
+    this.draw = batched(() => this.render());
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  /** The columns that can be shown; with none the chart is not there. */
+  offer(vars, columns) {
+    const known = columns.map((column) => vars[column]).join("\n");
+    if (known === this.known) return;
+    this.known = known;
+    this.vars = vars;
+    this.columns = columns;
+    this.element.hidden = columns.length === 0;
+    this.choice.replaceChildren(...columns.map((column) => el("option", { value: column }, `?${vars[column]}`)));
+    if (columns.length) this.choose(columns[0]);
+  }
+
+  choose(column) {
+    this.column = column;
+    this.choice.value = String(column);
+    this.lines.clear();
+    this.others = 0;
+    for (const item of this.recent ?? []) this.add(item);
+    this.draw();
+  }
+
+  take(item) {
+    (this.recent ??= []).push(item);
+    if (this.recent.length > 200) this.recent.shift();
+    if (this.column !== null) { this.add(item); this.draw(); }
+  }
+
+  add(item) {
+    const time = Date.parse(item.time);
+    const label = item.vars.findIndex((name, n) => n !== this.column && item.rows.some((row) => row[n] && Number.isNaN(number(row[n]))));
+    for (const row of item.rows) {
+      const value = number(row[this.column]);
+      if (Number.isNaN(value)) continue;
+      const name = label < 0 ? `?${item.vars[this.column]}` : short(row[label]);
+      let line = this.lines.get(name);
+      if (line === undefined) {
+        if (this.lines.size >= MOST_LINES) { this.others += 1; continue; }
+        this.lines.set(name, line = []);
+      }
+      line.push([time, value]);
+      if (line.length > 2 * MOST_POINTS) line.splice(0, line.length - MOST_POINTS);
+    }
+  }
+
+  render() {
+    const made = drawing(this.canvas);
+    if (made === null || this.column === null) return;
+    const { context: c, width, height } = made;
+    const lines = [...this.lines].map(([name, points]) => [name, points.slice(-MOST_POINTS)]);
+    const all = lines.flatMap(([, points]) => points);
+    if (!all.length) return;
+    const times = range(all.map((p) => p[0])), values = range(all.map((p) => p[1]));
+    const left = 58, bottom = height - 24, right = width - 10, top = 10;
+    const x = (time) => left + (right - left) * (time - times.low) / times.span;
+    const y = (value) => bottom - (bottom - top) * (value - values.low) / values.span;
+    c.strokeStyle = colour("line");
+    c.fillStyle = colour("quiet");
+    c.textAlign = "right";
+    for (let n = 0; n <= 4; n += 1) {
+      const value = values.low + values.span * n / 4;
+      c.beginPath(); c.moveTo(left, y(value)); c.lineTo(right, y(value)); c.stroke();
+      c.fillText(whole(value), left - 6, y(value) + 4);
+    }
+    for (let n = 0; n <= 2; n += 1) {
+      c.textAlign = ["left", "center", "right"][n];
+      c.fillText(new Date(times.low + times.span * n / 2).toISOString().slice(11, 19), left + (right - left) * n / 2, height - 7);
+    }
+    c.lineWidth = 1.6;
+    lines.forEach(([, points], n) => {
+      c.strokeStyle = c.fillStyle = PALETTE[n];
+      c.beginPath();
+      points.forEach(([time, value], place) => place ? c.lineTo(x(time), y(value)) : c.moveTo(x(time), y(value)));
+      c.stroke();
+      if (points.length < 60) for (const [time, value] of points) { c.beginPath(); c.arc(x(time), y(value), 2, 0, 7); c.fill(); }
+    });
+    this.canvas.setAttribute("aria-label", `${lines.length} lines of ?${this.vars[this.column]} over time, from ${whole(values.low)} to ${whole(values.low + values.span)}`);
+    const names = lines.map(([name]) => name).join("\n");
+    if (names !== this.named) {
+      this.named = names;
+      this.legend.replaceChildren(...lines.map(([name], n) => {
+        const mark = el("span", { "aria-hidden": "true" }, "■ ");
+        mark.style.color = PALETTE[n];
+        return el("span", {}, mark, `${name}  `);
+      }));
+      this.legend.append(el("span"));
+    }
+    text(this.legend.lastChild, this.others ? `(others are not drawn: ${MOST_LINES} lines at most)` : "");
+  }
+}
+
+function range(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
+  if (low === high) { low -= 0.5; high += 0.5; }
+  return { low, span: high - low };
+}
