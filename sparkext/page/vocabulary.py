@@ -102,9 +102,8 @@ def prefixes_for(iris: Iterable[str], declared: Mapping[str, str]) -> dict[str, 
         if match is None or match["namespace"] in found.values():
             continue
         namespace = match["namespace"]
-        name = common.get(namespace)
-        if name is None or name in found:
-            name = _made_up(namespace, found)
+        usual = common.get(namespace)
+        name = _made_up(namespace, found) if usual is None or usual in found else usual
         found[name] = namespace
     return found
 
