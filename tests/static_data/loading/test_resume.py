@@ -199,6 +199,7 @@ from static_data.store import StaticStore
 
 builder = (
     SparkSession.builder.master("local[2]")
+    .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.ui.enabled", "false")
