@@ -7,11 +7,11 @@ import logging
 import time as clock
 import zlib
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
+from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.sinks.payloads import checked_format, payload
 from sparkext.sources.extras import library
@@ -28,7 +28,7 @@ _PAUSE_SECONDS = 0.2
 _WHERE = 0  # the partition at which a query's place is noted
 
 
-class KafkaSink:
+class KafkaSink(ClosedSink):
     """Sends the answers of each evaluation as one message; `query.subscribe(KafkaSink("host:9092", "answers"))`.
 
     `format` is "json" or, for CONSTRUCT, "nquads" or "trig": an element of an RDF stream, none for no triples. The key
@@ -209,14 +209,3 @@ class KafkaSink:
     def close(self) -> None:
         """Let go of the connection; all that was sent has arrived."""
         self._producer = None
-
-    def __enter__(self) -> KafkaSink:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError, SourceError
+from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.sinks.payloads import checked_format, payload
 from sparkext.sources.live_source import parts_of_url
 from sparkext.sources.mqtt import connect, mqtt_client
@@ -21,7 +21,7 @@ _SECONDS = 30.0
 _EXPIRY = 3600
 
 
-class MqttSink:
+class MqttSink(ClosedSink):
     """Publishes the answers of each evaluation as one message; `query.subscribe(MqttSink("mqtt://host/answers"))`.
 
     `format` is "json" or, for CONSTRUCT, "nquads" or "trig". At quality of service 1, it returns when the broker has
@@ -90,14 +90,3 @@ class MqttSink:
             with contextlib.suppress(Exception):
                 client.disconnect()
                 client.loop_stop()
-
-    def __enter__(self) -> MqttSink:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

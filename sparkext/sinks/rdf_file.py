@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.sinks.payloads import RDF_FORMATS, checked_format, element, graph_of, instant_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
 
 
-class RdfFileSink:
+class RdfFileSink(ClosedSink):
     """Adds the triples of each evaluation to a file of N-Quads or TriG; `query.subscribe(RdfFileSink("alarms.nq"))`.
 
     Each is a named graph with its time, as `cqels run --stream` and `read_recorded_stream` read them; an evaluation
@@ -49,17 +49,6 @@ class RdfFileSink:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> RdfFileSink:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _stored_elements(path: Path) -> dict[str, Delivered]:

@@ -42,7 +42,7 @@ def run_whole(module: str, folder: Path, *arguments: str) -> Told:
     """What a program tells that is left alone."""
     folder.mkdir(parents=True)
     process = start(module, folder, *arguments)
-    assert process.wait(600) == 0, (folder / "log.txt").read_text()[-3000:]
+    assert process.wait(1500) == 0, (folder / "log.txt").read_text()[-3000:]
     assert (folder / "done").exists()
     return told(folder)
 
@@ -61,7 +61,7 @@ def run_killed(module: str, folder: Path, kills: int, seed: int, *arguments: str
             if done < kills:
                 time.sleep(random.expovariate(1.5))
             else:
-                assert process.wait(600) == 0, (folder / "log.txt").read_text()[-3000:]
+                assert process.wait(1500) == 0, (folder / "log.txt").read_text()[-3000:]
         finally:
             if process.poll() is None:
                 kill(process)

@@ -92,5 +92,5 @@ def test_60_kills_while_structured_streaming_feeds(
 @pytest.mark.cluster
 @pytest.mark.slow
 def test_20_executors_are_killed(tmp_path: Path) -> None:
-    expected = run_whole(PUSHED, tmp_path / "whole", "300", "0", "free")
-    assert run_whole("tests.chaos.on_cluster", tmp_path / "cluster", "300", "20") == expected
+    expected = run_whole(PUSHED, tmp_path / "whole", "150", "0", "free")
+    assert run_whole("tests.chaos.on_cluster", tmp_path / "cluster", "150", "20") == expected

@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.s2r.event_time import parse_date_time
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
 
 
-class JsonLinesSink:
+class JsonLinesSink(ClosedSink):
     """Writes one line of JSON for each evaluation; ``query.subscribe(JsonLinesSink("answers.jsonl"))``.
 
     `target` is a path, whose file is then written anew and flushed after each line, or an open text
@@ -72,17 +72,6 @@ class JsonLinesSink:
         """Close the file, if it was opened here."""
         if self._owned:
             self._file.close()
-
-    def __enter__(self) -> JsonLinesSink:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _opened(path: str | Path, append: bool) -> TextIO:
