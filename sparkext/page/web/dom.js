@@ -12,7 +12,7 @@ export function el(tag, given = {}, ...children) {
     else if (name.includes("-") || ATTRIBUTES.has(name)) made.setAttribute(name, value === true ? "" : value);
     else made[name] = value;
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
 }
 const ATTRIBUTES = new Set(["role", "scope", "for", "colspan"]);
