@@ -38,6 +38,17 @@ def perhaps_named(text: str) -> tuple[str | None, str]:
     return (None, text) if match is None else (match.group(1), value)
 
 
+def port(text: str) -> int:
+    """The number of a port, 0 for any that is free.
+
+    >>> port("8890")
+    8890
+    """
+    if not text.isascii() or not text.isdigit() or int(text[:9]) > 65535:
+        raise ArgumentTypeError(f"{text!r} is no port, a whole number from 0 to 65535")
+    return int(text)
+
+
 def lateness(text: str) -> tuple[str | None, int]:
     """IRI and milliseconds of an argument ``[IRI=]DURATION``.
 

@@ -17,6 +17,7 @@ from sparkext.command_line.argument_values import (
     lateness,
     named_file,
     perhaps_named,
+    port,
     setting,
     static_change,
     way_of_late,
@@ -28,6 +29,7 @@ from sparkext.serving.arguments import (
     add_serve_options,
     add_status_options,
 )
+from sparkext.serving.options import DEFAULT_PORT
 
 _QUERY_ENDINGS = (".rspql", ".rq", ".sparql")
 RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt", "nq")
@@ -89,6 +91,14 @@ def build_parser() -> ArgumentParser:
     )
     run.add_argument(
         "--skip-empty", action="store_true", help="leave out instants without an answer"
+    )
+    run.add_argument(
+        "--page",
+        metavar="PORT",
+        type=port,
+        nargs="?",
+        const=DEFAULT_PORT,
+        help=f"a live page of the run at this port of this machine ({DEFAULT_PORT}; 0: any that is free), until Ctrl-C",
     )
     _spark_arguments(run)
 

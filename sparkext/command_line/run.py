@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from sparkext.command_line.inputs import prepared
 from sparkext.command_line.output import added_output, check_output, opened_output
 from sparkext.command_line.replay import report_lines
+from sparkext.command_line.served.page_beside import page_beside, page_listener
 from sparkext.errors import InputFileError
 from sparkext.runtime.answering.sinks import JsonLinesSink
 from sparkext.s2r.event_time import parse_date_time
@@ -51,7 +52,11 @@ class _FailingFast:
 def execute(arguments: Namespace) -> None:
     """Run the command; raises what `sparkext.command_line.messages` can put into words."""
     check_output(arguments.out)
-    with prepared(arguments) as inputs:
+    with (
+        page_listener(arguments.page) as listener,
+        prepared(arguments) as inputs,
+        page_beside(inputs.engine, listener) as stay,
+    ):
         with _output(arguments) as (file, known):
             kept = arguments.checkpoint is not None
             sink = _FailingFast(file, arguments.skip_empty, known, kept)
@@ -64,6 +69,7 @@ def execute(arguments: Namespace) -> None:
             sys.stderr.write(f"cqels: {line}\n")
         if sys.stderr.isatty():
             sys.stderr.write(f"cqels: {inputs.query.progress}\n")
+        stay()
 
 
 @contextmanager

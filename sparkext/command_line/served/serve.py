@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.errors import ConfigurationError, CqelsError
@@ -26,11 +27,7 @@ TOKEN_VARIABLE = "CQELS_TOKEN"
 
 def execute(arguments: Namespace) -> None:
     """Run the command until it is told to end; raises what `sparkext.command_line.messages` can put into words."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        raise CqelsError(
-            f"cqels serve needs {', '.join(missing)}: pip install 'spark-cqels[serve]'"
-        )
+    check_installed("cqels serve")
     from sparkext.serving.logs import logging_to
     from sparkext.serving.server import Server, listening
 
@@ -38,13 +35,14 @@ def execute(arguments: Namespace) -> None:
     values = values_of(beginnings.options, str(arguments.config))
     given = {option.name: getattr(arguments, option.name.replace("-", "_")) for option in OPTIONS}
     values |= {name: value for name, value in given.items() if value is not None}
-    token, made = _token(values.get("token-file"))
+    token, made = token_of(values.get("token-file"))
     options = serve_options(values, token)
     settings = limit_settings(values) | {**beginnings.settings, **dict(arguments.settings)}
     checked = checked_settings(list(settings.items()), arguments.semantics)
 
     def started(url: str) -> None:
         _tell(f"listening at {url}")
+        _tell(f"page: {page_url(url, token) if made else f'{url}/ (asks for the token)'}")
 
     with logging_to(values.get("log-format", "text"), values.get("log-level", "warning")):
         _warn(options)
@@ -57,6 +55,18 @@ def execute(arguments: Namespace) -> None:
         ):
             Server(engine, options, beginnings.prepare, started, listener).run()
     _tell("ended")
+
+
+def check_installed(command: str) -> None:
+    """Raises CqelsError where a package that serving needs is not there."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise CqelsError(f"{command} needs {', '.join(missing)}: pip install 'spark-cqels[serve]'")
+
+
+def page_url(url: str, token: str) -> str:
+    """Where browsers find the page: the token is in the part of the address that they send to nobody."""
+    return f"{url}/#token={quote(token, safe='')}"
 
 
 def _beginnings(arguments: Namespace) -> Beginnings:
@@ -87,7 +97,7 @@ def _beginnings(arguments: Namespace) -> Beginnings:
     )
 
 
-def _token(file: Path | None) -> tuple[str, bool]:
+def token_of(file: Path | None) -> tuple[str, bool]:
     """The token of a file or of the environment, or a new one, and whether it is new."""
     if file is not None:
         return read_token(file), False

@@ -23,7 +23,7 @@ from sparkext.page.demo_world import (
     stations_text,
 )
 from sparkext.serving.problems import ProblemError
-from sparkext.serving.routes.requests import body_of, only, served_by
+from sparkext.serving.routes.requests import body_of, kept, only, served_by
 from sparkext.serving.routes.streams import json_fields
 from sparkext.serving.served_engine import ServedEngine
 
@@ -166,6 +166,6 @@ def routes() -> list[Route]:
     """What is at /demo."""
     return [
         Route("/demo", show, methods=["GET"]),
-        Route("/demo", start, methods=["POST"]),
-        Route("/demo", stop, methods=["DELETE"]),
+        Route("/demo", kept(start), methods=["POST"]),
+        Route("/demo", kept(stop), methods=["DELETE"]),
     ]
