@@ -55,7 +55,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sparkext.runtime.checkpoint",),
     ("sparkext.runtime",),
     ("sparkext.sources", "sparkext.sql", "sparkext.rdflib_view"),
-    ("sparkext.sinks",),
+    ("sparkext.sinks", "sparkext.notebook"),
     ("sparkext.engine",),
     ("sparkext.page",),
     ("sparkext.serving",),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkext.answers.html_tables import folded, text_block
 from sparkext.argument_checks import check
 from sparkext.errors import CqelsError
 from sparkext.runtime.answering.answers import Answers
@@ -16,6 +17,7 @@ from sparkext.runtime.answering.sinks import ParquetSink
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from sparkext.language.query import Query
     from sparkext.runtime.parts.parameter_terms import Parameters
     from sparkext.runtime.progress import QueryProgress
 
@@ -121,6 +123,16 @@ class AnswerFeed:
         See `Engine.register_query` for `parameters` and errors.
         """
         return self.register_again(parameters, name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: text, what has been done, and the last answers."""
+        query: Query = self.query  # type: ignore[attr-defined]
+        last = self.last_answers
+        return (
+            text_block(f"{self.name}\n{self.progress}")
+            + folded("the query", text_block(query.text))
+            + ("" if last is None else last._repr_html_())
+        )
 
     def to_dataframe(self, typed: bool = False) -> DataFrame:
         """The answers of the last evaluation as a Spark DataFrame, see `Answers.to_dataframe`.

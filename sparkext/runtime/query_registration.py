@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from sparkext.answers.html_tables import texts_table
 from sparkext.argument_checks import check
 from sparkext.errors import failures_told
 from sparkext.language import check_supported, parse_query
@@ -154,6 +155,17 @@ class QueryRegistration:
     def queries(self) -> dict[str, Registered]:
         """The registered queries by name."""
         return dict(self._registered.queries)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: queries and streams, and what they have done."""
+        queries = [(name, str(query.progress)) for name, query in self.queries.items()]
+        streams = [
+            (iri, stream.accepted_count, stream.late_count, stream.malformed_count)
+            for iri, stream in self._registered.streams.items()
+        ]
+        return texts_table(["query", "progress"], queries, "queries") + texts_table(
+            ["stream", "elements", "late", "set aside"], streams, "streams"
+        )
 
     def stop_query(self, name: str) -> None:
         """End a query; raises UnknownQueryError."""

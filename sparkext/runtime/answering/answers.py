@@ -19,6 +19,7 @@ from sparkext.answers import (
     write_construct,
     write_select,
 )
+from sparkext.answers.html_tables import terms_table, texts_table
 from sparkext.answers.scipy_bridge import with_distributions
 from sparkext.answers.typed_columns import typed_table
 from sparkext.language.query import QueryForm
@@ -155,6 +156,12 @@ class Answers:
         if self.form == "SELECT":
             return rdflib_bridge.select_result(self.variables, self.rows())
         return rdflib_bridge.graph_result(self.form, self.triples())
+
+    def _repr_html_(self) -> str:
+        caption = f"{format_date_time(self.time)}  {self.query}  {len(self):,} answer(s)"
+        if self.form == "ASK":
+            return texts_table(["answer"], [[self.boolean]], caption)
+        return terms_table(self.variables, self.rows(), caption)
 
     def __str__(self) -> str:
         head = f"{format_date_time(self.time)}  {self.query}  {len(self)} answer(s)"

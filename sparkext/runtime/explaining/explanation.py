@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptive import Join, explain, explain_choice, format_plan
 from sparkext.runtime.explaining.executed_operators import counted_rows, lay_over, operator_tree
+from sparkext.runtime.explaining.explained_html import explained_html
 from sparkext.runtime.explaining.order_history import in_one_line
 from sparkext.runtime.explaining.order_report import explain_order, order_lines
 from sparkext.s2r.event_time import format_date_time
@@ -31,6 +32,9 @@ class Explanation:
     def to_json(self, indent: int | None = 2) -> str:
         """The plain data as JSON text."""
         return json.dumps(self.data, indent=indent)
+
+    def _repr_html_(self) -> str:
+        return explained_html(self.data, str(self))
 
     def __str__(self) -> str:
         lines = [f"query {self.data['query']} runs on {self.data['execution']}"]

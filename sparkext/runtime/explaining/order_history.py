@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sparkext.answers.html_tables import texts_table
+from sparkext.s2r.event_time import format_date_time
+
 REMEMBERED = 10_000
 """Evaluations and switches of a query that are remembered."""
 
@@ -48,6 +51,27 @@ def in_one_line(order: Sequence[str]) -> str:
     return " > ".join(order)
 
 
+class Switches(tuple[Switch, ...]):
+    """Changes of a join order, oldest first; a table in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                format_date_time(int(switch.time)),
+                switch.cause,
+                in_one_line(switch.old),
+                in_one_line(switch.new),
+                f"{switch.cost_before:,.0f}",
+                f"{switch.cost_after:,.0f}",
+            )
+            for switch in reversed(self)
+        ]
+        columns = ("when", "cause", "from", "to", "us before", "us after")
+        return texts_table(columns, rows, f"{len(self):,} changes of the join order, newest first")
+
+
 class OrderHistory:
     """The switches of one query, the last ones of them, and the orders that its clusters have now."""
 
@@ -58,7 +82,7 @@ class OrderHistory:
     @property
     def switches(self) -> tuple[Switch, ...]:
         """All that are remembered, oldest first."""
-        return tuple(self._switches)
+        return Switches(self._switches)
 
     @property
     def orders(self) -> tuple[str, ...]:
