@@ -1,8 +1,8 @@
-"""The public calls of sources and sinks, each with its arguments as they should be."""
+"""The public calls of sources, sinks and notebooks, each with its arguments as they should be."""
 
 from __future__ import annotations
 
-from sparkext import sinks, sources
+from sparkext import notebook, sinks, sources
 from sparkext.sources.backoff import Backoff
 from tests.sparkext.engine.odd_calls import Call, call
 
@@ -26,6 +26,14 @@ READING_TAKES = {
 MESSAGES = {"time_properties": ["http://e/at"], "contexts": None, "accept_iris": False}
 
 CALLS: list[Call] = [
+    call(
+        notebook,
+        "live_answers",
+        lambda w: notebook.live_answers,
+        {"rows": "number, huge"},
+        query=lambda w: w.query,
+        rows=5,
+    ),
     call(
         sources,
         "elements",

@@ -1,0 +1,5 @@
+"""The files of docs/command_line.md."""
+
+from tests.documentation.worlds import rooms
+
+rooms()
