@@ -23,6 +23,7 @@ def languages(page: Path) -> list[str]:
 
 
 NAMES = sorted(p.name for p in DOCS.glob("*.md") if set(languages(p)) & {*RUN, "output"})
+NAMES.append("../README.md")
 
 
 @pytest.mark.parametrize("name", NAMES)
