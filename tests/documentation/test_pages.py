@@ -40,7 +40,7 @@ def test_most_pages_have_code() -> None:
     assert len(NAMES) > 15
 
 
-@pytest.mark.parametrize("page", DOCS.rglob("*.md"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_every_block_says_what_it_is(page: Path) -> None:
     of_the_site = {"{image}", "{toctree}", "{include}", "{eval-rst}"}
     assert set(languages(page)) <= {*RUN, *SHOWN, "output", *of_the_site}
