@@ -47,7 +47,7 @@ bench: $(VENV)/.bench ## Measure: make bench [NAME=arrival] [ARGS="--quick --jso
 
 clean: ## Remove .venv, the compiled jar, caches and generated data
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf demo-data bench-data spark-warehouse metastore_db derby.log artifacts
+	rm -rf demo-data bench-data report spark-warehouse metastore_db derby.log artifacts
 	rm -f sparkext/jars/*.jar
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -14,11 +14,13 @@ numpy is what one would write by hand: a dictionary, arrays, and joins that are 
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bench.arrivals import PEERS
 from bench.arrivals.options import Usual, add_minute_options, measured_minutes
-from bench.peers import OURS
+from bench.peers import OURS, PeerModule
 from bench.report import Report
 
 NAME = "arrival"
@@ -44,21 +46,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peers", metavar="A,B", default=",".join(PEERS), help=f"some of {','.join(PEERS)}"
     )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="another engine, as bench/arrivals/__init__.py says; repeatable",
+    )
 
 
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError when two peers disagree."""
-    rows, summary = measured_minutes(args, FULL, PEERS, args.peers)
-    return Report(NAME, rows, {"ours_to_peer": ratios(rows), **summary})
+    others = commanded(args.peer)
+    rows, summary = measured_minutes(
+        args, FULL, {**PEERS, **others}, ",".join([args.peers, *others])
+    )
+    return Report(NAME, rows, {"ours_to_peer": ratios(rows, (*PEERS, *others)), **summary})
 
 
-def ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+def commanded(given: Sequence[str]) -> dict[str, PeerModule]:
+    """The peers that are commands, by name.
+
+    >>> commanded(["csparql=java -jar engine.jar"])["csparql"].command
+    ('java', '-jar', 'engine.jar')
+    """
+    found = {}
+    for text in given:
+        name, _, command = text.partition("=")
+        if not name.isidentifier() or name in PEERS or not command.strip():
+            raise SystemExit(f"--peer: NAME=COMMAND with a new name is asked for, not {text!r}")
+        found[name] = PeerModule("", (), tuple(shlex.split(command)))
+    return found
+
+
+def ratios(
+    rows: list[dict[str, Any]], peers: Iterable[str] = tuple(PEERS)
+) -> dict[str, dict[str, float]]:
     """Our median as a fraction of each peer's, by query and rate."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         of_row = {
             name: round(row["p50_ms"] / row[f"{name}_p50_ms"], 4)
-            for name in PEERS
+            for name in peers
             if name != OURS and row["p50_ms"] and row[f"{name}_p50_ms"]
         }
         if of_row:

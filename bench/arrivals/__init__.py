@@ -14,6 +14,10 @@ is a query over windows that are empty. R is an Arrow file of the sightings of t
 (milliseconds), with the columns of `bench.arrivals.rows`; it is read before the clock starts. `ms` is the time from
 there to the answers as an Arrow table; its parts are null where the peer does not tell them. With "answer": false the
 windows take in the rows and move, and the answer is {}.
+
+A peer of another project is a command that does the same (`python -m bench arrival --peer NAME=COMMAND`). It need not
+know our fingerprint: with "file": PATH in its place, and no "answers", the answers are read from there, from an Arrow
+file or, where it ends in .tsv, a line of names and lines of N-Triples texts, with tabs between them.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ PEERS = {
     "oxigraph": PeerModule("bench.arrivals.oxigraph_peer", ("pyoxigraph",)),
     "spark": PeerModule("bench.arrivals.spark_peer", ("pyspark",)),
     "numpy": PeerModule("bench.arrivals.numpy_peer", ("numpy",)),
+    "rdflib": PeerModule("bench.arrivals.rdflib_peer", ("rdflib",)),
+    "bytewax": PeerModule("bench.arrivals.bytewax_peer", ("bytewax",)),
 }
 PREPROCESSING = "preprocessing"
 SYSTEM_X = "systemx"

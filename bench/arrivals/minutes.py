@@ -13,6 +13,7 @@ import numpy as np
 
 from bench.arrivals import STARTED_ANEW
 from bench.peers import OURS, PeerModule
+from bench.peers.answers import fingerprint, table_of
 from bench.peers.process import PeerError, PeerProcess
 from bench.peers.runs import PeerRuns
 from bench.report import progress
@@ -60,6 +61,15 @@ class Measured:
         return _percentile(self.parts[part], 50)
 
 
+def _with_answers(answer: dict[str, Any]) -> dict[str, Any]:
+    """What a peer has answered; of one that has written its answers into a file, with how many there are and which."""
+    if "file" not in answer:
+        return answer
+    table = table_of(answer["file"])
+    found = {"answers": table.num_rows, "fingerprint": fingerprint(table)}
+    return {**dict.fromkeys(PARTS), **answer, **found}
+
+
 def _percentile(values: list[float], percent: float) -> float | None:
     return round(float(np.percentile(values, percent)), 3) if values else None
 
@@ -90,16 +100,16 @@ class Minutes(PeerRuns):
             lasting: dict[str, PeerProcess] = {}
 
             def run_one(name: str, query: str, rate: int) -> None:
-                module = self.peers[name].module
-                if anew and name in STARTED_ANEW:
-                    with PeerProcess(name, module) as peer:
+                module, command = self.peers[name].module, self.peers[name].command
+                if anew and (name in STARTED_ANEW or command):
+                    with PeerProcess(name, module, command) as peer:
                         if self.load(peer, folder, scale):
                             self.run(peer, query, rate)
                         else:
                             going_on.remove(name)
                     return
                 if name not in lasting:
-                    peer = stack.enter_context(PeerProcess(name, module))
+                    peer = stack.enter_context(PeerProcess(name, module, command))
                     if not self.load(peer, folder, scale):
                         going_on.remove(name)
                         return
@@ -129,6 +139,7 @@ class Minutes(PeerRuns):
             request = {"rows": str(path), "instant": self._instant, "answer": answers}
             answer = peer.ask(request, self.limit_s)
             if answers:
+                answer = _with_answers(answer)
                 asked = f"{query} at rate {rate}, second {second}"
                 self.compare(peer.name, asked, answer["fingerprint"])
                 measured.note(answer)

@@ -57,7 +57,7 @@ class Peer:
         """Makes what the query looks up, and empties the windows."""
         self._query = query
         if query not in self._made and query != "q1":
-            self._made[query] = _lists(self._world, query)
+            self._made[query] = lists_for(self._world, query)
         self._windows.clear()
 
     def take(self, rows: pa.Table, instant: int) -> Answered:
@@ -101,7 +101,7 @@ class Peer:
         return pa.table([*columns, integer_texts(times)], names=["person1", "person2", "numPub"])
 
 
-def _lists(world: World, query: str) -> Lists:
+def lists_for(world: World, query: str) -> Lists:
     """For each person, who wrote with them (q2), cites them or is cited by them (q3), is cited by them (q4)."""
     # Creators are sorted by paper.
     by_paper = np.searchsorted(world.creator_paper, np.arange(world.papers + 1))

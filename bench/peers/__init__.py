@@ -13,10 +13,11 @@ from importlib.util import find_spec
 
 @dataclass(frozen=True)
 class PeerModule:
-    """Where a peer is, and what must be installed for it."""
+    """Where a peer is, and what must be installed for it; or the command of one that is no part of this."""
 
     module: str
     requires: tuple[str, ...]
+    command: tuple[str, ...] = ()
 
     def installed(self) -> bool:
         """Whether all packages the peer needs can be imported."""

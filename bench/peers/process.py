@@ -9,6 +9,7 @@ import selectors
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ class PeerTimeoutError(PeerError):
 class PeerProcess:
     """One running peer; use it in a `with` statement, which ends the process."""
 
-    def __init__(self, name: str, module: str) -> None:
+    def __init__(self, name: str, module: str, command: Sequence[str] = ()) -> None:
         self.name = name
         # Closed by close(), with the process that writes to it.
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            list(command) or [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

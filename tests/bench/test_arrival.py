@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +33,16 @@ from bench.data.rdf_files import write_world
 from bench.peers import OURS, PeerModule
 from bench.peers.answers import fingerprint
 from bench.peers.process import PeerError, PeerProcess, PeerTimeoutError
+from bench.peers.runs import AnswersDifferError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyoxigraph")
+pytest.importorskip("rdflib")
 
-from bench.arrivals import duckdb_peer, oxigraph_peer
+from bench.arrivals import duckdb_peer, oxigraph_peer, rdflib_peer
 
 QUERIES = ("q1", "q2", "q3", "q4")
 RATE = 40
@@ -126,9 +131,19 @@ def answers_of(
     ]
 
 
-@pytest.mark.parametrize("make", [numpy_peer.Peer, duckdb_peer.Peer, oxigraph_peer.Peer])
+def bytewax_peer() -> ArrivalPeer:
+    pytest.importorskip("bytewax")
+    from bench.arrivals.bytewax_peer import Peer
+
+    return Peer()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [numpy_peer.Peer, duckdb_peer.Peer, oxigraph_peer.Peer, bytewax_peer],
+)
 def test_peers_answer_every_second_as_worked_out_by_hand(
-    make: type[ArrivalPeer], world: World, folder: Path, tables: list[pa.Table]
+    make: Callable[[], ArrivalPeer], world: World, folder: Path, tables: list[pa.Table]
 ) -> None:
     peer = make()
     peer.load(world, folder)
@@ -138,6 +153,22 @@ def test_peers_answer_every_second_as_worked_out_by_hand(
         assert sum(map(Counter.total, expected)) > 0
         found = answers_of(peer, query, tables, turn * 1_000_000)
         assert [plain(table) for table in found] == expected, query
+
+
+def test_rdflib_answers_as_the_look_ups(world: World, folder: Path, tables: list[pa.Table]) -> None:
+    peer, look_ups = rdflib_peer.Peer(), numpy_peer.Peer()
+    for one in (peer, look_ups):
+        one.load(world, folder)
+    for turn, query in enumerate(QUERIES):
+        found = answers_of(peer, query, tables[:3], turn * 1_000_000)
+        expected = answers_of(look_ups, query, tables[:3], turn * 1_000_000)
+        assert list(map(fingerprint, found)) == list(map(fingerprint, expected)), query
+    # Nobody was seen for half a minute: all have left but those of the second.
+    peer.begin("q1")
+    peer.pass_by(at_instant(tables[0], 1000), 1000)
+    later = peer.take(at_instant(tables[1], 32_000), 32_000).table
+    peer.begin("q1")
+    assert fingerprint(later) == fingerprint(peer.take(at_instant(tables[1], 1000), 1000).table)
 
 
 def test_the_engine_answers_as_the_look_ups_text_for_text(
@@ -345,6 +376,70 @@ def test_a_peer_that_takes_too_long_is_ended(folder: Path) -> None:
         pytest.raises(PeerTimeoutError, match=r"no answer within 0\.001 s"),
     ):
         peer.ask({"load": {"folder": str(folder), "world": str(folder / "world.npz")}}, 0.001)
+
+
+PLUG_IN = """
+import json, sys
+import pyarrow as pa
+from bench.arrivals.numpy_peer import Peer
+from bench.arrivals.rows import rows_at
+from bench.data.world import World
+from pathlib import Path
+
+peer, answers = Peer(), Path(sys.argv[1])
+for line in sys.stdin:
+    asked, told = json.loads(line), {}
+    if "load" in asked:
+        peer.load(World.load(Path(asked["load"]["world"])), Path(asked["load"]["folder"]))
+        told = {"load_s": 0.1, "version": "1.0"}
+    elif "begin" in asked:
+        peer.begin(asked["begin"])
+    else:
+        table = peer.take(rows_at(asked["rows"], asked["instant"]), asked["instant"]).table
+        names = table.column_names
+        lines = [chr(9).join(row[name] for name in names) for row in table.to_pylist()]
+        answers.write_text(chr(10).join([chr(9).join(names), *lines[int(sys.argv[2]):]]) + chr(10))
+        told = {"ms": 2.5, "file": str(answers)}
+    print(json.dumps(told), flush=True)
+"""
+
+
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_a_command_of_another_project_is_a_peer(tmp_path: Path, left_out: int) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(PLUG_IN, encoding="utf-8")
+    command = f"{sys.executable} {script} {tmp_path / 'answers.tsv'} {left_out}"
+    given = arguments("--peers", "numpy", "--peer", f"other={command}", "--query", "q4")
+    if left_out:
+        with pytest.raises(AnswersDifferError, match="other answers"):
+            arrival.run(given)
+        return
+    (row,) = arrival.run(given).rows
+    assert row["other_p50_ms"] == 2.5 and row["numpy_p50_ms"] > 0
+
+
+@pytest.mark.parametrize("given", ["numpy=java", "no command", "x=", "a-b=c"])
+def test_a_peer_without_a_name_of_its_own_or_a_command_is_refused(given: str) -> None:
+    with pytest.raises(SystemExit, match="--peer: NAME=COMMAND"):
+        arrival.run(arguments("--peer", given))
+
+
+def test_rdflib_is_left_out_of_large_worlds(folder: Path) -> None:
+    large = replace(World.load(folder / "world.npz"), people=rdflib_peer.MOST_PEOPLE + 1)
+    with pytest.raises(NotImplementedError, match=r"--scale 0\.1"):
+        rdflib_peer.Peer().load(large, folder)
+
+
+@pytest.mark.parametrize("query", ["q3", "q4"])
+def test_rdflib_leaves_out_what_takes_it_too_long(
+    query: str, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = rdflib_peer.Peer()
+    peer.load(world, folder)
+    monkeypatch.setattr(rdflib_peer, "MOST_PEOPLE_CITING", world.people - 1)
+    peer.begin("q2")
+    with pytest.raises(NotImplementedError, match=f"{query} left out"):
+        peer.begin(query)
 
 
 def test_what_is_wrong_with_this_engine_ends_the_bench() -> None:

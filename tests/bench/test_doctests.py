@@ -33,7 +33,11 @@ import pytest
         "bench.placement",
         "bench.uncertainty.placement_cells",
         "bench.uncertainty.placement_drift",
-        "bench.report",
+        "bench.arrival",
+        "bench.report.drawings",
+        "bench.report.page",
+        "bench.report.results",
+        "bench.semantics",
         "bench.uncertainty.uncertain_engine",
     ],
 )

@@ -12,7 +12,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("spark-cqels", "pyspark", "pyarrow", "numpy", "duckdb", "pyoxigraph")
+PACKAGES = (
+    *("spark-cqels", "pyspark", "pyarrow", "numpy", "duckdb", "pyoxigraph"),
+    *("rdflib", "bytewax", "scipy", "matplotlib"),
+)
 
 
 class BenchError(Exception):
@@ -74,7 +77,12 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value as tables show it.
+
+    >>> cell(None), cell(1234.5), cell(0.01234), cell(12345)
+    ('-', '1,234', '0.012', '12,345')
+    """
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -98,7 +106,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = Non
     if not rows:
         return "(no rows)"
     names = list(columns or rows[0])
-    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    cells = [[cell(row.get(name)) for name in names] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     right = [not any(isinstance(row.get(name), str) for row in rows) for name in names]
 

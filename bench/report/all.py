@@ -1,0 +1,165 @@
+"""All benches one after the other, and one HTML page: every figure of the papers made again, beside papers and peers.
+
+Each bench is a process of its own (`python -m bench NAME --json FILE`) and is ended after `--limit` minutes; when
+`--minutes` are over, no more are begun. After each one the page is written again, so that a run that is interrupted
+(Ctrl-C) shows what there is; `--resume` goes on with what has no result yet, `--draw` makes the page of what there is.
+
+OUT/report.html is the page, OUT/results/NAME.json and OUT/results/NAME.log what each bench has found and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.report.known import discover, parser_of
+from bench.report.page import Run, page
+from bench.report.results import Report, machine, progress, versions
+from bench.report.steps import Outcome, Step, earlier, run_step
+
+NAME = "all"
+COLUMNS = ("bench", "state", "seconds", "rows", "command")
+# In the order of the papers, then what is compared with peers, then what is of this project alone.
+STEPS = (
+    Step("semantics"),
+    Step("cqels"),
+    Step("adapt"),
+    Step("star"),
+    Step("tvs"),
+    Step("placement"),
+    Step("many", ("--seconds", "15")),
+    Step("arrival"),
+    Step("arrival", ("--scale", "0.1", "--seconds", "20", "--rate", "1000"), "arrival-small", quick=False),
+    Step("unchanged"),
+    Step("sql"),
+    Step("events"),
+    Step("ways"),
+    Step("throughput"),
+    Step("restart"),
+    Step("scale", ("--triples", "1000000", "10000000")),
+    Step("soak", ("--hours", "48")),
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options beside --quick and --json."""
+    names = [step.title for step in STEPS]
+    parser.add_argument("--out", type=Path, default=Path("report"), help="folder (default: report)")
+    parser.add_argument(
+        "--only", action="append", choices=names, metavar="NAME", help=f"repeatable; of {', '.join(names)}"
+    )  # fmt: skip
+    parser.add_argument(
+        "--limit", type=float, help="minutes after which a bench is ended (default 15; quick 3)"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="minutes after which no more are begun (default 120; quick 10)",
+    )
+    parser.add_argument("--resume", action="store_true", help="keep results that are there already")
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="another engine for arrival (see python -m bench arrival --help); repeatable",
+    )
+    parser.add_argument("--draw", action="store_true", help="run nothing; draw what there is")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Runs them; a row for each, whatever came of it."""
+    wanted = set(args.only or ())
+    steps = [
+        _with_peers(s, args.peer)
+        for s in STEPS
+        if (s.title in wanted if wanted else s.quick or not args.quick)
+    ]
+    results = args.out / "results"
+    limit_s = 60 * (args.limit or (3 if args.quick else 15))
+    all_s = 60 * (args.minutes or (10 if args.quick else 120))
+    run = _begun(args, steps)
+    # SIGTERM is heard as Ctrl-C is, in the background, too: the bench that runs is ended, and the page written.
+    if not args.draw and threading.current_thread() is threading.main_thread():
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(kind, signal.default_int_handler)
+    began = time.monotonic()
+    for number, step in enumerate(steps):
+        kept = earlier(step, results) if args.resume or args.draw else Outcome(step)
+        left_s = all_s - (time.monotonic() - began)
+        if kept.result or args.draw or left_s <= 0:
+            run.outcomes[number] = kept
+            continue
+        progress(
+            f"{number + 1} of {len(steps)}: {step.title} (up to {min(limit_s, left_s) / 60:.0f} min)"
+        )
+        done = run_step(step, args.quick, results, min(limit_s, left_s))
+        run.outcomes[number] = done
+        progress(f"    {step.title}: {done.state}, {done.seconds:.0f} s")
+        _write(run, args.out, time.monotonic() - began)
+        if done.state == "interrupted":
+            break
+    spent = sum(one.seconds for one in run.outcomes) if args.draw else time.monotonic() - began
+    path = _write(run, args.out, spent)
+    progress(f"wrote {path}")
+    return Report(
+        NAME,
+        [_row(one, args.quick) for one in run.outcomes],
+        {"seconds": round(spent), "page": str(path)},
+    )
+
+
+def _with_peers(step: Step, given: list[str]) -> Step:
+    added = tuple(part for peer in given for part in ("--peer", peer))
+    return replace(step, always=added) if step.bench == "arrival" else step
+
+
+def _begun(args: argparse.Namespace, steps: list[Step]) -> Run:
+    benches = {name: module for name, module in discover().items() if name != NAME}
+    parser = parser_of(benches)
+    settings = {}
+    for step in steps:
+        given = vars(parser.parse_args(step.arguments(args.quick)))
+        settings[step.title] = {
+            k: v for k, v in given.items() if k not in ("name", "json", "quick")
+        }
+    about = {name: _first_paragraph(module.__doc__) for name, module in benches.items()}
+    return Run(
+        quick=args.quick,
+        started=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        seconds=0.0,
+        machine=machine(),
+        versions=versions(),
+        outcomes=[Outcome(step) for step in steps],
+        settings=settings,
+        about=about,
+        command=f"python -m bench all{' --quick' if args.quick else ''} --out {args.out.name}",
+    )
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").strip().split("\n\n")[0].split())
+
+
+def _write(run: Run, out: Path, seconds: float) -> Path:
+    run.seconds = seconds
+    path = out / "report.html"
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(run), encoding="utf-8")
+    return path
+
+
+def _row(outcome: Outcome, quick: bool) -> dict[str, Any]:
+    return {
+        "bench": outcome.step.title,
+        "state": outcome.state,
+        "seconds": outcome.seconds,
+        "rows": len(outcome.rows),
+        "command": outcome.step.command(quick),
+    }
