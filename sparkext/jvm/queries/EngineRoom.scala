@@ -136,7 +136,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
    *  parts are known.
    */
   def matchQuads(data: Dataset[Row], spec: String, columns: JList[String]): Dataset[Row] = {
-    val quads = staticContent("quads", data, counted = false).table
+    val quads = staticContent("quads", data, counted = false, zeroes = 3).table
     val pattern = QuadPattern.parse(spec)
     val matcher = new QuadMatcher(pattern, dictionary)
     val rows = new LongTable(pattern.columns.length)
@@ -148,7 +148,10 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def mergedContent(name: String, static: StaticContent, bag: Boolean): MergedContent = new MergedContent(name, static, bag)
 
   /** A static relation from a DataFrame of id columns, the last one its multiplicity when `counted`. */
-  def staticContent(name: String, given: Dataset[Row], counted: Boolean): StaticContent = {
+  def staticContent(name: String, given: Dataset[Row], counted: Boolean): StaticContent = staticContent(name, given, counted, -1)
+
+  /** The same; in column `zeroes`, if there is one, 0 is an id: the default graph's. */
+  private def staticContent(name: String, given: Dataset[Row], counted: Boolean, zeroes: Int): StaticContent = {
     val data = withTexts(given, name)
     val width = data.schema.size
     require(data.schema.forall(_.dataType == LongType), s"$name must hold ids only: ${data.schema.simpleString}")
@@ -170,7 +173,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       case rows: LocalTableScanExec => Array(collected(rows.executeCollect().iterator))
       case _ if runsHere(data, name) =>
         val rows = PreparedPlan(data, name, 1, sliceNanos, interpreted = true).runOnDriver().toArray
-        if (rows.contains(0L)) throw new IllegalArgumentException(s"$name has no id in a column of a row")
+        if (rows.indices.exists(i => rows(i) == 0L && i % width != zeroes))
+          throw new IllegalArgumentException(s"$name has no id in a column of a row")
         Array(rows)
       case plan => data.queryExecution.toRdd.mapPartitions(rows => Iterator.single(collected(rows))).collect()
     })
