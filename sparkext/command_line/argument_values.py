@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from sparkext.s2r.event_time import parse_date_time
 from sparkext.setting_types import read_duration
 
+_LIVE = re.compile(r"(?s)(.+?)=((?:kafka|mqtts?|sse\+https?|https?|wss?|tcp|tls)://.*)")
+_OPTION = re.compile(r"(?s)(?:(.+?)=)??([A-Za-z_][A-Za-z0-9_.\-]*)=(.*)")
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 WAYS_OF_LATE = ("hold", "correct")
 
@@ -23,6 +25,62 @@ def named_file(text: str) -> tuple[str, str]:
     if not sign or not iri or not file:
         raise ArgumentTypeError(f"{text!r} is not IRI=FILE")
     return absolute_iri(iri), file
+
+
+def named_input(text: str) -> tuple[str, str]:
+    """IRI and file or URL of an argument ``IRI=FILE`` or ``IRI=URL``; what is a URL begins with the scheme of one.
+
+    >>> named_input("http://example.org/s=sse+https://example.org/events?for=me")
+    ('http://example.org/s', 'sse+https://example.org/events?for=me')
+    >>> named_input("http://example.org/s?x=1=readings.trig")
+    ('http://example.org/s?x=1', 'readings.trig')
+    """
+    match = _LIVE.fullmatch(text)
+    return named_file(text) if match is None else (absolute_iri(match.group(1)), match.group(2))
+
+
+def is_url(text: str) -> bool:
+    """Whether what `named_input` gave beside an IRI is a URL.
+
+    >>> is_url("mqtt://broker/rooms/#"), is_url("rooms.trig")
+    (True, False)
+    """
+    return _LIVE.fullmatch(f"urn:s={text}") is not None
+
+
+def source_option(text: str) -> tuple[str | None, str, str]:
+    """IRI, name and value of an argument ``[IRI=]NAME=VALUE``; None without an IRI.
+
+    >>> source_option("format=turtle"), source_option("http://example.org/s=header.Cookie=a=b")
+    ((None, 'format', 'turtle'), ('http://example.org/s', 'header.Cookie', 'a=b'))
+    """
+    match = _OPTION.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not [IRI=]NAME=VALUE")
+    iri, name, value = match.groups()
+    return (None if iri is None else absolute_iri(iri)), name, value
+
+
+def time_span(text: str) -> int:
+    """Milliseconds of an argument DURATION."""
+    try:
+        return read_duration(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r}: it {error}") from None
+
+
+def instant(text: str) -> int:
+    """Milliseconds of an argument TIME, an xsd:dateTime or milliseconds.
+
+    >>> instant("1970-01-01T00:00:01Z"), instant("1000")
+    (1000, 1000)
+    """
+    try:
+        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else parse_date_time(text)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is neither an xsd:dateTime nor a number of milliseconds"
+        ) from None
 
 
 def perhaps_named(text: str) -> tuple[str | None, str]:
@@ -97,12 +155,7 @@ def static_change(text: str) -> StaticChange:
     iri, sign, file = rest.rpartition("=")
     if not (time and sign and iri and file):
         raise ArgumentTypeError(f"{text!r} is not TIME,IRI=FILE")
-    try:
-        moment = int(time) if re.fullmatch(r"[+-]?[0-9]+", time) else parse_date_time(time)
-    except ValueError:
-        message = f"{time!r} is neither an xsd:dateTime nor a number of milliseconds"
-        raise ArgumentTypeError(message) from None
-    return StaticChange(moment, None if iri == "DEFAULT" else absolute_iri(iri), file)
+    return StaticChange(instant(time), None if iri == "DEFAULT" else absolute_iri(iri), file)
 
 
 def setting(text: str) -> tuple[str, str]:

@@ -14,12 +14,16 @@ from typing import Any
 from sparkext import __version__
 from sparkext.command_line.argument_values import (
     absolute_iri,
+    instant,
     lateness,
     named_file,
+    named_input,
     perhaps_named,
     port,
     setting,
+    source_option,
     static_change,
+    time_span,
     way_of_late,
 )
 from sparkext.serving.arguments import (
@@ -37,7 +41,8 @@ RESULT_FORMATS = ("json", "csv", "tsv", "xml", "nt", "nq")
 _RUN = """\
 Replay recorded streams through a continuous query and print its answers: JSON Lines, one object
 for each evaluation instant, in time order. Files are replayed in the order of their elements'
-times; at the end every window that holds an element closes."""
+times; at the end every window that holds an element closes. With --stream IRI=URL live sources
+are read instead, until the command is interrupted."""
 _RUN_EXAMPLE = """\
 example:
   cqels run q1.rspql --static people.ttl --static-graph http://deri.org/localization/=rooms.ttl \\
@@ -92,6 +97,7 @@ def build_parser() -> ArgumentParser:
     run.add_argument(
         "--skip-empty", action="store_true", help="leave out instants without an answer"
     )
+    _live_arguments(run)
     run.add_argument(
         "--page",
         metavar="PORT",
@@ -220,10 +226,13 @@ def _query_and_data(parser: ArgumentParser) -> None:
         help="from this event time on (xsd:dateTime, or milliseconds) the named graph consists of the"
         " file's triples; DEFAULT=FILE is the default graph",
     )
-    _named_files(
-        parser,
+    parser.add_argument(
         "--stream",
-        f"recorded stream (.trig .nq, {_PACKED}); several files of one IRI are one stream",
+        metavar="IRI=FILE",
+        type=named_input,
+        action="append",
+        default=[],
+        help=f"recorded stream (.trig .nq, {_PACKED}); several files of one IRI are one stream",
     )
     parser.add_argument(
         "--time-property",
@@ -303,6 +312,32 @@ def _continuous_inputs(parser: ArgumentParser) -> None:
         default=[],
         help="what becomes of elements that come late within that: hold (answers wait for them), correct (instants are"
         " answered at once, and again where an element that comes late changes them: lines with a revision)",
+    )
+
+
+def _live_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--source-option",
+        metavar="[IRI=]NAME=VALUE",
+        type=source_option,
+        action="append",
+        default=[],
+        help="of a live source (without IRI: of all), --stream IRI=URL with kafka://host:9092/topic, mqtt(s)://host/topic,"
+        " sse+http(s)://..., ws(s)://..., tcp://host:port or tls://host:port: such as format=turtle, ca=FILE,"
+        " kafka.security.protocol=SSL",
+    )
+    parser.add_argument(
+        "--for",
+        dest="span",
+        metavar="DURATION",
+        type=time_span,
+        help="end a run over live sources after so long (without it: when it is interrupted)",
+    )
+    parser.add_argument(
+        "--until",
+        metavar="TIME",
+        type=instant,
+        help="end a run over live sources when all streams have come to this event time",
     )
 
 

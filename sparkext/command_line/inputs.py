@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkext.command_line.argument_values import StaticChange
+from sparkext.command_line.live import Live, live_inputs
 from sparkext.command_line.query_file import (
     check_graphs,
     check_profile,
@@ -146,12 +147,15 @@ def grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine with static data, streams and the registered query, and the recordings and rows to replay."""
+    """An engine with static data, streams and the registered query, and the recordings and rows to replay, or the live
+    sources to be read.
+    """
 
     engine: Engine
     query: RegisteredQuery | QueryInstance
     recordings: Mapping[str, Sequence[ReplayFile]]
     options: ReplayOptions
+    live: Live
 
     def replay(
         self, after_each: Callable[[], object] = lambda: None, skipped_file: str | None = None
@@ -185,15 +189,18 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     static.check()
     if not static.may_name_others:
         check_graphs(arguments.query, query, static.graphs)
-    for file in (file for named in files.values() for file in named):
+    live = live_inputs(arguments, files)
+    for file in () if live else (file for named in files.values() for file in named):
         if not Path(file).is_file():
             what = "is a folder" if Path(file).is_dir() else "no such file"
             raise InputFileError(file, None, None, what)
     for iri in files:
         if iri not in named_in_query:
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")
-    used = {iri: files[iri] for iri in files if iri in named_in_query}
-    mappings = mapping_options(arguments, used)
+    read = {iri: files[iri] for iri in files if iri in named_in_query}
+    live = {iri: live[iri] for iri in live if iri in read}
+    used = {} if live else read
+    mappings = mapping_options(arguments, read)
     rows = checked_rows(mappings, used)
     options = ReplayOptions(
         (*TIME_PROPERTIES, *arguments.time_property),
@@ -217,7 +224,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
             with in_file(arguments.query, query):
                 registered = engine.register_query(query)
             recordings = reading.result()
-            yield Prepared(engine, registered, recordings, options)
+            yield Prepared(engine, registered, recordings, options, live)
 
 
 def lateness_options(arguments: Namespace, iri: str) -> dict[str, Any]:

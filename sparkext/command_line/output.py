@@ -28,18 +28,22 @@ def check_output(file: str | None) -> None:
 
 
 @contextmanager
-def added_output(file: str) -> Iterator[tuple[TextIO, str | None]]:
-    """A file of JSON Lines that is added to, and the last whole line in it; a line that was cut off goes."""
+def added_output(file: str) -> Iterator[tuple[TextIO, Iterator[str]]]:
+    """A file of JSON Lines that is added to, and the whole lines in it; a line that was cut off goes."""
     path = Path(file).resolve()
-    last, end = None, 0
+    end = 0
     if path.exists():
         with path.open("rb") as written:
-            for line in written:
-                if line.endswith(b"\n"):
-                    last, end = line.decode("utf-8", "replace"), end + len(line)
+            end = sum(len(line) for line in written if line.endswith(b"\n"))
         os.truncate(path, end)
     with path.open("a", encoding="utf-8", newline="") as target:
-        yield target, last
+        yield target, _lines(path, end)
+
+
+def _lines(path: Path, end: int) -> Iterator[str]:
+    if end:
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as written:
+            yield from written
 
 
 @contextmanager

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from sparkext.command_line.inputs import prepared
+from sparkext.command_line.inputs import Prepared, prepared
+from sparkext.command_line.live import run_live
 from sparkext.command_line.output import added_output, check_output, opened_output
 from sparkext.command_line.replay import report_lines
 from sparkext.command_line.served.page_beside import page_beside, page_listener
 from sparkext.errors import InputFileError
+from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.runtime.answering.sinks import JsonLinesSink
+from sparkext.runtime.streams.replay import ReplayedStream
 from sparkext.s2r.event_time import parse_date_time
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
 
+_BEGINNING = re.compile(r'\{"time": "([^"]+)"(?:, "revision": (\d+))?')
+
 
 class _FailingFast:
     """A sink whose failure ends the command: an engine itself goes on without a failing subscriber.
 
-    Answers of instants up to `known` are in the file already.
+    Answers that are `known` are in the file already.
     """
 
-    def __init__(self, file: TextIO, skip_empty: bool, known: int | None, flushes: bool) -> None:
+    def __init__(self, file: TextIO, skip_empty: bool, known: Delivered, flushes: bool) -> None:
         self._sink = JsonLinesSink(file, skip_empty)
         self._file = file
         self._known = known
@@ -35,7 +41,7 @@ class _FailingFast:
         self._failure: Exception | None = None
 
     def __call__(self, answers: Answers) -> None:
-        if self._failure is None and (self._known is None or answers.time > self._known):
+        if self._failure is None and self._known.take(answers.time, revision_of(answers)):
             try:
                 self._sink(answers)
                 if self._flushes:
@@ -57,11 +63,15 @@ def execute(arguments: Namespace) -> None:
         prepared(arguments) as inputs,
         page_beside(inputs.engine, listener) as stay,
     ):
-        with _output(arguments) as (file, known):
+        with _output(arguments, bool(inputs.live)) as (file, known):
             kept = arguments.checkpoint is not None
-            sink = _FailingFast(file, arguments.skip_empty, known, kept)
+            sink = _FailingFast(file, arguments.skip_empty, known, kept or bool(inputs.live))
             inputs.query.subscribe(sink)
-            found = inputs.replay(sink.check, arguments.skipped)
+            try:
+                found = _run(inputs, arguments, sink)
+            finally:  # an interruption is how a run over live sources ends
+                if inputs.live and kept:
+                    inputs.engine.commit()
             file.flush()
             if kept:
                 inputs.engine.commit()
@@ -72,17 +82,36 @@ def execute(arguments: Namespace) -> None:
         stay()
 
 
+def _run(
+    inputs: Prepared, arguments: Namespace, sink: _FailingFast
+) -> Mapping[str, ReplayedStream]:
+    if not inputs.live:
+        return inputs.replay(sink.check, arguments.skipped)
+    run_live(inputs.engine, inputs.live, arguments.span, arguments.until, sink.check)
+    return {iri: ReplayedStream() for iri in inputs.live}
+
+
 @contextmanager
-def _output(arguments: Namespace) -> Iterator[tuple[TextIO, int | None]]:
-    """Where answers go, and the last instant of which they are there already."""
-    if arguments.checkpoint is None or arguments.out is None:
-        with opened_output(arguments.out) as file:
-            yield file, None
+def _output(arguments: Namespace, live: bool) -> Iterator[tuple[TextIO, Delivered]]:
+    """Where answers go, and which of them are there already."""
+    file, known = arguments.out, Delivered()
+    if file is None or (arguments.checkpoint is None and not live):
+        with opened_output(file) as target:
+            yield target, known
         return
-    with added_output(arguments.out) as (file, last):
-        try:
-            yield file, None if last is None else parse_date_time(json.loads(last)["time"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputFileError(
-                arguments.out, None, None, f"is not what a run with --checkpoint wrote: {error}"
-            ) from None
+    if arguments.checkpoint is None:  # what is live is read as it comes
+        with Path(file).open("w", encoding="utf-8", newline="") as target:
+            yield target, known
+        return
+    with added_output(file) as (target, lines):
+        for line in lines:
+            match = _BEGINNING.match(line)
+            try:
+                if match is None:
+                    raise ValueError(line[:80])
+                known.note(parse_date_time(match[1]), None if match[2] is None else int(match[2]))
+            except ValueError as error:
+                raise InputFileError(
+                    file, None, None, f"is not what a run with --checkpoint wrote: {error}"
+                ) from None
+        yield target, known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ class EventSource(LiveSource):
     says the id of the last event that came (Last-Event-ID), so that a server that keeps events sends what was missed;
     before there is one, `last_event_id`, or after `engine.restore()` that of the engine's checkpoint. Where
     nothing comes for `silence` seconds, not even a comment, the connection is made anew. A status of 204 ends the feed,
-    and one of 400 to 499 (but 408 and 429) is its error.
+    and one of 400 to 499 (but 408 and 429) is its error. `tls` is for https.
     """
 
     url: str
@@ -42,6 +43,7 @@ class EventSource(LiveSource):
     events: Sequence[str] = ()
     last_event_id: str | None = None
     silence: float | None = 300.0
+    tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,6 +53,8 @@ class EventSource(LiveSource):
         if self.last_event_id is not None:
             check.text("last_event_id", self.last_event_id)
         seconds("silence", self.silence)
+        if self.tls is not None and not isinstance(self.tls, ssl.SSLContext):
+            raise check.wrong("tls", "an SSLContext, or None", self.tls)
         library("httpx_sse", "http", _WHAT)
 
     def connection(self) -> EventConnection:
@@ -75,7 +79,9 @@ class EventConnection(Connection):
             headers["Last-Event-ID"] = self.last_event_id
         try:
             with (
-                httpx.Client(timeout=wait, follow_redirects=True) as client,
+                httpx.Client(
+                    timeout=wait, follow_redirects=True, verify=source.tls or True
+                ) as client,
                 sse.connect_sse(client, "GET", source.url, headers=headers) as answer,
             ):
                 self._check(answer.response, stopping)

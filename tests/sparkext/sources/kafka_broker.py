@@ -65,7 +65,8 @@ def free_port() -> int:
 class KafkaBroker:
     """A broker that can be stopped, or killed, and started again with what it holds."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, chain: Path | None = None) -> None:
+        """`chain`, a file of key and certificates in PEM, is that of an encrypted listener."""
         try:
             self._jars = maven_jars("org.apache.kafka", "kafka_2.13", _VERSION)
         except CannotBeHadError as error:
@@ -73,16 +74,21 @@ class KafkaBroker:
         self._folder = folder
         self.port, controller = free_port(), free_port()
         self.servers = f"127.0.0.1:{self.port}"
+        encrypted = free_port()
+        self.tls_servers = f"127.0.0.1:{encrypted}"
+        listener = "" if chain is None else f",SSL://{self.tls_servers}"
         self._process: subprocess.Popen[bytes] | None = None
         self._settings = folder / "server.properties"
         self._settings.write_text(
             f"""process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}
+listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}{listener}
+advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}{listener}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL
+{"" if chain is None else "ssl.keystore.type=PEM"}
+{"" if chain is None else f"ssl.keystore.location={chain}"}
 log.dirs={folder}/log
 num.partitions=2
 offsets.topic.num.partitions=1
@@ -191,10 +197,10 @@ replica.socket.timeout.ms=2000
             consumer.close()
 
 
-def running_kafka(folder: Path) -> Iterator[KafkaBroker]:
+def running_kafka(folder: Path, chain: Path | None = None) -> Iterator[KafkaBroker]:
     """A broker that runs; for a fixture."""
     pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
-    broker = KafkaBroker(folder)
+    broker = KafkaBroker(folder, chain)
     broker.start()
     yield broker
     broker.stop()

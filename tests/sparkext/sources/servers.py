@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -46,7 +47,7 @@ class LineServer:
 
 @contextmanager
 def event_server(
-    events: Sequence[tuple[str, str]], at_once: int
+    events: Sequence[tuple[str, str]], at_once: int, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, list[str]]]:
     """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked."""
     asked: list[str] = []
@@ -75,10 +76,12 @@ def event_server(
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_port}", asked
     finally:
         server.shutdown()
         server.server_close()
@@ -87,9 +90,12 @@ def event_server(
 class MqttBroker:
     """Mosquitto, which can be stopped and started again with what it keeps; tests are skipped where it is not there."""
 
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+    def __init__(self, folder: Path, tls: str = "") -> None:
+        """`tls` are settings of a second, encrypted listener."""
+        self.port, self.tls_port = free_port(), free_port()
         self.url = f"mqtt://127.0.0.1:{self.port}"
+        self.tls_url = f"mqtts://127.0.0.1:{self.tls_port}"
+        self._tls = f"listener {self.tls_port} 127.0.0.1\n{tls}\n" if tls else ""
         self._folder = folder
         found = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
         self._process: subprocess.Popen[bytes] | None = None
@@ -103,7 +109,7 @@ class MqttBroker:
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
             f"persistence_location {self._folder}/\nautosave_on_changes true\n"
             "autosave_interval 1\nmax_inflight_messages 20\n"
-            f"user {getpass.getuser()}\n"
+            f"user {getpass.getuser()}\n{self._tls}"
         )
         self._process = subprocess.Popen(
             [self._mosquitto, "-c", str(settings)],
