@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkext.session import configure as configure
     from sparkext.sql.kept_sides import kept_sides as kept_sides
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Answers",
