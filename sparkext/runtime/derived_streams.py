@@ -2,7 +2,8 @@
 
 The element is a named graph, ``<query IRI#milliseconds>``, with the time triple ``prov:generatedAtTime``. Queries that
 read each other this way are evaluated in order of time: such a stream is complete just before the next instant of the
-query that makes it, or as far as that query's own streams are.
+query that makes it, or as far as that query's own streams are. Where late elements correct what the query answers, an
+answer is an element once it is final.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class DerivedStreams:
         self._makers[iri] = maker
         for read in maker.scheduler.watermarks:
             self._made_from.setdefault(read, []).append(iri)
-        maker.subscribe(lambda answers: self._push(iri, answers))
+        if maker.corrections is None:
+            maker.subscribe(lambda answers: self._push(iri, answers))
+        else:
+            maker.corrections.passes_on = True
 
     def remove(self, maker: RegisteredQuery) -> None:
         """End the stream that `maker` makes, if it makes one: its readers wait no longer."""
@@ -80,10 +84,6 @@ class DerivedStreams:
             for read in maker.scheduler.watermarks:
                 self._made_from[read].remove(iri)
             self._streams[iri].watermark.finish()
-
-    def maker(self, iri: str) -> RegisteredQuery | None:
-        """The query that makes a stream; None where none does."""
-        return self._makers.get(iri)
 
     def made_from(self, iri: str) -> Iterable[str]:
         """The streams made of what arrives on a stream, by one query."""
@@ -96,15 +96,22 @@ class DerivedStreams:
 
         `next_instants` are those that are due and not yet evaluated. Tells whether any watermark has moved.
         """
-        moved = False
+        found: list[tuple[str, list[Answers], int]] = []
         for maker in asked:
             iri = stream_made_by(maker.query)
             if iri is None or self._makers.get(iri) is not maker:
                 continue
-            complete = maker.scheduler.decided_up_to
-            if maker in next_instants:
-                complete = min(complete, next_instants[maker] - 1)
-            moved |= _advance(self._streams[iri].watermark, complete)
+            limit = next_instants[maker] - 1 if maker in next_instants else FOREVER
+            if maker.corrections is None:
+                found.append((iri, [], min(maker.scheduler.decided_up_to, limit)))
+            else:
+                found.append((iri, *maker.corrections.finished(maker, limit)))
+        # Only now: one that reads another's has been asked before that moved.
+        moved = False
+        for iri, final, complete in found:
+            for answers in final:
+                self._push(iri, answers)
+            moved |= bool(final) | _advance(self._streams[iri].watermark, complete)
         return moved
 
     def _push(self, iri: str, answers: Answers) -> None:

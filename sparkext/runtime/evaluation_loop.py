@@ -169,6 +169,10 @@ class EvaluationLoop:
         """Have a new stream be one that had elements of these times, and of which an instant was evaluated last."""
         self._schedule.restore(iri, times, counts, settled)
 
+    def restore_corrected(self, iri: str, newest: int, settled: int) -> None:
+        """Have a new stream whose late elements correct be one of which this was the newest time, and final so far."""
+        self.corrected.restore(iri, newest, settled)
+
     def restored(self, query: RegisteredQuery) -> None:
         """Note that a query that was added goes on where another one was."""
         self._schedule.asked(query.number, due=False)

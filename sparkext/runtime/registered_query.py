@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import time as clock
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkext.errors import UnsupportedFeatureError
 from sparkext.language.query import Query
 from sparkext.runtime.answer_feed import AnswerFeed
-from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.answers import Answers, empty_table
+from sparkext.runtime.answering.answers_file import empty_mappings
 from sparkext.runtime.answering.revised_answers import told_again
 from sparkext.runtime.lateness.corrections import Corrections, Told
+from sparkext.runtime.lateness.recollection import Recollection
 from sparkext.runtime.progress import QueryProgress
 from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish, policy_of
@@ -66,6 +68,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             0  # how many evaluations of all queries there had been with the last of this one
         )
         self._restored: dict[str, Any] | None = None
+        self._to_find: list[Recollection] = []
         self.moved_to = NEVER  # the instant to which an evaluation has moved the windows
         self._known: pa.Table | None = None
         self._differs = True
@@ -88,17 +91,10 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
 
     def _begin_corrections(self, crowded: Callable[[int], object]) -> None:
         """Have late elements correct what was answered; `crowded` is told of a query with much to forget."""
-        if self._plans.matches:
-            self.close()
-            raise UnsupportedFeatureError(
-                "MATCH over a stream whose late elements correct what was answered is not supported: register the"
-                ' stream with late="hold"',
-                *(self.query.windows[0].position or (1, 1)),
-            )
+        self._compiler.matches.go_back()
         final = self._make_scheduler(final=True)
-        remembers = self.query.stream_operator != "RSTREAM"
         self.corrections = Corrections(
-            final, self._watermarks, remembers, lambda: crowded(self.number)
+            final, self._watermarks, self._differs_only, lambda: crowded(self.number)
         )
         self.scheduler = self.corrections.branch()
         for window in self._window_order:
@@ -164,6 +160,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
     def roll_back(self, time: int) -> None:
         """Come to all instants from a time on once more."""
         assert self.corrections is not None
+        self._match_anew(self.corrections.consumed_before(time))
         self.scheduler = self.corrections.roll_back(time)
         self.begun = min(self.begun, time - 1)
         self._previous = None
@@ -173,7 +170,33 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         """Go on as if this were the last instant that was evaluated; None: as if none was."""
         self._jvm.forget()
         if instant is not None:
+            assert self.corrections is not None
+            self._match_anew(self.corrections.consumed_before(instant))
             self.run(self._bounds(instant), instant)
+
+    @property
+    def consumed(self) -> int:
+        """How much its events have used up so far."""
+        return self._compiler.matches.consumed_count
+
+    def _match_anew(self, consumed: int | None) -> None:
+        """Have events be matched anew from what windows show, with so much used up of all that is; None: with all."""
+        for match in self._plans.matches:
+            match.restart()
+        if consumed is not None:
+            self._compiler.matches.take_back(consumed)
+
+    def forget_consumed(self) -> None:
+        """Forget what events have used up of elements that no evaluation shows, nor one done again."""
+        corrections = self.corrections
+        if corrections is None or not self._compiler.matches.consume:
+            return
+        first = corrections.final.settled_up_to
+        if corrections.before is not None:
+            first = min(first, corrections.before)
+        if first > NEVER:
+            bounds = [window.spec.present_bounds(first)[0] for window in self._window_order]
+            corrections.forgot_consumed(self._compiler.matches.forget_consumed(min(bounds)))
 
     def tell_new(self, answers: Answers, among: bool) -> object:
         """Tell the answers of an instant for the first time, `among` others that were told before."""
@@ -250,7 +273,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
     def state(self) -> dict[str, Any]:
         """As plain data, what `restore` has a query of the same text go on with."""
         consumed = self._compiler.matches.consumed()
-        differs = self.query.stream_operator != "RSTREAM"
+        corrections = self.corrections
         return {
             "scheduler": self.scheduler.state(),
             "previous": self._previous,
@@ -258,16 +281,33 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             "turn": self.turn,
             "progress": asdict(self.progress),
             "consumed": consumed,
-            "remembered": self._jvm.remembered() if consumed and differs else None,
+            "remembered": self._jvm.remembered() if consumed and self._differs_only else None,
+            "corrections": None if corrections is None else corrections.state(self._named()),
         }
+
+    @property
+    def _differs_only(self) -> bool:
+        """Whether differences from the instant before are told."""
+        return self.query.stream_operator != "RSTREAM"
+
+    def _named(self) -> Mapping[int, str]:
+        """The names of the queries whose answers its own are, by number as `Told` has them."""
+        return {0: self.name}
+
+    def _whose(self) -> object:
+        """Whose the rows are that were found last, as `Told` has it."""
+        return None
 
     def evaluated_as(self) -> dict[str, Any]:
         """Which evaluated query's answers are its own: plain data."""
         return {"evaluated_as": self.name}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the query was whose state this is; `recall` is called when all queries are there again."""
+        """Go on where the query was whose state this is; what it told is found again by `recollections`."""
         self.scheduler.restore(state["scheduler"])
+        if self.corrections is not None:
+            known = state.get("corrections")
+            self.corrections.final.restore(state["scheduler"] if known is None else known["final"])
         self._previous, self.begun, self.turn = state["previous"], state["begun"], state["turn"]
         self.progress = QueryProgress(**state["progress"])
         self._compiler.matches.restore_consumed(state["consumed"])
@@ -279,24 +319,72 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
 
         What a query consumed then it would not find again.
         """
-        differs = self.query.stream_operator != "RSTREAM"
-        return self._previous if differs and not self._compiler.matches.consume else None
+        return self._previous if self._differs_only and not self._compiler.matches.consume else None
+
+    @property
+    def remembers_since(self) -> int | None:
+        """How many evaluations there had been with the oldest one whose answers are to be found again; None: none."""
+        found = [] if self.corrections is None else self.corrections.to_find()
+        turns = [turn for _, turn in found]
+        if self.remembers is not None:
+            turns.append(self.turn)
+        return min(turns, default=None)
 
     @property
     def to_recall(self) -> bool:
         """Whether the query was restored, and has not found again what it answered last."""
         return self._restored is not None
 
-    def recall(self) -> None:
-        """Know again what was answered at the last instant before the restart, of which the next answers differ."""
+    def recollections(self) -> list[Recollection]:
+        """What it has told before the restart and is still to find again, in order."""
         state, self._restored = self._restored, None
-        if state is None:
+        if state is not None:
+            self._to_find += self._all_to_find(state)
+        return list(self._to_find)
+
+    def _all_to_find(self, state: Mapping[str, Any]) -> Iterator[Recollection]:
+        corrections = self.corrections
+        if corrections is None:
+            yield Recollection(self.turn, self._to_find, partial(self._recall, state))
             return
+        known = state.get("corrections")
+        if known is None:  # late elements corrected nothing there
+            corrections.began_after(state["previous"], self.turn)
+        else:
+            named = self._named()
+            numbers = {name: number for number, name in named.items()}
+            corrections.restore(known, numbers, 0 not in named, self._nothing_at)
+        for instant, turn in corrections.to_find():
+            yield Recollection(turn, self._to_find, partial(self._find_again, instant))
+
+    def _nothing_at(self, instant: int) -> Answers:
+        variables = self.variables
+        table = empty_table(variables) if variables else empty_mappings(0)
+        return self.answers(instant, table, 0.0)
+
+    def _recall(self, state: Mapping[str, Any]) -> None:
+        """Know again what was answered at the last instant before the restart, of which the next answers differ."""
         if state["remembered"] is not None:
             self._jvm.recall(state["remembered"])
         elif self.remembers is not None:
             self.run(self._bounds(self.remembers), self.remembers)
             self.moved_to = self.remembers
+
+    def _find_again(self, instant: int) -> None:
+        """Know again what was told of an instant that late elements may correct."""
+        corrections = self.corrections
+        assert corrections is not None
+        try:
+            if corrections.starts_over_at(instant):
+                self.start_over(corrections.last_before(instant))
+            self._match_anew(corrections.consumed_before(instant))
+            table, _ = self.run(self._bounds(instant), instant)
+        except Exception:
+            logger.exception("%s: what was told of %d ms cannot be found again", self.name, instant)
+            corrections.lost(instant)
+            return
+        self.moved_to = instant
+        corrections.found(self.answers(instant, table, 0.0), self._whose())
 
     def stop(self) -> None:
         """End the query; its windows go when no other query uses them. A second time it does nothing.

@@ -13,13 +13,13 @@ from sparkext.errors import (
     CqelsError,
     DuplicateNameError,
     UnknownQueryError,
-    UnsupportedFeatureError,
 )
 from sparkext.language.query import Query
 from sparkext.runtime.derived_streams import DerivedStreams, stream_made_by
 from sparkext.runtime.evaluation_loop import EvaluationLoop
 from sparkext.runtime.graph_versions import GraphVersions
 from sparkext.runtime.lateness.idle_timer import IdleTimer
+from sparkext.runtime.lateness.recollection import Recollection
 from sparkext.runtime.lateness.stream_lateness import LatenessWish, StreamLateness
 from sparkext.runtime.parts.engine_parts import EngineParts
 from sparkext.runtime.queries.given_query import GivenQuery, Said
@@ -105,11 +105,6 @@ class Registrations:
         wish = wish or LatenessWish()
         if iri not in self.streams:
             lateness = wish.over(StreamLateness.of(self._parts.settings))
-            if lateness.corrects and self._parts.keeper is not None:
-                raise CqelsError(
-                    f"late: <{iri}> cannot correct what was answered in an engine with a checkpoint,"
-                    ' which does not keep that; register it with late="hold"'
-                )
             if lateness.late_stream is not None and (
                 lateness.late_stream in self.streams or lateness.late_stream == iri
             ):
@@ -270,7 +265,8 @@ class Registrations:
         self.evaluations.at_rest = at_rest
 
     def query_states(self) -> dict[str, dict[str, Any]]:
-        """The state of all that is evaluated, by name."""
+        """The state of all that is evaluated, by name; to be asked before that of streams."""
+        self.evaluations.corrected.settle(query.number for query in self.evaluated.values())
         return {name: query.state() for name, query in self.evaluated.items()}
 
     def query_parts(self) -> dict[str, dict[str, Any]]:
@@ -288,14 +284,14 @@ class Registrations:
         """What returns when all subscribers have been told what they are to be told by now."""
         return [ready for query in self.queries.values() for ready in query.barriers()]
 
-    def to_recall(self) -> list[RegisteredQuery]:
-        """The queries that are to find again what they answered last."""
-        return [query for query in self.evaluated.values() if query.to_recall]
+    def to_recall(self) -> list[Recollection]:
+        """What queries have told and are to find again."""
+        return [one for query in self.evaluated.values() for one in query.recollections()]
 
     def remembered_since(self) -> int:
         """How many evaluations there had been before the oldest one whose answers are to be found again."""
-        turns = [query.turn for query in self.evaluated.values() if query.remembers is not None]
-        return min(turns, default=self.evaluations.turns)
+        turns = [query.remembers_since for query in self.evaluated.values()]
+        return min((turn for turn in turns if turn is not None), default=self.evaluations.turns)
 
     def _evaluated(
         self,
@@ -305,7 +301,6 @@ class Registrations:
         instances: TemplateInstances | None = None,
     ) -> RegisteredQuery:
         """A query that is to be evaluated, not yet added to `evaluations`."""
-        self._check_reads(query)
         corrected = any(
             w.stream.value in self.streams and self.streams[w.stream.value].watermark.corrects
             for w in query.windows
@@ -362,18 +357,6 @@ class Registrations:
         query.close()
         for window in query.windows.values():
             self.windows.close(window, self.streams)
-
-    def _check_reads(self, query: Query) -> None:
-        """Raises UnsupportedFeatureError for a stream that a query makes whose answers late elements correct."""
-        for window in query.windows:
-            maker = self.derived.maker(window.stream.value)
-            if maker is not None and maker.corrections is not None:
-                read = ", ".join(f"<{iri}>" for iri in maker.scheduler.watermarks)
-                raise UnsupportedFeatureError(
-                    f"<{window.stream.value}> is made by a query whose answers late elements correct: no query can read"
-                    f' it; register {read} with late="hold"',
-                    *(window.position or (1, 1)),
-                )
 
     def _free_name(self, number: int) -> str:
         names = (f"query-{n}" for n in itertools.count(number))

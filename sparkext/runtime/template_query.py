@@ -197,6 +197,12 @@ class TemplateQuery(RegisteredQuery):
         """What the last evaluation answered to an instance that was there; None before one."""
         return None if self._last is None else _Parts(self._last, self._last_shares).of(instance)
 
+    def _named(self) -> Mapping[int, str]:
+        return {number: member.name for number, member in self._members.items()}
+
+    def _whose(self) -> object:
+        return self._shares
+
     # -- late elements ------------------------------------------------------------------------------
 
     def tell_new(self, answers: Answers, among: bool) -> object:

@@ -148,7 +148,7 @@ class StreamWatermark:
         """Say that the stream has ended: it is complete for ever, and what still comes is late."""
         self._move_to(FOREVER)
 
-    def restore(self, complete: int, on_time: int, late: int) -> None:
+    def restore(self, complete: int, final: int, on_time: int, late: int) -> None:
         """Be as far as another one was that had counted so many elements."""
         self._complete, self.on_time_count, self.late_count = complete, on_time, late
 
@@ -195,6 +195,10 @@ class CorrectingWatermark(StreamWatermark):
     def finish(self) -> None:
         self._final.finish()
         super().finish()
+
+    def restore(self, complete: int, final: int, on_time: int, late: int) -> None:
+        self._final.restore(final, final, on_time, late)
+        super().restore(complete, final, on_time, late)
 
 
 def complete_up_to(watermarks: Iterable[StreamWatermark]) -> int:

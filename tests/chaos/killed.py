@@ -14,8 +14,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-Told = dict[tuple[str, int], tuple[int, tuple[str, ...]]]
-"""Sequence number and rows by query and instant."""
+Told = dict[tuple[str, int, int], tuple[int, tuple[str, ...]]]
+"""Sequence number and rows by query, instant and revision."""
 
 
 def start(module: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -70,7 +70,7 @@ def run_killed(module: str, folder: Path, kills: int, seed: int, *arguments: str
 
 
 def told(folder: Path) -> Told:
-    """What was told, each query and instant once; what is told again must be the same."""
+    """What was told, each query, instant and revision once; what is told again must be the same."""
     answers: Told = {}
     for line in (folder / "answers.jsonl").read_text().splitlines():
         try:
@@ -79,6 +79,7 @@ def told(folder: Path) -> Told:
             continue  # killed while it was written
         if "query" not in one:  # as `cqels run` writes them
             continue
-        key, answer = (one["query"], one["time"]), (one["sequence"], tuple(one["rows"]))
+        key = (one["query"], one["time"], one.get("revision", 0))
+        answer = (one["sequence"], tuple(one["rows"]))
         assert answers.setdefault(key, answer) == answer, f"{key} is told again, and otherwise"
     return answers

@@ -52,6 +52,9 @@ QUERIES = {
         WHERE {{ WINDOW :w {{ ?x :with ?y }} }} GROUP BY ?x""",
 }
 
+CORRECTED = ("window", "count", "new", "counted", "gone", f"{E}made")
+"""Those that late elements correct."""
+
 
 def element(number: int) -> tuple[str, StreamElement]:
     """The element of a number, and its stream."""
@@ -66,6 +69,17 @@ def element(number: int) -> tuple[str, StreamElement]:
         f"{person} <{E}seen> <{E}sighting{number}> .",
     )
     return SIGHTINGS, StreamElement(moment, None, lines, None, ())
+
+
+def shuffled(number: int) -> int:
+    """Which element comes as the one of a number: each ten come in an order of their own.
+
+    >>> sorted(map(shuffled, range(20))) == list(range(20)), shuffled(3) == 3
+    (True, False)
+    """
+    block = list(range(number - number % 10, number - number % 10 + 10))
+    Random(block[0] + 1).shuffle(block)
+    return block[number % 10]
 
 
 def session(master: str = "local[2]", **settings: str) -> SparkSession:
@@ -87,6 +101,7 @@ def line_of(answers: Any) -> str:
         "query": answers.query,
         "time": answers.time,
         "sequence": answers.sequence,
+        "revision": answers.revision,
         "rows": rows,
     }
     return json.dumps(told) + "\n"
@@ -100,10 +115,13 @@ def main(
     checkpoint: bool,
     before_each: Callable[[int], object] = lambda number: None,
     names: Collection[str] = QUERIES.keys(),
+    late: bool = False,
 ) -> None:
+    """With `late`, elements come in another order than that of their times, and correct what was answered."""
     engine = sparkext.Engine(spark, checkpoint=folder / "checkpoint" if checkpoint else None)
     engine.insert(FACTS)
-    streams = {iri: engine.register_stream(iri) for iri in (SIGHTINGS, DOORS)}
+    given: dict[str, Any] = {"allowed_lateness": 100, "late": "correct"} if late else {}
+    streams = {iri: engine.register_stream(iri, **given) for iri in (SIGHTINGS, DOORS)}
     # A torn last line is one that was never told.
     with (folder / "answers.jsonl").open("a") as out:
 
@@ -117,7 +135,7 @@ def main(
         begun = max(stream.position or 0 for stream in streams.values())
         for number in range(begun, elements):
             before_each(number)
-            iri, one = element(number)
+            iri, one = element(shuffled(number) if late else number)
             if (
                 number % 50 == 17
             ):  # before the element, so that it is done again where that is pushed again
@@ -139,6 +157,7 @@ if __name__ == "__main__":
         Path(sys.argv[1]),
         int(sys.argv[2]),
         float(sys.argv[3]),
-        kept == "kept",
-        names=some or QUERIES.keys(),
+        "kept" in kept,
+        names=some or (CORRECTED if "late" in kept else QUERIES.keys()),
+        late="late" in kept,
     )

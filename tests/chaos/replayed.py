@@ -34,7 +34,7 @@ def told(folder: Path) -> Told:
     lines = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
     times = [line["time"] for line in lines]
     assert times == sorted(set(times))
-    return {(NAME, line["time"]): (0, (json.dumps(line["results"]),)) for line in lines}
+    return {(NAME, line["time"], 0): (0, (json.dumps(line["results"]),)) for line in lines}
 
 
 def main(folder: Path, elements: int, checkpoint: bool) -> None:

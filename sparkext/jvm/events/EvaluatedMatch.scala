@@ -47,7 +47,7 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     keys.settle()
     if (consumes) {
       consume()
-      if (clock.positionsAreTimes) gone.forget(clock.opens.min)
+      if (clock.positionsAreTimes && !clock.goesBack) gone.forget(clock.opens.min)
     }
   }
 
@@ -139,6 +139,8 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
   override def matches: Long = found.size
   override def consumed: Long = gone.size
   override def consumedUses: String = gone.written
+  override def takeBackUses(from: Int): Unit = gone.takeBack(from)
+  override def forgetUses(upTo: Long): Int = if (clock.positionsAreTimes) gone.forget(upTo) else 0
   override def restoreUses(written: String): Unit = gone.addAll(written)
   override def memoryBytes: Long = stores.iterator.filter(_ != null).map(_.memoryBytes).sum + keys.memoryBytes +
     (if (consumes) uses.memoryBytes + gone.memoryBytes else 0L) + found.memoryBytes

@@ -207,6 +207,15 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   /** The same with their positions, for another process, which `restoreConsumed` before its first evaluation. */
   def consumedUses: String = engine.consumedUses
   def restoreConsumed(written: String): Unit = engine.restoreUses(written)
+
+  /** Says that evaluations may be done once more from an earlier instant on, after `reset` and `takeBackConsumed`: what was consumed is
+   *  kept until `forgetConsumed`.
+   */
+  def setGoesBack(): Unit = clock.goesBack = true
+  /** Has nothing be consumed but what was when so much was. */
+  def takeBackConsumed(count: Int): Unit = engine.takeBackUses(count)
+  /** Forgets what was consumed of elements up to a position, as no evaluation to come shows them, where that is worth it; how many. */
+  def forgetConsumed(upTo: Long): Int = engine.forgetUses(upTo)
   def memoryBytes: Long = engine.memoryBytes + arrived.memoryBytes
 }
 
@@ -233,6 +242,8 @@ private[events] trait MatchEngine {
   def consumed: Long = 0
   def consumedUses: String = ""
   def restoreUses(written: String): Unit = ()
+  def takeBackUses(from: Int): Unit = ()
+  def forgetUses(upTo: Long): Int = 0
   def memoryBytes: Long
 }
 

@@ -8,6 +8,7 @@ private[events] final class MatchClock(events: Int) {
   val opens: Array[Long] = Array.fill(events)(Long.MinValue)
   var watermark: Long = Long.MinValue
   var positionsAreTimes = false
+  var goesBack = false // to earlier evaluations, which need to know what was consumed then
 }
 
 /** Where things are in an event mapping that is handed on: the variables, t1, t2, then for each event of the match the

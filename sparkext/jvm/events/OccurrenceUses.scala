@@ -124,16 +124,23 @@ private[events] final class ConsumedOccurrences {
     while (i < count) { occurrence(numbers(i)); i += 1 }
   }
 
-  /** Forgets those of elements that no window shows any more, when they may be half of all. */
-  def forget(upTo: Long): Unit = if (count >= sweptAt) {
-    val before = positions
-    val kept = numbers.take(count).filter(before.get(_) >> 1 > upTo)
-    if (kept.length < count) {
-      positions = new LongSlots
-      kept.foreach(occurrence => positions.put(occurrence, before.get(occurrence)))
-      numbers = java.util.Arrays.copyOf(kept, math.max(64, kept.length))
-      count = kept.length
-    }
+  /** Forgets those of elements that no window shows any more, when they may be half of all; how many. */
+  def forget(upTo: Long): Int = if (count < sweptAt) 0 else {
+    val before = count
+    val kept = numbers.take(count).filter(positions.get(_) >> 1 > upTo)
+    if (kept.length < count) keep(kept)
     sweptAt = math.max(64, 2 * count)
+    before - count
+  }
+
+  /** Forgets those added when there were `from` already. */
+  def takeBack(from: Int): Unit = if (from < count) keep(numbers.take(from))
+
+  private def keep(kept: Array[Long]): Unit = {
+    val before = positions
+    positions = new LongSlots
+    kept.foreach(occurrence => positions.put(occurrence, before.get(occurrence)))
+    numbers = java.util.Arrays.copyOf(kept, math.max(64, kept.length))
+    count = kept.length
   }
 }

@@ -34,6 +34,9 @@ final class MatchPlans(state: EventMatch) {
   /** Says that events make terms, which live in the dictionary as long as something may match them. */
   def setMakesTerms(dictionary: Dictionary): Unit = this.dictionary = dictionary
 
+  /** Has all be found anew from what the windows show at the next evaluation. */
+  def restart(): Unit = stale = true
+
   def warm(): Unit = events.foreach(e => if (e.plan.driverRefusal == null) e.plan.warm())
 
   /** Brings the match to where the windows stand. */

@@ -10,8 +10,9 @@ from sparkext.argument_checks import check
 from sparkext.errors import CheckpointError, CqelsError
 from sparkext.runtime.checkpoint.change_log import LoggedChange
 from sparkext.runtime.checkpoint.keeper import Keeper, Kept
-from sparkext.runtime.checkpoint.resumption import Remembering, Resumption
+from sparkext.runtime.checkpoint.resumption import Resumption
 from sparkext.runtime.checkpoint.writer import WriterReport
+from sparkext.runtime.lateness.recollection import Recollection
 
 if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts
@@ -35,7 +36,7 @@ class Registered(Kept, Protocol):
 
     def is_made(self, iri: str) -> bool: ...
 
-    def to_recall(self) -> Iterable[Remembering]: ...
+    def to_recall(self) -> Iterable[Recollection]: ...
 
     def start_commits(self, at_rest: Callable[[], object]) -> None: ...
 

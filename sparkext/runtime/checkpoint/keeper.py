@@ -213,11 +213,11 @@ class Keeper:
         self._cut_at = time.monotonic()
         self._parts.hand_over()
         segment = self._parts.room.jvm.cutSegment()
+        queries = kept.query_states()
         streams = {
             iri: stream_state.state_of(stream, kept.evaluations)
             for iri, stream in kept.streams.items()
         }
-        queries = kept.query_states()
         parts: dict[str, Any] = {}
         if self._registrations_changed:
             parts["queries"] = kept.query_parts()

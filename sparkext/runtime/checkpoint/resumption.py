@@ -5,30 +5,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from sparkext.errors import CheckpointError
 from sparkext.runtime.checkpoint.change_log import LoggedChange
 from sparkext.runtime.checkpoint.restored import Restored
+from sparkext.runtime.lateness.recollection import Recollection
 
 logger = logging.getLogger(__name__)
-
-
-class Remembering(Protocol):
-    """A query that has been restored: `turn` is how many evaluations there had been before its last one."""
-
-    name: str
-    turn: int
-
-    def recall(self) -> None: ...
 
 
 class Resumption:
     """Takes up the rest of a checkpoint, once, before the first element comes in; called under the engine's lock.
 
     `register` registers a query by text, name, report policy and parameters, `register_stream` a stream with what is
-    done about errors and late elements; `remembering` gives the restored queries that are to find again what they
-    answered last.
+    done about errors and late elements; `remembering` gives what the restored queries are to find again of what they
+    told.
     """
 
     def __init__(
@@ -38,7 +30,7 @@ class Resumption:
         register: Callable[[str, str, Any, Mapping[str, str] | None], object],
         register_stream: Callable[[str, str, Mapping[str, Any]], object],
         is_stream: Callable[[str], bool],
-        remembering: Callable[[], Iterable[Remembering]],
+        remembering: Callable[[], Iterable[Recollection]],
         redo: Callable[[LoggedChange], None],
         wait: Callable[[int, LoggedChange], None],
     ) -> None:
@@ -59,10 +51,9 @@ class Resumption:
         """Take up what is left; where that fails, what was not taken up is by the next call."""
         for name, known in list(self._restored.queries.items()):
             self._take_up(name, known)
-        waiting = sorted(self._remembering(), key=lambda query: query.turn)
-        for query in waiting:
-            self._redo_until(query.turn)
-            query.recall()
+        for one in sorted(self._remembering(), key=lambda one: one.turn):
+            self._redo_until(one.turn)
+            one.find()
         self._redo_until(None)
         while self._to_wait:
             self._wait(*self._to_wait[0])

@@ -21,6 +21,8 @@ class StreamTimesKept(Protocol):
         self, iri: str, times: list[int], counts: list[int], settled: int
     ) -> None: ...
 
+    def restore_corrected(self, iri: str, newest: int, settled: int) -> None: ...
+
 
 def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
     """The state of a stream whose waiting elements are in its log."""
@@ -33,6 +35,7 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "settled": evaluations.settled_up_to(stream.iri),
         "newest": stream.newest_time,
         "complete": mark.complete_up_to,
+        "final": mark.final.complete_up_to,
         "on_time": mark.on_time_count,
         "late": mark.late_count,
         "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
@@ -57,7 +60,10 @@ def restore(
     flat = [int(number) for number in elements.times(stream.iri).split()]
     evaluations.restore_times(stream.iri, flat[::2], flat[1::2], state["settled"])
     stream.log.restore(elements, state["elements"])
-    stream.watermark.restore(state["complete"], state["on_time"], state["late"])
+    final = state.get("final", state["complete"])
+    stream.watermark.restore(state["complete"], final, state["on_time"], state["late"])
+    if stream.watermark.corrects:
+        evaluations.restore_corrected(stream.iri, state["newest"], state["settled"])
     stream.restore_counts(
         state["counts"], state["newest"], dict(map(tuple, state["applied"])), state["position"]
     )

@@ -19,6 +19,9 @@ class Correctable(CorrectedQuery, Protocol):
     def roll_back(self, time: int) -> None:
         """Come to all instants from a time on once more."""
 
+    def forget_consumed(self) -> None:
+        """Forget what events have used up that no instant asks for any more."""
+
 
 class CorrectedQueries:
     """Which of them late elements roll back, and how far their answers are final; under the engine's lock."""
@@ -60,6 +63,10 @@ class CorrectedQueries:
         late = times[0] < newest
         return list((readers if late else self._clocked.get(iri, {})).values())
 
+    def restore(self, iri: str, newest: int, settled: int) -> None:
+        """Go on with a stream of which this was the newest time, and what was final."""
+        self._newest[iri], self._settled[iri] = newest, settled
+
     def final_up_to(self, iri: str) -> int:
         """The greatest instant of a query over a stream that is known to be final: older elements come too late."""
         return self._settled.get(iri, NEVER)
@@ -81,6 +88,7 @@ class CorrectedQueries:
             query = self._queries.get(number)
             if query is not None and query.corrections is not None:
                 settled = query.corrections.settle(query)
+                query.forget_consumed()
                 for iri in query.scheduler.watermarks:
                     self._settled[iri] = max(settled, self._settled.get(iri, NEVER))
                 behind.append(query.corrections.final)

@@ -23,7 +23,7 @@ from sparkext.runtime.answering.revised_answers import (
     revised,
     told_again,
 )
-from sparkext.s2r.watermark import NEVER, complete_up_to
+from sparkext.s2r.watermark import FOREVER, NEVER, complete_up_to
 
 if TYPE_CHECKING:
     from sparkext.s2r.instants import InstantScheduler
@@ -36,13 +36,20 @@ _FEW = 64
 class Told:
     """What was told last of an instant; `parts` says whose the rows are where they are of several queries.
 
-    `revisions` are counted for each of these, by number.
+    `revisions` are counted for each of these, by number. `turn` is how many evaluations of all queries there had been
+    with the one that found the answers; `anew` whether the query had started over for that; `stale` whether the
+    instant was come to since and the answers are not what it answers now, or may not be. `consumed` is how much events
+    had used up before it.
     """
 
     answers: Answers
     parts: Any = None
     retracted: bool = False
     revisions: dict[int, int] = field(default_factory=dict)
+    turn: int = 0
+    anew: bool = False
+    stale: bool = False
+    consumed: int = 0
 
     def revised(self, before: Answers, now: Answers, number: int = 0) -> RevisedAnswers | None:
         """What is to be told of an instant that was told before; None where nothing differs."""
@@ -59,9 +66,14 @@ class Told:
 
 
 class CorrectedQuery(Protocol):
-    """A query as its corrections see it."""
+    """A query as its corrections see it; `turn` is how many evaluations of all queries there were with its last one."""
 
     scheduler: InstantScheduler
+    turn: int
+
+    @property
+    def consumed(self) -> int:
+        """How much its events have used up so far."""
 
     def start_over(self, instant: int | None) -> None:
         """Go on as if this were the last instant that was evaluated; None: as if none was."""
@@ -99,9 +111,15 @@ class Corrections:
             SortedSet()
         )  # those of them that the query has not come to once more
         self._before: int | None = None  # the last instant before all these
+        self._before_turn = 0
+        self._before_consumed = 0
+        self._consumed = 0  # before the evaluation under way
         self._starts_over = False
+        self._anew = False  # whether the query has started over for the evaluation under way
         self._newest = NEVER  # that was told of
         self._limit = _FEW
+        self.passes_on = False
+        """Whether somebody is given what is final: nothing is forgotten before `finished` has given it."""
         self._copied: tuple[pa.Table, pa.Table] | None = None
 
     def branch(self) -> InstantScheduler:
@@ -112,7 +130,9 @@ class Corrections:
         """Have all instants from a time on be decided and told again; the query's scheduler from now on."""
         made = self.branch()
         made.pass_over(time - 1)
-        self._again.update(self._told.irange(time))
+        for instant in self._told.irange(time):
+            self._again.add(instant)
+            self._told[instant].stale = True
         self._starts_over = self._remembers
         return made
 
@@ -122,9 +142,10 @@ class Corrections:
         """Say that an instant is evaluated now: those before it that were told and are none any more are retracted."""
         self._retract(instant, query)
         self._again.discard(instant)
-        if self._starts_over:
-            self._starts_over = False
-            query.start_over(self._last_before(instant))
+        self._anew, self._starts_over = self._starts_over, False
+        if self._anew:
+            query.start_over(self.last_before(instant))
+        self._consumed = query.consumed
 
     def nothing_due(self, query: CorrectedQuery) -> None:
         """Say that no instant is due: what was told of instants that are complete and did not come again is retracted.
@@ -148,6 +169,8 @@ class Corrections:
             told.parts = query.tell_revised(told, answers)
             told.retracted = False
         told.answers = self._kept(answers)
+        told.turn, told.anew, told.stale = query.turn, self._anew, False
+        told.consumed = self._consumed
 
     def _retract(self, until: int, query: CorrectedQuery) -> None:
         while self._again and self._again[0] < until:
@@ -157,7 +180,8 @@ class Corrections:
                 told.retracted = True
                 told.answers, told.parts = replace(told.answers, table=empty_mappings(0)), None
 
-    def _last_before(self, instant: int) -> int | None:
+    def last_before(self, instant: int) -> int | None:
+        """The last instant before one that the query was evaluated at."""
         for time in self._told.irange(maximum=instant, inclusive=(True, False), reverse=True):
             if not self._told[time].retracted:
                 return int(time)
@@ -175,17 +199,35 @@ class Corrections:
 
     def settle(self, query: CorrectedQuery) -> int:
         """Forget what no late element can change any more; up to when that is. To be asked when nothing is due."""
+        if not self.passes_on:
+            self._settle(query, FOREVER)
+        return self.final.settled_up_to
+
+    def finished(self, query: CorrectedQuery, limit: int) -> tuple[list[Answers], int]:
+        """What has been told of instants that are final now, up to a time by which none is due; and up to when nothing
+        else can be."""
+        if self._again:
+            return [], self.final.settled_up_to
+        told = self._settle(query, limit)
+        return [one.answers for one in told if not one.retracted], min(
+            limit, self.final.decided_up_to
+        )
+
+    def _settle(self, query: CorrectedQuery, limit: int) -> list[Told]:
         if self._again:  # a subscriber's push waits, or an interruption has ended the evaluation
-            return self.final.settled_up_to
+            return []
         settled = min(complete_up_to(self.final.watermarks.values()), query.scheduler.settled_up_to)
-        self.final.pass_over(settled)
+        self.final.pass_over(min(settled, limit))
         settled = self.final.settled_up_to
+        final = []
         while self._told and self._told.peekitem(0)[0] <= settled:
             time, told = self._told.popitem(0)
+            final.append(told)
             if self._remembers and not told.retracted:
-                self._before = time
+                self._before, self._before_turn = time, told.turn
+                self._before_consumed = told.consumed
         self._limit = max(_FEW, 2 * len(self._told))
-        return settled
+        return final
 
     @property
     def complete(self) -> int:
@@ -196,6 +238,130 @@ class Corrections:
     def before(self) -> int | None:
         """An instant at which windows may be asked for, although it is final."""
         return self._before
+
+    # -- what events have used up --------------------------------------------------------------------
+
+    def consumed_before(self, instant: int) -> int | None:
+        """How much had been used up before the first instant from one on; None where that is all there is."""
+        if instant == self._before:
+            return self._before_consumed
+        for time in self._told.irange(instant):
+            if not self._told[time].retracted:
+                return None if self._told[time].stale else self._told[time].consumed
+        return None
+
+    def forgot_consumed(self, count: int) -> None:
+        """Say that so much that was used up before all instants that may be evaluated again is forgotten."""
+        self._before_consumed -= count
+        for told in self._told.values():
+            told.consumed -= count
+
+    # -- for another process ------------------------------------------------------------------------
+
+    def state(self, named: Mapping[int, str]) -> dict[str, Any]:
+        """As plain data, what `restore` has others go on with; `named` are the queries by the numbers of `Told`.
+
+        The answers are not in it but where they cannot be found again, as late elements have come since.
+        """
+        return {
+            "final": self.final.state(),
+            "told": [_described(time, told, named) for time, told in self._told.items()],
+            "again": list(self._again),
+            "before": [self._before, self._before_turn, self._before_consumed],
+            "starts_over": self._starts_over,
+            "newest": self._newest,
+        }
+
+    def restore(
+        self,
+        state: Mapping[str, Any],
+        numbers: Mapping[str, int],
+        shared: bool,
+        nothing: Callable[[int], Answers],
+    ) -> None:
+        """Have told what others had whose state this is; `nothing` makes answers without rows of an instant.
+
+        The answers that are not in it are still to be `found`. `shared`: of several queries, with these `numbers`.
+        """
+        for known in state["told"]:
+            self._told[known["time"]] = _told_of(known, numbers, shared, nothing(known["time"]))
+        self._again.update(state["again"])
+        self._before, self._before_turn, self._before_consumed = state["before"]
+        self._starts_over, self._newest = state["starts_over"], state["newest"]
+        self._limit = max(_FEW, 2 * len(self._told))
+
+    def began_after(self, instant: int | None, turn: int) -> None:
+        """Say that there was an instant before all that is told from now on."""
+        if self._remembers:
+            self._before, self._before_turn = instant, turn
+
+    def to_find(self) -> list[tuple[int, int]]:
+        """The instants whose answers are to be found again in another process, in order, each with its turn.
+
+        The first may be one that is final, from which the next one differs.
+        """
+        before = [] if self._before is None else [(self._before, self._before_turn)]
+        return before + [
+            (time, told.turn)
+            for time, told in self._told.items()
+            if not (told.retracted or told.stale)
+        ]
+
+    def starts_over_at(self, instant: int) -> bool:
+        """Whether the query had started over where it found the answers of an instant."""
+        return self._told[instant].anew if instant in self._told else True
+
+    def found(self, answers: Answers, parts: object) -> None:
+        """Have these be what was told of an instant."""
+        told: Told | None = self._told.get(answers.time)
+        if told is not None:
+            told.answers, told.parts = self._kept(answers), parts
+
+    def lost(self, instant: int) -> None:
+        """Have an instant be told as if it were one again, as what was told of it is not known."""
+        if instant in self._told:
+            self._told[instant].retracted = True
+
+
+def _described(time: int, told: Told, named: Mapping[int, str]) -> dict[str, Any]:
+    revisions = {named[number]: n for number, n in told.revisions.items() if number in named}
+    made = {
+        "time": time,
+        "turn": told.turn,
+        "anew": told.anew,
+        "consumed": told.consumed,
+        "retracted": told.retracted,
+        "revisions": revisions,
+    }
+    if told.stale and not told.retracted:
+        parts = None
+        if told.parts is not None:
+            parts = {named[number]: list(part) for number, part in told.parts.items()}
+        table = told.answers.table
+        made["rows"] = [table.num_rows, [column.to_pylist() for column in table.columns], parts]
+    return made
+
+
+def _told_of(
+    known: Mapping[str, Any], numbers: Mapping[str, int], shared: bool, nothing: Answers
+) -> Told:
+    revisions = {numbers[name]: n for name, n in known["revisions"].items() if name in numbers}
+    told = Told(nothing, None, known["retracted"], revisions, known["turn"], known["anew"])
+    told.consumed = known["consumed"]
+    if "rows" in known:
+        told.stale = True
+        count, columns, parts = known["rows"]
+        if len(columns) != len(nothing.variables) or shared != (parts is not None):
+            told.retracted = True  # it is answered together with others than before
+            return told
+        names = list(nothing.variables)
+        arrays = [pa.array(column, pa.string()) for column in columns]
+        table = pa.Table.from_arrays(arrays, names=names) if names else empty_mappings(count)
+        told.answers = replace(nothing, table=table)
+        if parts is not None:
+            mine = ((numbers[name], tuple(part)) for name, part in parts.items() if name in numbers)
+            told.parts = dict(mine)
+    return told
 
 
 def _copy(table: pa.Table) -> pa.Table:

@@ -128,6 +128,26 @@ class QueryMatches:
         for state, used in zip(self._states, uses, strict=False):
             state.jvm.restoreConsumed(used)
 
+    def go_back(self) -> None:
+        """Have what was consumed be kept for evaluations that are done once more, until `forget_consumed`."""
+        for state in self._states:
+            state.jvm.setGoesBack()
+
+    @property
+    def consumed_count(self) -> int:
+        """How much has been consumed so far."""
+        return sum(int(state.jvm.consumedCount()) for state in self._states) if self.consume else 0
+
+    def take_back(self, count: int) -> None:
+        """Have nothing be consumed but what was when so much was."""
+        for match, state in zip(self._matches, self._states, strict=True):
+            if match.consumes:  # one at most
+                state.jvm.takeBackConsumed(count)
+
+    def forget_consumed(self, until: int) -> int:
+        """Forget what was consumed of elements up to a time, as no evaluation to come shows them; how much that was."""
+        return sum(int(state.jvm.forgetConsumed(until)) for state in self._states)
+
     def content(self, rows: MatchRows) -> Any:
         """The JVM's solution mappings of a MATCH, with the instants until which they hold where these are asked for."""
         state = self._states[rows.number]

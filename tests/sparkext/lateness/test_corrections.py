@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkext.errors import DuplicateNameError, UnsupportedFeatureError
+from sparkext.errors import DuplicateNameError
 from sparkext.language import parse_query
 from sparkext.oracle.answer_files import read_answers
 from tests.sparkext.listening import E, S, T, listen, query, triple
@@ -276,28 +276,36 @@ def test_what_is_kept_goes_when_it_is_final(engine: Engine) -> None:
     assert engine.evaluations._schedule.times(S).times[0] > 600
 
 
-def test_what_cannot_be_corrected_is_refused(engine: Engine) -> None:
+def test_what_a_match_has_used_up_is_decided_anew(engine: Engine) -> None:
     correcting(engine)
-    engine.register_stream(T)
-    made = (
-        f"PREFIX : <{E}> REGISTER RSTREAM :made AS CONSTRUCT {{ ?x :was ?y }}"
-        f" FROM NAMED WINDOW :w ON :s [RANGE 5] WHERE {{ {AT} }}"
+    heard = listen(
+        engine,
+        f"PREFIX : <{E}> REGISTER RSTREAM :events AS SELECT ?x ?z FROM NAMED WINDOW :w ON :s [RANGE 50] "
+        "EVENT ON :w { ?x :at ?y } AS One EVENT ON :w { ?z :near ?y } AS Other"
+        " WHERE { MATCH CHRONOLOGICAL { One SEQ Other } }",
     )
-    maker = engine.register_query(made)
-    assert maker.corrections is not None
-    reader = query("WINDOW :w { ?x :was ?y }").replace("ON :s", "ON :made")
-    with pytest.raises(
-        UnsupportedFeatureError, match=r"late elements correct.*<http://e/s> with late"
-    ):
-        engine.register_query(reader)
-    event = (
-        f"PREFIX : <{E}> REGISTER RSTREAM :events AS SELECT ?x FROM NAMED WINDOW :w ON :s [RANGE 50] "
-        "EVENT ON :w { ?x :at ?y } AS One EVENT ON :w { ?x :near ?z } AS Other WHERE { MATCH { One SEQ Other } }"
-    )
-    with pytest.raises(UnsupportedFeatureError, match="MATCH over a stream whose late elements"):
-        engine.register_query(event)
-    assert list(engine.queries) == ["http://e/made"]
-    assert engine.register_query(event.replace("ON :s", "ON :t")).matches()
+    stream = engine.stream(S)
+    for who, said, time in (("a", "at", 10), ("b", "near", 12), ("c", "near", 14), ("d", "at", 17)):
+        stream.push(triple(who, said, "room"), time=time)
+    assert [(a.time, a.revision, pairs(a)) for a in heard] == [
+        (10, 0, []),
+        (12, 0, ["a b"]),
+        (14, 0, []),
+    ]
+    heard.clear()
+    stream.push(triple("e", "near", "room"), time=11)  # uses a up, so that nothing is left for b
+    assert [(a.time, a.revision, pairs(a)) for a in heard] == [(11, 0, ["a e"]), (12, 1, [])]
+    heard.clear()
+    stream.push(triple("f", "at", "room"), time=9)  # is what e uses; a is there for b again
+    assert [(a.time, a.revision, pairs(a)) for a in heard] == [
+        (9, 0, []),
+        (11, 1, ["f e"]),
+        (12, 2, ["a b"]),
+    ]
+
+
+def pairs(answers: Answers) -> list[str]:
+    return [" ".join(row[key][len(E) + 1 : -1] for key in ("x", "z")) for row in answers]
 
 
 def test_registering_a_stream_again_with_other_values_is_an_error(engine: Engine) -> None:

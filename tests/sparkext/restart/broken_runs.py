@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from sparkext import Engine
+from sparkext.runtime.answering.revised_answers import RevisedAnswers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,27 +20,35 @@ if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
 
 Step = Callable[[Engine], object]
-Told = dict[tuple[str, int], tuple[int, list[Any]]]
-"""Sequence number and sorted rows by query and instant."""
+Told = dict[tuple[str, int, int], tuple[int, list[Any]]]
+"""Sequence number and sorted rows by query, instant and revision; of a revision also what it adds and removes."""
 
 
 @dataclass
 class Program:
-    """What is loaded and registered, and the steps that follow; queries by name."""
+    """What is loaded and registered, and the steps that follow; queries by name.
+
+    `lateness` is what streams are registered with, by IRI. `heard` is all that was told, in order, what came after
+    the commit twice.
+    """
 
     streams: Sequence[str]
     queries: dict[str, Any]
     steps: Sequence[Step]
     begin: Step = lambda engine: None
     told: Told = field(default_factory=dict)
+    lateness: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    heard: list[Answers] = field(default_factory=list)
 
     def begun(self, spark: SparkSession, checkpoint: Path | None, told: Told) -> Engine:
         engine = Engine(spark, checkpoint=checkpoint)
         self.begin(engine)
         for iri in self.streams:
-            engine.register_stream(iri)
+            engine.register_stream(iri, **self.lateness.get(iri, {}))
         for name, text in self.queries.items():
-            engine.register_query(text, name).subscribe(noting(told))
+            query = engine.register_query(text, name)
+            query.subscribe(noting(told))
+            query.subscribe(self.heard.append)
         return engine
 
     def whole(self, spark: SparkSession) -> Told:
@@ -68,7 +79,8 @@ class Program:
                 step(engine)
             engine.finish()
         for key, answer in again.items():
-            assert told.get(key, answer) == answer, f"{key} is answered again, and otherwise"
+            before = told.get(key, answer)
+            assert before == answer, f"{key} is answered again, not {before} but {answer}"
         return {**told, **again}
 
 
@@ -81,8 +93,15 @@ def leave(lived: Path, copy: Path) -> None:
 
 def noting(told: Told) -> Callable[[Answers], None]:
     def note(answers: Answers) -> None:
-        key = (answers.query, answers.time)
+        key = (answers.query, answers.time, answers.revision)
         assert key not in told, f"{key} twice"
-        told[key] = (answers.sequence, sorted(answers.rows(), key=repr))
+        rows: list[Any] = sorted(answers.rows(), key=repr)
+        if isinstance(answers, RevisedAnswers):
+            rows += [answers.retracted, bag(answers.added), bag(answers.removed)]
+        told[key] = (answers.sequence, rows)
 
     return note
+
+
+def bag(table: pa.Table) -> list[Any]:
+    return [table.num_rows, *sorted(map(repr, table.to_pylist()))]

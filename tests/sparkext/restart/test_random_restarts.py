@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ def without_labels(told: Told) -> Told:
 
 def supported(spark: SparkSession, program: Program) -> Program:
     """Without the queries that are refused only when they are compiled."""
-    engine = Program(program.streams, {}, [], program.begin).begun(spark, None, {})
+    engine = replace(program, queries={}, steps=[]).begun(spark, None, {})
     queries = {}
     for name, text in program.queries.items():
         try:
@@ -111,7 +112,7 @@ def supported(spark: SparkSession, program: Program) -> Program:
         except UnsupportedFeatureError:
             continue
     engine.close()
-    return Program(program.streams, queries, program.steps, program.begin)
+    return replace(program, queries=queries)
 
 
 def check_seed(spark: SparkSession, folder: Path, seed: int, breaks: int) -> int:
