@@ -16,6 +16,7 @@ from sparkext.runtime.streams.structured_source import (
     TERM_COLUMNS,
     StreamSourceError,
     checked_format,
+    drop_unfinished,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def read_real_time(
     triggers: Any = getattr(frame.sparkSession._jvm, "org.apache.spark.sql.streaming.Trigger")
     writer._jwrite.trigger(triggers.RealTime(duration))
     if checkpoint is not None:
+        drop_unfinished(frame.sparkSession, checkpoint)
         writer = writer.option("checkpointLocation", checkpoint)
     rows = room.live_rows(named)
     writer._jwrite.foreach(rows.writer())

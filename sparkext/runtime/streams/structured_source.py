@@ -33,6 +33,7 @@ from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.bridge.engine_room import EngineRoom
@@ -132,10 +133,29 @@ def fed_by_batches(
     """Have `apply` called with each micro-batch of `frame` that `stream` does not know: source, number and rows."""
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
     feed = _Feed(stream, apply)
+    drop_unfinished(frame.sparkSession, checkpoint)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     feed.begin(query.id)
     stream.sources.append(query)
     return query
+
+
+def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
+    """Take away what a process left that was killed while it wrote the offsets of the first batch of all.
+
+    It is an unfinished file that nobody reads, but Spark refuses such a checkpoint ever after.
+    """
+    if checkpoint is None:
+        return
+    jvm: Any = spark._jvm
+    folder = jvm.org.apache.hadoop.fs.Path(checkpoint, "offsets")
+    files = folder.getFileSystem(spark._jsc.hadoopConfiguration())
+    if not files.exists(folder):
+        return
+    found = [status.getPath() for status in files.listStatus(folder)]
+    if all(path.getName().startswith(".") for path in found):
+        for path in found:
+            files.delete(path, False)
 
 
 class _Feed:

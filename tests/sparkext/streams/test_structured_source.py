@@ -111,6 +111,26 @@ def test_a_new_checkpoint_in_the_same_folder_begins_anew(
         shutil.rmtree(checkpoint)
 
 
+def test_an_unfinished_first_batch_is_begun_anew(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    """A process was killed while it wrote the batch's offsets."""
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.8a7f.tmp").write_text("v1\n{")
+    (offsets / "..0.8a7f.tmp.crc").write_text("crc")
+    stream = engine.register_stream(STREAM)
+    source = rows_source(
+        spark, tmp_path / "rows", "subject STRING, predicate STRING, object STRING, time TIMESTAMP"
+    )
+    drop(tmp_path / "rows", "1.json", [row("http://e/a", "<http://e/r>", "1970-01-01T00:00:01Z")])
+    query = stream.read(source, str(offsets.parent))
+    query.processAllAvailable()
+    query.stop()
+    assert stream.accepted_count == 1
+    assert (offsets / "0").exists()
+
+
 def test_a_batch_replayed_with_its_id_changes_nothing(
     spark: SparkSession, engine: Engine, tmp_path: Path
 ) -> None:
