@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def test_readers_answer_as_over_the_sorted_stream(
         with closing(Engine(spark)) as engine:
             stream = engine.register_stream(S)
             heard = made(engine, *maker)
-            for time, fact in sorted(coming):
+            for time, fact in sorted(coming, key=itemgetter(0)):
                 stream.push(fact, time)
             engine.finish()
             expected = [rows(one) for one in heard]
