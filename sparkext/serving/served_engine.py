@@ -81,7 +81,9 @@ class ServedEngine:
 
     async def in_turn(self, work: Callable[[], T], elements: int = 0, size: int = 0) -> T:
         """Have what changes streams done after all that came before it."""
-        done: T = await asyncio.wrap_future(self.intake.submit(work, elements, size))
+        # Whoever waits may be cancelled, the work is not: it has its turn, and its outcome is set.
+        turn = asyncio.wrap_future(self.intake.submit(work, elements, size))
+        done: T = await asyncio.shield(turn)
         return done
 
     async def keep(self) -> None:

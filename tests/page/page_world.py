@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 QUERY = f"""PREFIX : <{E}>
-REGISTER RSTREAM :NAME AS SELECT ?a ?b
+REGISTER RSTREAM :this AS SELECT ?a ?b
 FROM NAMED WINDOW :w ON :s [RANGE 10]
 WHERE {{ WINDOW :w {{ ?a :p ?b }} }}"""
 _INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
@@ -59,7 +59,7 @@ class Pages:
 
     def query(self, name: str) -> Counted:
         """A query that is registered, and what it answers counted."""
-        served = self.world.served.register(QUERY.replace("NAME", name))
+        served = self.world.served.register(QUERY.replace(":this", f":{name}"))
         counted = Counted(f"{E}{name}")
         served.registered.subscribe(lambda answers: counted.add(len(answers)))
         return counted

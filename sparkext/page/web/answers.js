@@ -69,10 +69,15 @@ export class Answers {
   close() {
     this.worker.terminate();
     this.resized.disconnect();
+    this.chart.close();
+    this.map.close();
   }
 
   setPaused(paused) {
     this.paused = paused;
+    // What is looked at stays and can be scrolled, while answers go on coming.
+    this.frozen = paused ? { rows: this.rows.slice(-MOST_ROWS), newest: this.newest } : null;
+    this.added = 0;
     this.pause.setAttribute("aria-pressed", String(paused));
     text(this.pause, paused ? "Go on" : "Pause");
     this.draw();
@@ -97,15 +102,17 @@ export class Answers {
     this.newest = item;
     const said = item.revision ? `${item.time} (revised)` : item.time;
     for (let n = item.rows.length - 1; n >= 0; n -= 1) this.rows.push([said, item.rows[n]]);
-    this.added += item.rows.length;
+    if (!this.paused) this.added += item.rows.length;
     if (this.rows.length > 2 * MOST_ROWS) this.rows = this.rows.slice(-MOST_ROWS);
     this.chart.take(item);
   }
 
-  get held() { return Math.min(this.rows.length, MOST_ROWS); }
+  get seen() { return this.frozen ?? this; }
+  get held() { return Math.min(this.seen.rows.length, MOST_ROWS); }
 
   row(place) {
-    return this.mode === "newest" ? [this.newest.time, this.newest.rows[place]] : this.rows[this.rows.length - 1 - place];
+    const { newest, rows } = this.seen;
+    return this.mode === "newest" ? [newest.time, newest.rows[place]] : rows[rows.length - 1 - place];
   }
 
   render() {
@@ -113,9 +120,10 @@ export class Answers {
       (this.missing ? `, ${whole(this.missing)} evaluations missing` : "") +
       (this.received > this.held ? `; the newest ${whole(this.held)} are kept here` : ""));
     Object.assign(this.grid.dataset, { received: this.received, evaluations: this.evaluations, missing: this.missing, gaps: this.gaps ?? 0 });
-    if (this.paused || !this.element.isConnected) return;
+    if (!this.element.isConnected) return;
     this.heads();
     this.window();
+    if (this.paused) return;
     const { vars, rows } = this.newest;
     const numbers = numericColumns(vars, rows), place = placeOf(vars, rows);
     this.chart.offer(vars, numbers.filter((column) => !place?.columns.includes(column)));
@@ -123,7 +131,7 @@ export class Answers {
   }
 
   heads() {
-    const names = ["time", ...this.newest.vars];
+    const names = ["time", ...this.seen.newest.vars];
     const known = names.join("\n");
     if (this.known === known) return;
     this.known = known;
@@ -135,10 +143,10 @@ export class Answers {
 
   /** Has the rows that are in view, and a few beside them, exist; those above and below are two empty rows. */
   window() {
-    const total = this.mode === "newest" ? this.newest.rows.length : this.held;
+    const total = this.mode === "newest" ? this.seen.newest.rows.length : this.held;
     const { scroller } = this;
     // Who has scrolled down goes on seeing the rows that are in view, while new ones come in above.
-    if (this.mode === "all" && this.added && scroller.scrollTop > ROW) scroller.scrollTop += this.added * ROW;
+    if (this.mode === "all" && !this.paused && this.added && scroller.scrollTop > ROW) scroller.scrollTop += this.added * ROW;
     this.added = 0;
     const first = Math.max(0, Math.min(total, Math.floor(scroller.scrollTop / ROW) - SPARE));
     const count = Math.min(total - first, Math.ceil(scroller.clientHeight / ROW) + 2 * SPARE);
@@ -146,7 +154,7 @@ export class Answers {
     this.below.firstChild.style.height = `${Math.max(0, total - first - count) * ROW}px`;
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     while (this.shown.length < count) {
-      const row = el("tr", {}, ["", ...this.newest.vars].map(() => el("td")));
+      const row = el("tr", {}, ["", ...this.seen.newest.vars].map(() => el("td")));
       this.shown.push(row);
       this.body.insertBefore(row, this.below);
     }

@@ -30,6 +30,7 @@ export class Refused extends Error {
 
 /** Asks the server; gives what it answers in JSON, null for an empty answer. Raises Refused, or what fetch does. */
 export async function ask(method, path, body, headers = {}) {
+  const used = token;
   const asked = { method, headers: { Authorization: `Bearer ${token}`, ...headers }, signal: AbortSignal.timeout(20000) };
   if (body !== undefined) {
     asked.body = typeof body === "string" ? body : JSON.stringify(body);
@@ -38,7 +39,7 @@ export async function ask(method, path, body, headers = {}) {
   const answer = await fetch(path, asked);
   const kind = answer.headers.get("content-type") ?? "";
   const found = kind.includes("json") ? await answer.json() : null;
-  if (!answer.ok) throw new Refused(answer.status, found);
+  if (!answer.ok) throw Object.assign(new Refused(answer.status, found), { used });
   return found;
 }
 

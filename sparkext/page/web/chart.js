@@ -1,26 +1,27 @@
 // A line chart of a column of numbers over time: a line for each value of the first other column, on a canvas.
 
-import { PALETTE, batched, colour, drawing, el, text, whole } from "./dom.js";
+import { PALETTE, batched, colour, drawing, el, redrawn, text, whole } from "./dom.js";
 import { number, short } from "./terms.js";
 
-const MOST_LINES = 8, MOST_POINTS = 600;
+const MOST_LINES = 8, MOST_POINTS = 600, MOST_RECENT = 200, MOST_ROWS = 20000;
 
 export class Chart {
   constructor() {
     this.lines = new Map(); // name -> [[milliseconds, value], ..]
     this.column = null;
+    this.recent = []; // answers that another column can be drawn of
+    this.recentRows = 0;
     this.vars = [];
     this.others = 0;
     this.choice = el("select", { id: "chart-column", onchange: () => this.choose(Number(this.choice.value)) });
-    this.canvas = el("canvas", { role: "img" });
+    this.canvas = el("canvas", { role: "img", "aria-label": "Numbers over time" });
     this.legend = el("p", { class: "quiet" });
     this.element = el("section", { hidden: true, "aria-label": "Chart" },
       el("h3", {}, "Over time"),
       el("div", { class: "bar" }, el("label", { for: "chart-column" }, "Number "), this.choice),
       this.canvas, this.legend);
     this.draw = batched(() => this.render());
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.close = redrawn(this.canvas, this.draw);
   }
 
   /** The columns that can be shown; with none the chart is not there. */
@@ -40,13 +41,14 @@ export class Chart {
     this.choice.value = String(column);
     this.lines.clear();
     this.others = 0;
-    for (const item of this.recent ?? []) this.add(item);
+    for (const item of this.recent) this.add(item);
     this.draw();
   }
 
   take(item) {
-    (this.recent ??= []).push(item);
-    if (this.recent.length > 200) this.recent.shift();
+    this.recent.push(item);
+    this.recentRows += item.rows.length;
+    while (this.recent.length > 1 && (this.recent.length > MOST_RECENT || this.recentRows > MOST_ROWS)) this.recentRows -= this.recent.shift().rows.length;
     if (this.column !== null) { this.add(item); this.draw(); }
   }
 

@@ -79,3 +79,11 @@ export function batched(work) {
     if (document.hidden) setTimeout(run, 250); else requestAnimationFrame(run);
   };
 }
+
+/** Draws a canvas again when its size or the colours of the page change; gives what ends that. */
+export function redrawn(canvas, draw) {
+  const sizes = new ResizeObserver(() => draw()), colours = matchMedia("(prefers-color-scheme: dark)");
+  sizes.observe(canvas);
+  colours.addEventListener("change", draw);
+  return () => { sizes.disconnect(); colours.removeEventListener("change", draw); };
+}

@@ -1,8 +1,8 @@
 // The editor of queries: a text area with marks where something is wrong, completion of what the data have, and what can
 // be done with the text.
 
-import { Refused, ask, queryPath } from "./api.js";
-import { $, el, table, text, whole } from "./dom.js";
+import { Refused, ask } from "./api.js";
+import { el, table, text, whole } from "./dom.js";
 import { full, short } from "./terms.js";
 
 const EXAMPLE = `PREFIX : <http://example.org/>

@@ -29,6 +29,7 @@ function connection(part, known, detail) {
 }
 
 function failed(error) {
+  if (error instanceof Refused && error.status === 401 && error.used !== currentToken()) return;
   if (error instanceof Refused && error.status === 401) askToken("The server does not take this token.");
   else if (!(error instanceof Refused)) connection("state", "lost", error.message);
 }

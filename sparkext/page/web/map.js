@@ -1,6 +1,6 @@
 // Places of the newest answers on a plain map: degrees of latitude and longitude, no tiles, as nothing is fetched.
 
-import { batched, colour, drawing, el, text, whole } from "./dom.js";
+import { batched, colour, drawing, el, redrawn, text, whole } from "./dom.js";
 import { number, short } from "./terms.js";
 
 const MOST_PLACES = 2000, MOST_NAMES = 40;
@@ -8,12 +8,11 @@ const MOST_PLACES = 2000, MOST_NAMES = 40;
 export class PlaceMap {
   constructor() {
     this.points = [];
-    this.canvas = el("canvas", { role: "img" });
+    this.canvas = el("canvas", { role: "img", "aria-label": "Places" });
     this.said = el("p", { class: "quiet" });
     this.element = el("section", { hidden: true, "aria-label": "Map" }, el("h3", {}, "Places"), this.canvas, this.said);
     this.draw = batched(() => this.render());
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.close = redrawn(this.canvas, this.draw);
   }
 
   show(vars, rows, place, numbers) {

@@ -39,10 +39,7 @@ function joinOrder(choice, number, count) {
 
 const duration = (us) => us < 1000 ? `${Math.round(us)} µs` : `${(us / 1000).toFixed(us < 10000 ? 2 : 1)} ms`;
 
-function bar(part) {
-  const made = el("meter", { min: 0, max: 1, value: part, "aria-hidden": "true" });
-  return made;
-}
+const bar = (part) => el("meter", { min: 0, max: 1, value: part, "aria-hidden": "true" });
 
 function operator(one) {
   const said = [];

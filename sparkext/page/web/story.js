@@ -4,7 +4,7 @@ import { PALETTE, colour, drawing, el, whole } from "./dom.js";
 
 export class Story {
   constructor() {
-    this.canvas = el("canvas", { role: "img" });
+    this.canvas = el("canvas", { role: "img", "aria-label": "Milliseconds of evaluations" });
     this.list = el("ol", { class: "story", id: "story" });
     this.said = el("p", { class: "quiet" });
     this.element = el("div", {}, this.canvas, this.said, el("h3", {}, "Plan switches and filter moves"), this.list);

@@ -1,6 +1,6 @@
 // Streams with rates, windows with sizes, what was set aside or came late; the static sides that are kept.
 
-import { PALETTE, bytes, drawing, el, facts, table, text, whole } from "./dom.js";
+import { PALETTE, bytes, drawing, el, facts, table, whole } from "./dom.js";
 
 const KEPT = 120;
 
@@ -36,7 +36,7 @@ export class Streams {
 
   made(stream) {
     if (!this.known.size) this.cards.replaceChildren();
-    const one = { rates: [], facts: el("div"), canvas: el("canvas", { role: "img" }), windows: el("div"), reasons: el("div") };
+    const one = { rates: [], facts: el("div"), canvas: el("canvas", { role: "img", "aria-label": "Elements a second" }), windows: el("div"), reasons: el("div") };
     one.canvas.style.height = "4rem";
     one.card = el("article", { class: "card" }, el("h3", {}, stream.iri), one.facts, one.canvas, one.windows, one.reasons);
     this.cards.append(one.card);
@@ -96,5 +96,3 @@ export function aboutServer(state) {
   const lost = load.refused || load.sampled_out ? `, ${whole(load.refused)} pushes refused, ${whole(load.sampled_out)} elements sampled out` : "";
   return `${state.status}${state.detail ? ` (${state.detail})` : ""}, up ${time}${load.overloaded ? ", overloaded" : ""}${behind}${lost}`;
 }
-
-export { text };

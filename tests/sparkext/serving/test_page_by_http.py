@@ -151,6 +151,7 @@ def test_the_demo_begins_answers_and_ends(world: World) -> None:
     assert graphs[GRAPH] == 160
     assert world.ask("DELETE", "/demo").status == 204
     assert world.ask("GET", "/demo").json["runs"] is False
+    assert world.ask.push(triple("a", "b"), time=3_000).json["accepted"] == 1
     named = [one["name"] for one in world.ask("GET", "/queries").json["queries"]]
     assert named == [Q]
     assert world.ask("GET", f"/streams/{name(STREAM)}").json["elements"] > 0
