@@ -84,6 +84,8 @@ def test_the_wheel_holds_one_jar_and_the_packages(wheel: Path) -> None:
     sources = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*.scala")}
     assert {name for name in names if name.endswith(".scala")} == sources
     assert any(name.endswith(".lark") for name in names)
+    page = {f"sparkext/page/web/{file.name}" for file in (ROOT / "sparkext/page/web").iterdir()}
+    assert len(page) > 10 and page <= set(names)
     folders = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert folders == {"static_data", "adaptive", "sparkext"}
     assert {f"{folder}/py.typed" for folder in folders} <= set(names)
