@@ -97,6 +97,7 @@ def run_step(step: Step, quick: bool, folder: Path, limit_s: float) -> Outcome:
     except KeyboardInterrupt:
         outcome.state = "interrupted"
     finally:
+        outcome.said = _last_lines(log, _LAST_LINES)  # not what it says of its being ended
         if process is not None:
             _end(process)
     outcome.seconds = round(time.monotonic() - began, 1)
@@ -150,7 +151,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _read(outcome: Outcome, folder: Path) -> Outcome:
     result, log = files_of(outcome.step, folder)
-    outcome.said = _last_lines(log, _LAST_LINES)
+    outcome.said = outcome.said or _last_lines(log, _LAST_LINES)
     try:
         outcome.result = json.loads(result.read_text(encoding="utf-8"))
     except (OSError, ValueError):
