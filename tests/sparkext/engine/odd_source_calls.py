@@ -30,7 +30,7 @@ CALLS: list[Call] = [
         notebook,
         "live_answers",
         lambda w: notebook.live_answers,
-        {"rows": "number, huge"},
+        {"rows": "number"},
         query=lambda w: w.query,
         rows=5,
     ),

@@ -172,6 +172,7 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
         check_seed(spark, tmp_path, int(seed), 3)
 
 
+@pytest.mark.slow
 def test_four_late_programs(spark: SparkSession, tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for seed in range(4):

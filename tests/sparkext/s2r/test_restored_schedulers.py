@@ -60,7 +60,8 @@ def test_a_restored_scheduler_goes_on(windows, kind, pushes, cut):
             for name, kept in times.items():
                 other_times[name].add(kept.times, [kept.counts[time] for time in kept.times])
                 mark = marks[name]
-                other_marks[name].restore(mark.complete_up_to, mark.on_time_count, mark.late_count)
+                complete = mark.complete_up_to
+                other_marks[name].restore(complete, complete, mark.on_time_count, mark.late_count)
             other.restore(state)
             others = list(found)
         if stream not in times:
