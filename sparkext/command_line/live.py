@@ -115,7 +115,6 @@ def run_live(
     finally:
         for iri in live:
             engine.stream(iri).stop_sources()
-    _check(running)
     after_each()
 
 

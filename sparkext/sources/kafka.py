@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from sparkext.argument_checks import check
@@ -151,12 +150,7 @@ def kafka_connector(spark: SparkSession, connector: str = "auto") -> str:
     from sparkext.sources.kafka_reader import KafkaDataSource
 
     with driver_python(spark):
-        try:
-            spark.dataSource.register(KafkaDataSource)
-        except AnalysisException as error:
-            # The session of a batch is a copy of one that has it, and takes none of its name.
-            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-                raise
+        spark.dataSource.register(KafkaDataSource)
     return "python"
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakValueDictionary
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -136,8 +137,17 @@ def fed_by_batches(
     drop_unfinished(frame.sparkSession, checkpoint)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     feed.begin(query.id)
+    _feeds[str(query.runId)] = feed
     stream.sources.append(query)
     return query
+
+
+def stop_source(query: StreamingQuery) -> None:
+    """Stop what feeds a stream; a query between two batches, as Spark interrupts what runs, also an evaluation."""
+    feed = _feeds.get(str(getattr(query, "runId", None)))
+    if feed is not None:
+        feed.end()
+    query.stop()
 
 
 def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
@@ -168,15 +178,28 @@ class _Feed:
         self._apply = apply
         self._source = ""
         self._begun = Event()
+        self._applying = Lock()
+        self._ended = False
 
     def begin(self, query_id: str) -> None:
         """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
         self._source = query_id
         self._begun.set()
 
+    def end(self) -> None:
+        """Return when no batch is being taken in, and let in none any more."""
+        with self._applying:
+            self._ended = True
+
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        stream = self._stream
         self._begun.wait()  # the query may be faster than who starts it
+        with self._applying:
+            if self._ended:
+                raise StreamSourceError(f"stream <{self._stream.iri}>: the source is stopped")
+            self._take(batch, batch_id)
+
+    def _take(self, batch: DataFrame, batch_id: int) -> None:
+        stream = self._stream
         if stream.is_applied(self._source, batch_id):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
             return
@@ -241,3 +264,6 @@ def _check_type(schema: StructType, name: str, types: tuple[type, ...], wanted: 
     found = schema[name].dataType
     if not isinstance(found, types):
         raise StreamSourceError(f"column {name} must be {wanted}, not {found.simpleString()}")
+
+
+_feeds: WeakValueDictionary[str, _Feed] = WeakValueDictionary()  # by the run of the query
