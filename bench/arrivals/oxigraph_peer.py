@@ -69,13 +69,8 @@ class Peer:
 
     def pass_by(self, rows: pa.Table, instant: int) -> None:
         """Changes the graphs."""
-        windows = self._windows
-        before = windows.now
-        windows.arrive(rows, instant)
-        self._change("w30", windows.gone, windows.fresh)
-        if "now" in self._named:
-            gone = np.setdiff1d(before, windows.now, assume_unique=True)
-            self._change("now", gone, np.setdiff1d(windows.now, before, assume_unique=True))
+        for window, gone, fresh in self._windows.moved(rows, instant, self._named):
+            self._change(window, gone, fresh)
 
     def _change(self, window: str, gone: np.ndarray, new: np.ndarray) -> None:
         for quad in self._quads(gone, GRAPHS[window]):

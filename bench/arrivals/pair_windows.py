@@ -6,7 +6,7 @@ that there can be stands when it was seen last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,17 @@ class PairWindows:
         self.fresh = self.now[~self.is_alive(self.now)]
         self._seen[self.now] = instant
         self.alive = np.concatenate([self.alive[staying], self.fresh])
+
+    def moved(
+        self, rows: pa.Table, instant: int, names: Container[str]
+    ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """Do as `arrive` does; what left and what came to w30, and to now where that is named."""
+        before = self.now
+        self.arrive(rows, instant)
+        yield "w30", self.gone, self.fresh
+        if "now" in names:
+            gone = np.setdiff1d(before, self.now, assume_unique=True)
+            yield "now", gone, np.setdiff1d(self.now, before, assume_unique=True)
 
     def is_alive(self, pairs: np.ndarray) -> np.ndarray:
         """Which of the pairs were seen within the last 30 seconds."""

@@ -73,7 +73,7 @@ def execute(arguments: Namespace) -> None:
                 if inputs.live and kept:
                     inputs.engine.commit()
             file.flush()
-            if kept:
+            if kept and not inputs.live:
                 inputs.engine.commit()
         for line in report_lines(inputs.engine, found):
             sys.stderr.write(f"cqels: {line}\n")

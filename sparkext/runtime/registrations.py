@@ -164,11 +164,8 @@ class Registrations:
         chosen = name or self._own_name(given) or self._free_name(self._registered_count)
         keeper = self._parts.keeper
         if chosen in self.queries:
-            if (
-                keeper is not None
-                and given.said == self._said.get(chosen, given.said)
-                and chosen in keeper.taken_up
-            ):
+            same = given.said == self._said.get(chosen)
+            if keeper is not None and same and chosen in keeper.taken_up:
                 keeper.taken_up.remove(chosen)
                 return self.queries[chosen]
             raise DuplicateNameError(f"a query named {chosen} is already registered")

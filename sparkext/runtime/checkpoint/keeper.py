@@ -129,6 +129,7 @@ class Keeper:
         """What is known of the query of a name, which is now registered; None for a new one."""
         self._registrations_changed = True
         self.note()
+        self.taken_up.discard(name)  # it was ended since
         known = None if self.restored is None else self.restored.take_query(name, said)
         self._goes_on |= known is not None
         return known

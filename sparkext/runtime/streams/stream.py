@@ -177,10 +177,10 @@ class Stream(StreamIntake):
 
     def stop_sources(self) -> None:
         """Stop the streaming queries that feed the stream; must not be called under the engine's lock."""
-        from sparkext.runtime.streams.structured_source import stop_source
-
+        while self.feeds:  # between two batches: Spark interrupts what runs, also an evaluation
+            self.feeds.pop().end()
         while self.sources:
-            stop_source(self.sources.pop())
+            self.sources.pop().stop()
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sparkext.bridge.engine_room import EngineRoom
     from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
+    from sparkext.runtime.streams.structured_source import BatchFeed
 
 logger = logging.getLogger(__name__)
 
@@ -79,12 +80,12 @@ class StreamIntake:
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
+        self.feeds: list[BatchFeed] = []
         self._applied: dict[Hashable, int] = {}
         self.position: Any = None
         """How far the source of what is pushed had been read, as the newest `position` says: also after a restart."""
-        self.record_layout: str | None = (
-            None  # of a stream with a mapping, what tells it from other mappings
-        )
+        # Of a stream with a mapping, what tells it from other mappings.
+        self.record_layout: str | None = None
         self._restored: set[Hashable] = set()
 
     @property

@@ -11,9 +11,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from threading import Event, Lock
+from threading import Event, RLock
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakValueDictionary
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -57,6 +56,7 @@ class Batched(Protocol):
 
     iri: str
     sources: list[StreamingQuery]
+    feeds: list[BatchFeed]
 
     def is_applied(self, source: Hashable, batch_id: int) -> bool: ...
 
@@ -133,21 +133,13 @@ def fed_by_batches(
 ) -> StreamingQuery:
     """Have `apply` called with each micro-batch of `frame` that `stream` does not know: source, number and rows."""
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
-    feed = _Feed(stream, apply)
+    feed = BatchFeed(stream, apply)
     drop_unfinished(frame.sparkSession, checkpoint)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     feed.begin(query.id)
-    _feeds[str(query.runId)] = feed
+    stream.feeds.append(feed)
     stream.sources.append(query)
     return query
-
-
-def stop_source(query: StreamingQuery) -> None:
-    """Stop what feeds a stream; a query between two batches, as Spark interrupts what runs, also an evaluation."""
-    feed = _feeds.get(str(getattr(query, "runId", None)))
-    if feed is not None:
-        feed.end()
-    query.stop()
 
 
 def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
@@ -168,7 +160,7 @@ def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
             files.delete(path, False)
 
 
-class _Feed:
+class BatchFeed:
     """What is called with each micro-batch of one source."""
 
     def __init__(
@@ -178,7 +170,7 @@ class _Feed:
         self._apply = apply
         self._source = ""
         self._begun = Event()
-        self._applying = Lock()
+        self._applying = RLock()
         self._ended = False
 
     def begin(self, query_id: str) -> None:
@@ -264,6 +256,3 @@ def _check_type(schema: StructType, name: str, types: tuple[type, ...], wanted: 
     found = schema[name].dataType
     if not isinstance(found, types):
         raise StreamSourceError(f"column {name} must be {wanted}, not {found.simpleString()}")
-
-
-_feeds: WeakValueDictionary[str, _Feed] = WeakValueDictionary()  # by the run of the query

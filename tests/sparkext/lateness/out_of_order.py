@@ -6,15 +6,18 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from sparkext.errors import UnsupportedFeatureError
+from sparkext.errors import CheckError, UnsupportedFeatureError
 from sparkext.oracle import Answer
 from sparkext.recorded_streams import StreamElement
-from tests.sparkext.random_answers import Case, answer_of
+from tests.sparkext.random_answers import Case, Worlds, answer_of, right_answers
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from sparkext import Engine
     from sparkext.runtime.answering.answers import Answers
 
@@ -165,6 +168,40 @@ def heard_out_of_order(
 def with_streams(case: Case, taken: dict[str, list[StreamElement]]) -> Case:
     """The case of the elements that are taken in, as they came."""
     return replace(case, streams=taken)
+
+
+def sorted_answers(
+    case: Case, taken: dict[str, list[StreamElement]], worlds: Worlds
+) -> dict[int, Answer] | None:
+    """What the sorted streams answer; None where the oracle does not know."""
+    try:
+        return right_answers(with_streams(case, taken), worlds.for_oracle)
+    except CheckError as error:
+        if "the oracle does not know" in str(error):
+            return None
+        raise
+
+
+def check_seeds(
+    spark: SparkSession,
+    folder: Path,
+    seeds: Sequence[int],
+    check: Callable[[Worlds, int], tuple[Counter[str], list[str]]],
+) -> Counter[str]:
+    """What was seen with these seeds; what is wrong with any of them fails the test."""
+    worlds = Worlds(spark, folder, 7)
+    seen: Counter[str] = Counter()
+    wrong: list[str] = []
+    try:
+        for seed in seeds:
+            more, found = check(worlds, seed)
+            seen += more
+            wrong += found
+    finally:
+        worlds.close()
+    assert not wrong, f"{len(wrong)} of {seen['queries']} queries differ\n\n" + "\n\n".join(wrong)
+    assert seen["revisions"] > seen["queries"] / 5, "nothing was corrected"
+    return seen
 
 
 def described(case: Case, pushes: Arriving, how: Delivery) -> str:
