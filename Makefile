@@ -26,7 +26,7 @@ site: $(VENV)/.docs ## Build the documentation site into build/site
 
 # Two processes, each with a Spark of its own; the tests of a file stay together. Then some on older versions
 # of Spark, in .venv/spark-4.1 and its like.
-test: $(VENV)/.dev ## Run the tests, in ten to twenty-five minutes
+test: $(VENV)/.dev ## Run the tests, in about twenty-five minutes
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(QUICK)"
 	$(PYTHON) -m tests.versions
 
