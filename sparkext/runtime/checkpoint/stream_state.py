@@ -39,7 +39,7 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "on_time": mark.on_time_count,
         "late": mark.late_count,
         "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
-        "applied": [[source, batch] for source, batch in stream.applied_batches().items()],
+        "applied": [[source, batch] for source, batch in stream.batches.last.items()],
         "position": stream.position,
         "on_error": stream.on_error.value,
         "mapped": stream.record_layout,

@@ -16,6 +16,7 @@ from sparkext.r2r.leaves.scopes import RecordTriple
 from sparkext.runtime.lateness.stream_lateness import StreamLateness
 from sparkext.runtime.streams.given_rows import table_of
 from sparkext.runtime.streams.mapped_columns import columns_of, row_block
+from sparkext.runtime.streams.numbered_batches import Taking
 from sparkext.runtime.streams.push_report import Evaluations, PushReport
 from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import ElementMapping
@@ -109,7 +110,7 @@ class MappedStream(Stream):
         real_time: str | None = None,
     ) -> StreamingQuery:
         """Feed the stream from a streaming DataFrame with the columns that the mapping reads."""
-        from sparkext.runtime.streams.row_source import read_rows
+        from sparkext.runtime.streams.structured_source import read_rows
 
         if checkpoint is not None:
             checkpoint = str(check.path("checkpoint", checkpoint))
@@ -123,17 +124,10 @@ class MappedStream(Stream):
         self._check_nobody_makes_it()
         return read_rows(self, frame, checkpoint)
 
-    def apply_rows(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
-        """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which."""
+    def batch_of_rows(self, source: Hashable, number: int, batch: DataFrame) -> Taking:
+        """As `batch`, of rows that the mapping reads."""
         parts = list(self._columns(self._arrow_rows(batch.toArrow())))
-        with self._fed():
-            fresh = not self.is_applied(source, batch_id)
-            if fresh:
-                self._check_no_gap(source, batch_id)
-                self._take_rows(parts)
-                self._applied[source] = batch_id
-        self._parts.wait_kept()
-        return fresh
+        return self._once(source, number, lambda: self._take_rows(parts))
 
     def _arrow_rows(self, given: object) -> ArrowRows | JsonRows:
         table = table_of("table", given)

@@ -21,6 +21,7 @@ from sparkext.runtime.streams.element_text import (
     sound_of,
     trimmed,
 )
+from sparkext.runtime.streams.numbered_batches import AppliedBatches, BatchFeed, Entry, Taking
 from sparkext.runtime.streams.push_report import Evaluations, PushReport, reason_of
 from sparkext.s2r.watermark import NEVER, StreamWatermark
 from static_data.files.on_error import OnError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from sparkext.bridge.engine_room import EngineRoom
     from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
-    from sparkext.runtime.streams.structured_source import BatchFeed
 
 logger = logging.getLogger(__name__)
 
@@ -81,12 +81,11 @@ class StreamIntake:
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
         self.sources: list[StreamingQuery] = []
         self.feeds: list[BatchFeed] = []
-        self._applied: dict[Hashable, int] = {}
+        self.batches = AppliedBatches()
         self.position: Any = None
         """How far the source of what is pushed had been read, as the newest `position` says: also after a restart."""
         # Of a stream with a mapping, what tells it from other mappings.
         self.record_layout: str | None = None
-        self._restored: set[Hashable] = set()
 
     @property
     def log(self) -> Any:
@@ -195,41 +194,24 @@ class StreamIntake:
                 f"the elements of <{self.iri}> are those that come too late on <{self.made_late_by.iri}>"
             )
 
-    def apply_batch(
-        self, source: Hashable, batch_id: int, read: Callable[[EngineRoom], Any]
-    ) -> bool:
-        """Push a batch of a numbered source, unless this one or a later one was pushed before; tells which.
+    def batch(self, source: Hashable, number: int, read: Callable[[EngineRoom], Any]) -> Taking:
+        """What takes in a batch of a numbered source, unless this one or a later one was taken in before.
 
-        `read` has tasks read it; see BatchRows.scala. An evaluation that fails does not undo the batch: its elements
-        are in.
+        `read` has tasks read it, now; see BatchRows.scala. An evaluation that fails does not undo the batch: its
+        elements are in.
         """
         rows = read(self._parts.room)  # not under the engine's lock: that may take long
-        with self._fed():
-            fresh = not self.is_applied(source, batch_id)
-            if fresh:
-                self._check_no_gap(source, batch_id)
-                try:
-                    self._taken(lambda rules: [self._take_batch(rows, rules)])
-                except StreamElementError as error:
-                    raise StreamElementError(f"stream <{self.iri}>: {error}") from None
-                self._applied[source] = batch_id
-        self._parts.wait_kept()
-        return fresh
 
-    def _check_no_gap(self, source: Hashable, batch_id: int) -> None:
-        """After a restart the source must go on where the checkpoint ends, or before."""
-        if source in self._restored:
-            self._restored.discard(source)
-            last = self._applied[source]
-            if batch_id > last + 1:
-                raise StreamElementError(
-                    f"batches {last + 1} to {batch_id - 1} are done for their source, and are not in the"
-                    " checkpoint, which is an older one: begin the source anew, or do without them by"
-                    " another checkpoint folder of the source"
-                )
+        def take() -> None:
+            try:
+                self._taken(lambda rules: [self._take_batch(rows, rules)])
+            except StreamElementError as error:
+                raise StreamElementError(f"stream <{self.iri}>: {error}") from None
 
-    def apply_elements(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool:
-        """As `apply_batch`, of rows that are elements, or reasons why something is none."""
+        return self._once(source, number, take)
+
+    def batch_of_elements(self, source: Hashable, number: int, batch: DataFrame) -> Taking:
+        """As `batch`, of rows that are elements, or reasons why something is none."""
         rows = batch.toArrow().to_pylist()  # tasks decode it here, not under the engine's lock
         elements = [
             StreamElement(
@@ -239,15 +221,25 @@ class StreamIntake:
             if row["flaw"] is None
         ]
         flaws = [row["flaw"] for row in rows if row["flaw"] is not None]
-        with self._fed():
-            fresh = not self.is_applied(source, batch_id)
-            if fresh:
-                self._check_no_gap(source, batch_id)
-                self._refuse(flaws)
-                self._append(elements)
-                self._applied[source] = batch_id
-        self._parts.wait_kept()
-        return fresh
+
+        def take() -> None:
+            self._refuse(flaws)
+            self._append(elements)
+
+        return self._once(source, number, take)
+
+    def _once(self, source: Hashable, number: int, take: Callable[[], object]) -> Taking:
+        def taking(entry: Entry) -> bool:
+            with self._fed():
+                fresh = entry.enter() and not self.batches.has(source, number)
+                if fresh:
+                    self.batches.check_no_gap(source, number)
+                    take()
+                    self.batches.note(source, number)
+            self._parts.wait_kept()
+            return fresh
+
+        return taking
 
     def wait_kept(self) -> None:
         """Return when all that has come in is in the engine's checkpoint, at once where there is none."""
@@ -275,23 +267,14 @@ class StreamIntake:
         finally:
             rows.tookIn(read.rows())
 
-    def applied_batches(self) -> Mapping[Hashable, int]:
-        """The last batch of each numbered source that was pushed."""
-        return self._applied
-
     def restore_counts(
         self, counts: Sequence[int], newest: int, applied: Mapping[Hashable, int], position: Any
     ) -> None:
         """Have counted what the stream had of which this is the state."""
         self.accepted_count, self.malformed_count, self.late_count = counts
         self.newest_time = newest
-        self._applied = dict(applied)
-        self._restored = set(applied)
+        self.batches.restore(applied)
         self.position = position
-
-    def is_applied(self, source: Hashable, batch_id: int) -> bool:
-        """Whether this batch of a numbered source, or a later one, has been pushed."""
-        return batch_id <= self._applied.get(source, -1)
 
     def _append(
         self, elements: Sequence[StreamElement], strict: bool = False, believed: bool = False

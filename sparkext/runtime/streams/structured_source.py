@@ -8,10 +8,8 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from threading import Event, RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -26,7 +24,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sparkext.errors import CqelsError, EvaluationError
+from sparkext.errors import CqelsError
+from sparkext.runtime.streams.numbered_batches import Batched, BatchFeed, Read, Taking
 from sparkext.runtime.streams.source_documents import SourceDocuments
 from static_data.files.on_error import OnError
 from static_data.files.rdf_version import RdfVersion
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.bridge.engine_room import EngineRoom
-
-logger = logging.getLogger(__name__)
 
 DOCUMENT_FORMATS = ("nquads", "trig")
 ELEMENT_COLUMNS = ("time", "graph", "triples", "about", "flaw")
@@ -51,27 +48,21 @@ class StreamSourceError(CqelsError):
     """A DataFrame that cannot feed a stream, or an unknown format."""
 
 
-class Batched(Protocol):
-    """A stream that knows which batches of a source it has taken in."""
-
-    iri: str
-    sources: list[StreamingQuery]
-    feeds: list[BatchFeed]
-
-    def is_applied(self, source: Hashable, batch_id: int) -> bool: ...
-
-
 class FedStream(Batched, Protocol):
     """A stream that takes batches with a number, each once."""
 
     rdf: RdfVersion
     accepts: bool
 
-    def apply_batch(
-        self, source: Hashable, batch_id: int, read: Callable[[EngineRoom], Any]
-    ) -> bool: ...
+    def batch(self, source: Hashable, number: int, read: Callable[[EngineRoom], Any]) -> Taking: ...
 
-    def apply_elements(self, source: Hashable, batch_id: int, batch: DataFrame) -> bool: ...
+    def batch_of_elements(self, source: Hashable, number: int, batch: DataFrame) -> Taking: ...
+
+
+class FedRows(Batched, Protocol):
+    """A stream that takes batches of rows with a number, each once."""
+
+    def batch_of_rows(self, source: Hashable, number: int, batch: DataFrame) -> Taking: ...
 
 
 def read_stream(
@@ -103,7 +94,7 @@ def read_stream(
     kind = checked_format(frame, format)
     if kind == "elements":
         return fed_by_batches(
-            stream, frame.select(*ELEMENT_COLUMNS), checkpoint, stream.apply_elements
+            stream, frame.select(*ELEMENT_COLUMNS), checkpoint, stream.batch_of_elements
         )
     read: Callable[[EngineRoom, DataFrame], Any]
     if kind == "columns":
@@ -115,10 +106,25 @@ def read_stream(
         frame = documents.prepared(frame)
         read = documents.read
 
-    def apply(source: Hashable, batch_id: int, batch: DataFrame) -> None:
-        stream.apply_batch(source, batch_id, lambda room: read(room, batch))
+    return fed_by_batches(
+        stream,
+        frame,
+        checkpoint,
+        lambda source, number, batch: stream.batch(source, number, lambda room: read(room, batch)),
+    )
 
-    return fed_by_batches(stream, frame, checkpoint, apply)
+
+def read_rows(stream: FedRows, frame: DataFrame, checkpoint: str | None = None) -> StreamingQuery:
+    """Feed `stream` from a streaming DataFrame whose columns a mapping reads, otherwise as `read_stream`.
+
+    Raises StreamSourceError.
+    """
+    if not isinstance(frame, DataFrame) or not frame.isStreaming:
+        said = "one that is not streaming" if isinstance(frame, DataFrame) else type(frame).__name__
+        raise StreamSourceError(
+            f"a source is a streaming DataFrame, not {said}: push_table takes tables"
+        )
+    return fed_by_batches(stream, frame, checkpoint, stream.batch_of_rows)
 
 
 def _read_columns(stream: FedStream, room: EngineRoom, batch: DataFrame) -> Any:
@@ -126,19 +132,16 @@ def _read_columns(stream: FedStream, room: EngineRoom, batch: DataFrame) -> Any:
 
 
 def fed_by_batches(
-    stream: Batched,
-    frame: DataFrame,
-    checkpoint: str | None,
-    apply: Callable[[Hashable, int, DataFrame], object],
+    stream: Batched, frame: DataFrame, checkpoint: str | None, read: Read
 ) -> StreamingQuery:
-    """Have `apply` called with each micro-batch of `frame` that `stream` does not know: source, number and rows."""
+    """Have `stream` take in each micro-batch of `frame` that it does not know, as `read` reads it."""
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
-    feed = BatchFeed(stream, apply)
+    feed = BatchFeed(stream, read)
     drop_unfinished(frame.sparkSession, checkpoint)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
-    feed.begin(query.id)
     stream.feeds.append(feed)
     stream.sources.append(query)
+    feed.begin(query.id)
     return query
 
 
@@ -158,48 +161,6 @@ def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
     if all(path.getName().startswith(".") for path in found):
         for path in found:
             files.delete(path, False)
-
-
-class BatchFeed:
-    """What is called with each micro-batch of one source."""
-
-    def __init__(
-        self, stream: Batched, apply: Callable[[Hashable, int, DataFrame], object]
-    ) -> None:
-        self._stream = stream
-        self._apply = apply
-        self._source = ""
-        self._begun = Event()
-        self._applying = RLock()
-        self._ended = False
-
-    def begin(self, query_id: str) -> None:
-        """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
-        self._source = query_id
-        self._begun.set()
-
-    def end(self) -> None:
-        """Return when no batch is being taken in, and let in none any more."""
-        with self._applying:
-            self._ended = True
-
-    def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        self._begun.wait()  # the query may be faster than who starts it
-        with self._applying:
-            if self._ended:
-                raise StreamSourceError(f"stream <{self._stream.iri}>: the source is stopped")
-            self._take(batch, batch_id)
-
-    def _take(self, batch: DataFrame, batch_id: int) -> None:
-        stream = self._stream
-        if stream.is_applied(self._source, batch_id):
-            logger.info("stream <%s>: batch %d is known, left out", stream.iri, batch_id)
-            return
-        try:
-            self._apply(self._source, batch_id, batch)
-        except EvaluationError as error:
-            # The elements are in; the failing query counts it, and must not take the stream from the others.
-            logger.error("stream <%s>, batch %d: %s", stream.iri, batch_id, error)
 
 
 def checked_format(frame: DataFrame, format: str) -> str:

@@ -118,7 +118,7 @@ def names(argument: str, value: object, said: str) -> bool:
 OTHERS = {
     # For the package itself, of which Python does not ask a user's hands to be kept.
     "Engine": {"constant"},
-    "Stream": {"apply_batch", "is_applied", "take_answers", "take_late_of", "follow"},
+    "Stream": {"batch", "batch_of_elements", "take_answers", "take_late_of", "follow"},
     "RegisteredQuery": {
         "evaluate",
         "lags_behind",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkext.runtime.streams.numbered_batches import Entry
 from sparkext.runtime.streams.source_documents import SourceDocuments
 from static_data.files.on_error import OnError
 from static_data.files.reading import Reading
@@ -33,4 +34,5 @@ def feed(
     on_error = OnError.ACCEPT if stream.accepts else OnError.SKIP
     source = SourceDocuments(format, Reading(stream.rdf, on_error))
     batch = source.prepared(batch)
-    assert stream.apply_batch("source", next(_BATCHES), lambda room: source.read(room, batch))
+    taking = stream.batch("source", next(_BATCHES), lambda room: source.read(room, batch))
+    assert taking(Entry())

@@ -10,6 +10,7 @@ import pytest
 from sparkext.engine import Engine
 from sparkext.errors import DuplicateNameError, RecursiveQueryError, StreamElementError
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.streams.numbered_batches import Entry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,7 +130,7 @@ def test_nobody_else_feeds_what_a_query_makes(engine: Engine, spark: SparkSessio
     batches = spark.readStream.format("rate").load()
     ways: dict[str, Callable[[], object]] = {
         "push_elements": lambda: stream.push_elements([element]),
-        "apply_batch": lambda: stream.apply_batch("source", 0, lambda room: None),
+        "batch": lambda: stream.batch("source", 0, lambda room: None)(Entry()),
         "advance_to": lambda: stream.advance_to(10_000),
         "read": lambda: stream.read(batches),
         "register_stream": lambda: engine.register_stream("http://e/hot", source=batches),

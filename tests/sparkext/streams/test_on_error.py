@@ -49,7 +49,7 @@ def test_a_stream_that_fails_takes_nothing_of_what_comes_with_it(engine: Engine)
     with pytest.raises(StreamElementError, match="line break"):
         stream.push_elements([element(2, "<x:o>"), StreamElement(4, None, ("a\nb",))])
     assert (stream.accepted_count, stream.malformed_count) == (1, 0)
-    assert not stream.is_applied("source", 0)
+    assert not stream.batches.has("source", 0)
 
 
 def test_a_stream_that_accepts_answers_with_iris_as_they_stand(engine: Engine) -> None:

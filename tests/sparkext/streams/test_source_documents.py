@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sparkext.recorded_streams import SetAside, StreamElement
 from sparkext.recorded_streams.reader import read_document
+from sparkext.runtime.streams.numbered_batches import Entry
 from sparkext.runtime.streams.source_documents import document_format
 from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_version import RdfVersion
@@ -200,8 +201,9 @@ def test_a_stream_of_trig_is_told_by_its_first_document(
     stream, _ = fresh(engine)
     for number, documents in enumerate([lines[:1], [lines[1], trig], lines[2:3], lines[3:]]):
         batch = spark.createDataFrame([(one,) for one in documents], "value BINARY")
-        stream.apply_batch("s", number, lambda room, batch=batch: source.read(room, batch))  # type: ignore[misc]
-        assert not stream.apply_batch("s", number, lambda room: None)
+        taking = stream.batch("s", number, lambda room, batch=batch: source.read(room, batch))  # type: ignore[misc]
+        assert taking(Entry())
+        assert not taking(Entry())
     assert (stream.accepted_count, stream.malformed_count) == (5, 0)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,6 +130,89 @@ def test_an_unfinished_first_batch_is_begun_anew(
     query.stop()
     assert stream.accepted_count == 1
     assert (offsets / "0").exists()
+
+
+def three_instants(spark: SparkSession, folder: Path) -> DataFrame:
+    """A source of one batch, after which instants of three times are due but the last."""
+    source = rows_source(
+        spark, folder, "subject STRING, predicate STRING, object STRING, time LONG"
+    )
+    moments = (1000, 2000, 3000, 40_000)
+    drop(folder, "1.json", [row(f"http://e/{time}", "<http://e/r>", time) for time in moments])
+    return source
+
+
+def test_stopping_a_source_ends_no_evaluation(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    told, go_on = Event(), Event()
+
+    def wait(found: object) -> None:
+        told.set()
+        assert go_on.wait(60)
+
+    engine.queries["http://example.org/q"].subscribe(wait)
+    source, checkpoint = three_instants(spark, tmp_path / "rows"), str(tmp_path / "checkpoint")
+    query = stream.read(source, checkpoint)
+    assert told.wait(60)
+    query.stop()
+    assert query.exception() is None
+    go_on.set()
+    engine.finish()
+    assert [time for time, _ in answers] == [1000, 2000, 3000, 40_000]
+    assert stream.accepted_count == 4
+    # Spark does not know that the batch is in.
+    again = stream.read(source, checkpoint)
+    again.processAllAvailable()
+    again.stop()
+    assert stream.accepted_count == 4
+
+
+def test_a_subscriber_stops_the_source_of_its_batch(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    engine.queries["http://example.org/q"].subscribe(lambda found: stream.sources[0].stop())
+    query = stream.read(three_instants(spark, tmp_path / "rows"))
+    query.awaitTermination(60)
+    assert not query.isActive
+    engine.finish()
+    assert [time for time, _ in answers] == [1000, 2000, 3000, 40_000]
+
+
+def test_a_batch_that_waits_while_its_source_is_stopped_is_not_taken_in(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    """It is read again by the source that goes on."""
+    stream = engine.register_stream(STREAM)
+    other = engine.register_stream("http://example.org/other")
+    engine.register_query(QUERY.replace("s>", "other>").replace(":q", ":other"))
+    told, go_on = Event(), Event()
+
+    def wait(found: object) -> None:
+        told.set()
+        assert go_on.wait(60)
+
+    engine.queries["http://example.org/other"].subscribe(wait)
+    other.push((f"<{AT}>", f"<{AT}>", f"<{AT}>"), 1000)
+    holder = Thread(target=other.advance_to, args=(1000,))
+    holder.start()
+    assert told.wait(60)
+    source, checkpoint = three_instants(spark, tmp_path / "rows"), str(tmp_path / "checkpoint")
+    query = stream.read(source, checkpoint)
+    while not query.status["isTriggerActive"]:
+        assert query.exception() is None
+    query.stop()
+    go_on.set()
+    holder.join()
+    assert stream.accepted_count == 0
+    again = stream.read(source, checkpoint)
+    again.processAllAvailable()
+    again.stop()
+    assert stream.accepted_count == 4
 
 
 def test_a_batch_replayed_with_its_id_changes_nothing(
@@ -267,7 +351,7 @@ def test_an_evaluation_that_fails_does_not_end_the_source(
     assert [(time, len(rows)) for time, rows in answers] == [(1000, 1), (2000, 2)]
     assert failed.progress.failures == 2
     told = [
-        entry.getMessage() for entry in caplog.records if entry.name.endswith(".structured_source")
+        entry.getMessage() for entry in caplog.records if entry.name.endswith(".numbered_batches")
     ]
     assert [text.split(" at ")[0] for text in told] == [
         f"stream <{STREAM}>, batch {batch}: http://example.org/failing" for batch in (1, 2)

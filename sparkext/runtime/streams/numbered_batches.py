@@ -1,0 +1,157 @@
+"""Batches of numbered sources: each is taken in once, whole or not at all, also where its source is stopped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event, Lock, RLock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sparkext.errors import EvaluationError, StreamElementError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.05
+
+Taking = Callable[["Entry"], bool]
+"""Takes in a batch that was read, and evaluates what becomes due; whether it was new and still wanted."""
+
+Read = Callable[[Hashable, int, "DataFrame"], Taking]
+"""Reads the rows of a batch: of a source, by its number."""
+
+
+class AppliedBatches:
+    """Which batches of numbered sources a stream has taken in.
+
+    >>> applied = AppliedBatches()
+    >>> applied.note("s", 0); applied.has("s", 0), applied.has("s", 1)
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self.last: dict[Hashable, int] = {}
+        self._restored: set[Hashable] = set()
+
+    def restore(self, last: Mapping[Hashable, int]) -> None:
+        """Have these been taken in last, as a checkpoint says."""
+        self.last, self._restored = dict(last), set(last)
+
+    def has(self, source: Hashable, number: int) -> bool:
+        """Whether this batch of a source, or a later one, has been taken in."""
+        return number <= self.last.get(source, -1)
+
+    def note(self, source: Hashable, number: int) -> None:
+        """Say that a batch is taken in."""
+        self.last[source] = number
+
+    def check_no_gap(self, source: Hashable, number: int) -> None:
+        """After a restart the source must go on where the checkpoint ends, or before; raises StreamElementError."""
+        if source not in self._restored:
+            return
+        self._restored.discard(source)
+        last = self.last[source]
+        if number > last + 1:
+            raise StreamElementError(
+                f"batches {last + 1} to {number - 1} are done for their source, and are not in the"
+                " checkpoint, which is an older one: begin the source anew, or do without them by"
+                " another checkpoint folder of the source"
+            )
+
+
+class Entry:
+    """Whether a batch still goes in: withdrawn where its source is stopped before it has begun, else taken whole."""
+
+    def __init__(self) -> None:
+        self._deciding = Lock()
+        self._entered: bool | None = None
+
+    def enter(self) -> bool:
+        """Begin, with the engine's lock; False for a batch that was withdrawn."""
+        return self._decided(True)
+
+    def withdraw(self) -> None:
+        """Have the batch not go in, unless it has begun."""
+        self._decided(False)
+
+    def _decided(self, entered: bool) -> bool:
+        with self._deciding:
+            if self._entered is None:
+                self._entered = entered
+            return self._entered
+
+
+class Batched(Protocol):
+    """A stream that knows which batches of a source it has taken in."""
+
+    iri: str
+    batches: AppliedBatches
+    sources: list[StreamingQuery]
+    feeds: list[BatchFeed]
+
+
+class BatchFeed:
+    """What Structured Streaming calls with each micro-batch of one source.
+
+    A batch is read in Spark's thread, and taken in and evaluated in one of the feed's own: `StreamingQuery.stop()`
+    interrupts the first. What it interrupts while a batch is read has taken in nothing, and Spark reads that again; a
+    batch that is being taken in goes in whole, with its evaluations, while who stopped the source waits for the engine
+    when it is used next. Spark, which does not take it to be done, gives it again after a restart; it is known then.
+    """
+
+    def __init__(self, stream: Batched, read: Read) -> None:
+        self._stream = stream
+        self._read = read
+        self._source = ""
+        self._begun = Event()
+        self._taking = RLock()
+        self._ended = False
+        self._thread = ThreadPoolExecutor(1, f"batches of {stream.iri}")
+
+    def begin(self, query_id: str) -> None:
+        """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
+        self._source = query_id
+        self._begun.set()
+
+    def end(self) -> None:
+        """Return when no batch is being taken in, and let in none any more."""
+        with self._taking:
+            self._ended = True
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        self._begun.wait()  # the query may be faster than who starts it
+        stream = self._stream
+        if stream.batches.has(self._source, number):
+            logger.info("stream <%s>: batch %d is known, left out", stream.iri, number)
+            return
+        taking = self._read(self._source, number, batch)
+        entry = Entry()
+        done = self._thread.submit(self._take, taking, entry, number)
+        jvm: Any = batch.sparkSession._jvm
+        self._await(done, entry, jvm)
+        done.result()
+
+    def _await(self, done: Future[None], entry: Entry, jvm: Any) -> None:
+        while not wait((done,), _LOOK_S).done:
+            try:
+                # In Spark's thread, as this is: InterruptedException where the source is being stopped. It might be a
+                # subscriber of this batch that stops it, and waits for this thread.
+                jvm.java.lang.Thread.sleep(1)
+            except BaseException:
+                entry.withdraw()
+                raise
+
+    def _take(self, taking: Taking, entry: Entry, number: int) -> None:
+        iri = self._stream.iri
+        with self._taking:
+            if self._ended:
+                raise StreamElementError(f"stream <{iri}>: the source is stopped")
+            try:
+                taking(entry)
+            except EvaluationError as error:
+                # The elements are in; the failing query counts it, and must not take the stream from the others.
+                logger.error("stream <%s>, batch %d: %s", iri, number, error)
