@@ -19,6 +19,37 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+# Where tests start programs, brokers, browsers and Sparks of their own, and wait for them.
+WITH_PROGRAMS = (
+    "tests/test_versions.py",
+    "tests/chaos",
+    "tests/examples",
+    "tests/sparkext/sources",
+    "tests/sparkext/command_line",
+    "tests/notebooks",
+    "tests/static_data/loading",
+    "tests/page",
+    "tests/bench",
+    "tests/sparkext/kept_sides",
+    "tests/sparkext/serving",
+    "tests/sparkext/sinks",
+    "tests/sparkext/session",
+    "tests/sparkext/engine_room/test_plain_session.py",
+    "tests/metamorphic",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long for how much of the processors it uses: at the end, nothing would be left beside it."""
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.relative_to(ROOT).as_posix()
+        first = (n for n, start in enumerate(WITH_PROGRAMS) if name.startswith(start))
+        return next(first, len(WITH_PROGRAMS))
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of the test run, on two local cores, with the extension in it."""

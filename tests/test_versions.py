@@ -20,6 +20,14 @@ def test_the_tests_are_there(name: str) -> None:
         assert f"def {test}(" in (versions.ROOT / path).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("version", versions.VERSIONS)
+def test_what_rests_on_spark_passes_on_an_older_one(version: str) -> None:
+    outcome = versions.run(version, versions.QUICK, versions.QUICK_MARKS)
+    if outcome.code is None:
+        pytest.skip(outcome.said)
+    assert outcome.code == 0, outcome.said
+
+
 def test_what_is_quick_is_part_of_all() -> None:
     left_out = [n for n in versions.QUICK if not any(n.startswith(part) for part in versions.ALL)]
     assert left_out == []
