@@ -40,7 +40,7 @@ WITH_PROGRAMS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long for how much of the processors it uses: at the end, nothing would be left beside it."""
+    """Begin with what waits most: at the end, nothing would be left to do beside it."""
 
     def place(item: pytest.Item) -> int:
         name = item.path.relative_to(ROOT).as_posix()

@@ -61,8 +61,8 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, [int(seed) for seed in ONE.split(",")])
 
 
-def test_32_relations(spark: SparkSession, tmp_path: Path) -> None:
-    check_seeds(spark, tmp_path, range(4))
+def test_16_relations(spark: SparkSession, tmp_path: Path) -> None:
+    check_seeds(spark, tmp_path, range(2))
 
 
 @pytest.mark.slow

@@ -89,8 +89,8 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
     check_all(spark, tmp_path, [int(seed) for seed in ONE.split(",")], False)
 
 
-def test_20_random_event_patterns(spark: SparkSession, tmp_path: Path) -> None:
-    check_all(spark, tmp_path, range(6), beyond=False)
+def test_10_random_event_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    check_all(spark, tmp_path, range(3), beyond=False)
 
 
 @pytest.mark.slow

@@ -103,8 +103,8 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, [int(seed) for seed in ONE.split(",")], 7)
 
 
-def test_40_random_queries(spark: SparkSession, tmp_path: Path) -> None:
-    check_seeds(spark, tmp_path, range(7), 7)
+def test_25_random_queries(spark: SparkSession, tmp_path: Path) -> None:
+    check_seeds(spark, tmp_path, range(4), 7)
 
 
 @pytest.mark.slow

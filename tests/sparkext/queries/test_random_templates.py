@@ -108,14 +108,14 @@ def check_seeds(
     assert seen["evaluated"] < seen["queries"] * 0.9, "few are instances of a template"
 
 
-def test_15_random_templates(spark: SparkSession, tmp_path: Path) -> None:
-    check_seeds(spark, tmp_path, range(15))
+def test_8_random_templates(spark: SparkSession, tmp_path: Path) -> None:
+    check_seeds(spark, tmp_path, range(8))
 
 
-def test_10_random_templates_with_inline_data_or_ends_of_paths(
+def test_5_random_templates_with_inline_data_or_ends_of_paths(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    check_seeds(spark, tmp_path, range(10), DATA_OR_ENDS)
+    check_seeds(spark, tmp_path, range(5), DATA_OR_ENDS)
 
 
 @pytest.mark.slow
