@@ -45,10 +45,8 @@ def check_killed(
     elements, *others = ARGUMENTS[program]
     arguments = [str(int(elements) // 2) if names else elements, *others]
     assert run_killed(program, folder / "killed", kills, seed, *arguments, "kept", *names) > 0
-    if names:
-        expected = run_whole(program, folder / "whole", *arguments, "free", *names)
-    else:
-        expected = unbroken[program]
+    own = folder / "whole"
+    expected = run_whole(program, own, *arguments, "free", *names) if names else unbroken[program]
     found = told(folder / "killed")
     differing = {
         key: (expected.get(key), found.get(key))
