@@ -5,8 +5,9 @@ RANGE 30 s, on a world of `python -m bench.data dblp`. p50_ms and p95_ms are mil
 caller's hand to the answers' being there as an Arrow table of term texts: taking rows in (parsing, encoding), moving
 the windows, evaluating, and decoding are all in it, for this engine and for each peer. Of ours evaluation_ms,
 decode_ms and all the rest, upkeep_ms, are columns. There is no warm-up: the stream begins with empty windows, and all
-seconds count from the first on (first_answer_ms), one after the other without a pause. What runs in a JVM starts anew
-for every query and rate. The answers of every second are compared. null: a peer is not installed, or failed.
+seconds count from the first on (first_answer_ms), one after the other without a pause; with --paced each comes in its
+second, as those of a stream do. What runs in a JVM starts anew for every query and rate. The answers of every second
+are compared. null: a peer is not installed, or failed.
 
 numpy is what one would write by hand: a dictionary, arrays, and joins that are look-ups, made for these four queries.
 """

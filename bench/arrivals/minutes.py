@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -86,6 +87,8 @@ class Minutes(PeerRuns):
     seconds: dict[int, list[Path]]
     budget_s: float
     limit_s: float
+    paced: bool = False
+    """Whether each second's rows are given when a second has passed, and not at once when those before are answered."""
     measured: dict[tuple[str, int, str], Measured] = field(
         default_factory=lambda: defaultdict(Measured)
     )
@@ -132,7 +135,10 @@ class Minutes(PeerRuns):
         self._instant += _PAUSE_MS
         measured = self.measured[query, rate, peer.name]
         paths = self.seconds[rate]
+        began = time.monotonic()
         for second, path in enumerate(paths):
+            if self.paced:
+                time.sleep(max(0.0, began + second - time.monotonic()))
             self._instant += 1000
             allowed_s = self.budget_s * max(second / len(paths), _AT_ONCE)
             answers = sum(measured.ms) / 1000 <= allowed_s

@@ -67,6 +67,11 @@ def add_minute_options(parser: argparse.ArgumentParser, full: Usual) -> None:
         default=600.0,
         help="seconds after which one answer is given up and its peer ended (default 600)",
     )
+    parser.add_argument(
+        "--paced",
+        action="store_true",
+        help="give a second's rows each second, as a stream does, not as soon as the last ones are answered",
+    )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the world")
     parser.add_argument(
         "--data", type=Path, help="folder for the world's files, kept and used again there"
@@ -86,7 +91,11 @@ def measured_minutes(
     scale, seconds = given("scale", usual.scale), given("seconds", usual.seconds)
     queries = sorted(set(args.query or QUERIES))
     done = Minutes(
-        peers=peers, seconds={}, budget_s=given("budget", usual.budget_s), limit_s=args.limit
+        peers=peers,
+        seconds={},
+        budget_s=given("budget", usual.budget_s),
+        limit_s=args.limit,
+        paced=args.paced,
     )
     chosen = chosen_peers(names, peers, done.notes)
     with world_folder(args.data) as folder:
@@ -100,6 +109,7 @@ def measured_minutes(
     summary = {
         "scale": scale,
         "seconds": seconds,
+        "paced": args.paced,
         "answered": done.details(lambda measured: len(measured.ms)),
         "peer_versions": done.versions,
         "load_s": done.load_s,

@@ -40,6 +40,7 @@ STEPS = (
     Step("sql"),
     Step("events"),
     Step("ways"),
+    Step("intake", ("--elements", "5000000")),
     Step("throughput"),
     Step("restart"),
     Step("scale", ("--triples", "1000000", "10000000")),

@@ -297,6 +297,7 @@ BESIDE = (
         ),
     ),
     Beside("ways", "Ways into a stream", None),
+    Beside("intake", "Memory by every way into a stream", None),
     Beside("scale", "Large static data", None),
     Beside("throughput", "Throughput, with and without a checkpoint", None),
     Beside("restart", "Restarts", None),
