@@ -227,10 +227,13 @@ def measure(
             stack.enter_context(closing(ours))
         ]
         if "duckdb" in peers:
-            duckdb = DuckDbChains(
-                workload.steps, filling(), None if groups is None else groups.table
-            )
-            running.append(stack.enter_context(closing(duckdb)))
+            try:
+                duckdb = DuckDbChains(
+                    workload.steps, filling(), None if groups is None else groups.table
+                )
+                running.append(stack.enter_context(closing(duckdb)))
+            except PeerMissingError as missing:
+                notes["duckdb"] = str(missing)
         if "esper" in peers and not workload.static:
             try:
                 esper = EsperChains(workload.steps, filling())

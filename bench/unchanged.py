@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> Report:
     report = Report(NAME, [])
     report.summary.update(jobs=len(jobs), seconds=seconds)
     with tempfile.TemporaryDirectory(prefix="bench-unchanged-") as temporary:
-        data = args.data or Path(temporary)
+        data = (args.data or Path(temporary)).resolve()
         data.mkdir(parents=True, exist_ok=True)
         missing = sorted(
             {t for job in jobs for t in TABLES_OF[job] if not (data / f"{t}.rows").exists()}

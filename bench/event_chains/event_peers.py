@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -44,6 +43,12 @@ class DuckDbChains:
     name = "duckdb"
 
     def __init__(self, steps: int, filling: Iterable[Happened], static: pa.Table | None) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise PeerMissingError(
+                "duckdb is not installed: pip install 'spark-cqels[bench]'"
+            ) from None
         self._steps = steps
         self._connection = duckdb.connect()
         self._connection.execute("SET threads = 2")

@@ -7,14 +7,13 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-from duckdb.func import PythonUDFType
 
 from adaptive import QueryGraph
 from bench.join_orders.flipping_filters import BURDEN, SURE, surely_above
 from bench.join_orders.integer_relations import Pairs, Terms, table_of
+from bench.report import BenchError
 
 THREADS = 2
 
@@ -26,6 +25,12 @@ class DuckDbRelations:
     """
 
     def __init__(self, graph: QueryGraph, answered: Sequence[str], terms: Terms) -> None:
+        try:
+            import duckdb
+            from duckdb.func import PythonUDFType
+        except ImportError:
+            raise BenchError("duckdb is not installed: pip install 'spark-cqels[bench]'") from None
+        self._interrupted = duckdb.InterruptException
         self._graph = graph
         self._terms = terms
         self._answered = answered
@@ -66,7 +71,7 @@ class DuckDbRelations:
         started = time.perf_counter()
         try:
             answers = self._connection.sql(sql).to_arrow_table()
-        except duckdb.InterruptException:
+        except self._interrupted:
             answers = None
         finally:
             taken = time.perf_counter() - started

@@ -2,14 +2,17 @@
 
 Each bench is a process of its own (`python -m bench NAME --json FILE`) and is ended after `--limit` minutes; when
 `--minutes` are over, no more are begun. After each one the page is written again, so that a run that is interrupted
-(Ctrl-C) shows what there is; `--resume` goes on with what has no result yet, `--draw` makes the page of what there is.
+(Ctrl-C) shows what there is; `--resume` goes on with what has no result yet, `--draw` makes the page of what there is,
+each of what was run with the same options.
 
-OUT/report.html is the page, OUT/results/NAME.json and OUT/results/NAME.log what each bench has found and said.
+OUT/report.html is the page; OUT/results/NAME.json, NAME.log and NAME.state are what each bench has found and said, and
+what came of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import threading
 import time
@@ -90,25 +93,24 @@ def run(args: argparse.Namespace) -> Report:
     if not args.draw and threading.current_thread() is threading.main_thread():
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, signal.default_int_handler)
+    if args.resume or args.draw:
+        run.outcomes[:] = [earlier(step, args.quick, results) for step in steps]
     began = time.monotonic()
-    for number, step in enumerate(steps):
-        kept = earlier(step, results) if args.resume or args.draw else Outcome(step)
-        left_s = all_s - (time.monotonic() - began)
-        if kept.result or args.draw or left_s <= 0:
-            run.outcomes[number] = kept
+    for number, step in enumerate(() if args.draw else steps):
+        if run.outcomes[number].state == "done":
             continue
-        progress(
-            f"{number + 1} of {len(steps)}: {step.title} (up to {min(limit_s, left_s) / 60:.0f} min)"
-        )
-        done = run_step(step, args.quick, results, min(limit_s, left_s))
+        if time.monotonic() - began >= all_s:
+            break
+        progress(f"{number + 1} of {len(steps)}: {step.title} (up to {limit_s / 60:.0f} min)")
+        done = run_step(step, args.quick, results, limit_s)
         run.outcomes[number] = done
         progress(f"    {step.title}: {done.state}, {done.seconds:.0f} s")
-        _write(run, args.out, time.monotonic() - began)
         if done.state == "interrupted":
             break
-    spent = sum(one.seconds for one in run.outcomes) if args.draw else time.monotonic() - began
-    path = _write(run, args.out, spent)
+        _write(run, args.out)
+    path = _write(run, args.out)
     progress(f"wrote {path}")
+    spent = sum(one.seconds for one in run.outcomes)
     return Report(
         NAME,
         [_row(one, args.quick) for one in run.outcomes],
@@ -134,22 +136,33 @@ def _begun(args: argparse.Namespace, steps: list[Step]) -> Run:
     return Run(
         quick=args.quick,
         started=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        seconds=0.0,
         machine=machine(),
         versions=versions(),
         outcomes=[Outcome(step) for step in steps],
         settings=settings,
         about=about,
-        command=f"python -m bench all{' --quick' if args.quick else ''} --out {args.out.name}",
+        command=_command(args),
     )
+
+
+def _command(args: argparse.Namespace) -> str:
+    """How it was asked for, without the places of files."""
+    parts = ["python -m bench all"]
+    for name in ("quick", "resume", "draw"):
+        parts += [f"--{name}"] if getattr(args, name) else []
+    for name in ("limit", "minutes"):
+        given = getattr(args, name)
+        parts += [] if given is None else [f"--{name} {given:g}"]
+    parts += [f"--only {name}" for name in args.only or ()]
+    parts += [f"--peer {shlex.quote(peer)}" for peer in args.peer]
+    return " ".join([*parts, f"--out {shlex.quote(args.out.name)}"])
 
 
 def _first_paragraph(text: str | None) -> str:
     return " ".join((text or "").strip().split("\n\n")[0].split())
 
 
-def _write(run: Run, out: Path, seconds: float) -> Path:
-    run.seconds = seconds
+def _write(run: Run, out: Path) -> Path:
     path = out / "report.html"
     out.mkdir(parents=True, exist_ok=True)
     path.write_text(page(run), encoding="utf-8")

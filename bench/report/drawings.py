@@ -34,16 +34,18 @@ class Series:
 
 
 def series(rows: Rows, x: str, y: str, name: str, scale: float = 1.0) -> Series:
-    """A column over another one; rows without either are left out.
+    """A column over another one; rows without either are left out, and none may have the same place as another.
 
     >>> series([{"n": 1, "ms": 2.0}, {"n": 2, "ms": None}], "n", "ms", "ours").points
     {1: 2.0}
     """
-    found = {
-        row[x]: row[y] * scale
-        for row in rows
-        if row.get(x) is not None and isinstance(row.get(y), int | float)
-    }
+    found: dict[Any, float] = {}
+    for row in rows:
+        if row.get(x) is None or not isinstance(row.get(y), int | float):
+            continue
+        if row[x] in found:
+            raise ValueError(f"{y}: two rows whose {x} is {row[x]}")
+        found[row[x]] = row[y] * scale
     return Series(name, found)
 
 

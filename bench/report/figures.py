@@ -32,6 +32,7 @@ class Remade:
 TABLE_COLUMNS = (
     "query",
     "instances",
+    "sharing",
     "p50_ms",
     "p95_ms",
     "evaluation_ms",
@@ -284,6 +285,7 @@ BESIDE = (
             "A batch (median)",
             "p50_ms",
             {"spark_p50_ms": "stock Spark", "real_time_p50_ms": "stock Spark, real time"},
+            ("rate",),
         ),
     ),
     Beside(
@@ -291,9 +293,10 @@ BESIDE = (
         "Event patterns: DuckDB and Esper",
         shapes.pairs(
             "open",
-            "A batch of 10,000 events, by open matches (median)",
+            "A batch of events, by open matches (median)",
             "p50_ms",
             {"duckdb_p50_ms": "DuckDB", "esper_p50_ms": "Esper"},
+            ("query", "together"),
         ),
     ),
     Beside("ways", "Ways into a stream", None),

@@ -42,13 +42,17 @@ class Run:
 
     quick: bool
     started: str
-    seconds: float
     machine: Mapping[str, Any]
     versions: Mapping[str, Any]
     outcomes: list[Outcome]
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """What all steps took."""
+        return sum(one.seconds for one in self.outcomes)
 
     def of(self, title: str) -> Outcome | None:
         """The outcome of a step, None if it was not asked for."""
@@ -83,16 +87,25 @@ def _head(run: Run) -> Iterable[str]:
         else "whole"
     )
     yield f"<p>{run.started}, {run.seconds / 60:.1f} minutes so far; a {kind} run. <code>{_e(run.command)}</code></p>"
-    facts = {
-        **run.machine,
-        **{name: version or "not installed" for name, version in run.versions.items()},
+    facts = {_facts(run.machine, run.versions): None}
+    # Results that were kept may be of another machine, or of other versions.
+    facts |= {
+        _facts(one.result["machine"], one.result["versions"]): None
+        for one in run.outcomes
+        if one.result and "machine" in one.result
     }
-    yield _table([facts], list(facts))
+    for each in map(dict, facts):
+        yield _table([each], list(each))
     yield (
         "<p>Nothing is warmed up: evaluations count from the first one on, in processes that start anew in whole runs."
         " All data are generated from seeds; answers are compared between all that answer the same. Times are in"
         " milliseconds.</p>"
     )
+
+
+def _facts(machine: Mapping[str, Any], versions: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    told = {name: version or "not installed" for name, version in versions.items()}
+    return (*machine.items(), *told.items())
 
 
 def _overview(run: Run) -> Iterable[str]:
@@ -121,22 +134,30 @@ def _figure(figure: Remade, run: Run) -> Iterable[str]:
         return
     yield f"<p>The paper: {_e(figure.reported)}</p>"
     outcome = run.of(figure.step)
-    yield from _missing(outcome, figure.step)
+    yield from _missing(outcome, figure.step, run.quick)
     if outcome is not None:
         rows = [row for row in outcome.rows if figure.only(row)]
         yield from _drawings(figure, rows, outcome)
         yield _table(rows, figure.columns or None)
+        yield from _left_out(outcome)
 
 
 def _beside(beside: Beside, run: Run) -> Iterable[str]:
     outcome = run.of(beside.step)
     yield f"<h3>{_e(beside.title)}</h3>"
-    yield from _missing(outcome, beside.step)
+    yield from _missing(outcome, beside.step, run.quick)
     if outcome is not None:
         yield from _drawings(beside, outcome.rows, outcome)
         yield _table(outcome.rows, beside.columns or None)
-        if notes := outcome.summary.get("notes"):
-            yield f"<p>{_e(notes if isinstance(notes, str) else '; '.join(_notes(notes)))}</p>"
+        yield from _left_out(outcome)
+
+
+def _left_out(outcome: Outcome) -> Iterable[str]:
+    """What the bench says of rows that are not there, and of peers that answered a part."""
+    for name in ("notes", "given_up", "answered"):
+        if found := outcome.summary.get(name):
+            told = found if isinstance(found, str) else "; ".join(_notes(found))
+            yield f"<p>{name.replace('_', ' ')}: {_e(told)}</p>"
 
 
 def _notes(notes: Any) -> list[str]:
@@ -144,9 +165,11 @@ def _notes(notes: Any) -> list[str]:
     return [f"{name}: {text}" if isinstance(name, str) else str(text) for name, text in pairs]
 
 
-def _missing(outcome: Outcome | None, step: str) -> Iterable[str]:
-    if outcome is None or (outcome.state == "not run" and not outcome.result):
-        yield f"<p class=not-run>Not run: <code>python -m bench {step}</code></p>"
+def _missing(outcome: Outcome | None, step: str, quick: bool) -> Iterable[str]:
+    if outcome is None:
+        yield f"<p class=not-run>Not run: <code>python -m bench all --only {step}</code></p>"
+    elif outcome.state == "not run":
+        yield f"<p class=not-run>Not run: <code>{_e(outcome.step.command(quick))}</code></p>"
     elif outcome.state != "done":
         said = "\n".join(outcome.said)
         yield f"<p class={outcome.state}>The bench {outcome.state} after {outcome.seconds:.0f} s. Its last words:</p>"
@@ -162,6 +185,9 @@ def _drawings(
         drawn = [svg for svg in of.draw(rows, outcome.summary) if svg]
     except ImportError:
         yield "<p class=not-run>Without matplotlib there are no drawings: pip install 'spark-cqels[plot]'</p>"
+        return
+    except (LookupError, TypeError, ValueError) as error:  # kept rows of another version, perhaps
+        yield f"<p class=failed>These rows cannot be drawn: {_e(type(error).__name__)}: {_e(error)}</p>"
         return
     yield "<div class=drawings>" + "".join(_inline(svg, next(_NUMBERS)) for svg in drawn) + "</div>"
 

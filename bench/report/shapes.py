@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.report.drawings import Rows, Series, bars, instants, lines, series
@@ -190,15 +190,23 @@ def arrival(rows: Rows, _: Mapping[str, Any]) -> Iterator[str | None]:
         )
 
 
-def pairs(name: str, title: str, y: str, others: Mapping[str, str]) -> Drawings:
-    """Ours beside other columns, by name."""
+def pairs(
+    name: str, title: str, y: str, others: Mapping[str, str], apart: Sequence[str] = ()
+) -> Drawings:
+    """Ours beside other columns, by name; a drawing for each that the columns `apart` have."""
 
     def draw(rows: Rows, _: Mapping[str, Any]) -> Iterator[str | None]:
-        yield bars(
-            title,
-            [series(rows, name, y, "ours"), *(series(rows, name, k, v) for k, v in others.items())],
-            "",
-            "ms",
-        )
+        for values in dict.fromkeys(tuple(row[column] for column in apart) for row in rows):
+            part = _of(rows, **dict(zip(apart, values, strict=True)))
+            told = [f"{column} {value}" for column, value in zip(apart, values, strict=True)]
+            yield bars(
+                ", ".join([title, *told]),
+                [
+                    series(part, name, y, "ours"),
+                    *(series(part, name, column, peer) for column, peer in others.items()),
+                ],
+                "",
+                "ms",
+            )
 
     return draw

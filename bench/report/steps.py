@@ -101,15 +101,29 @@ def run_step(step: Step, quick: bool, folder: Path, limit_s: float) -> Outcome:
         if process is not None:
             _end(process)
     outcome.seconds = round(time.monotonic() - began, 1)
+    left = {
+        "arguments": step.arguments(quick),
+        "state": outcome.state,
+        "seconds": outcome.seconds,
+        "said": outcome.said,
+    }
+    _left(step, folder).write_text(json.dumps(left, indent=2) + "\n", encoding="utf-8")
     return _read(outcome, folder)
 
 
-def earlier(step: Step, folder: Path) -> Outcome:
-    """What an earlier run of a step has left in the folder."""
-    outcome = _read(Outcome(step), folder)
-    if outcome.result:
-        outcome.state, outcome.seconds = "done", outcome.result.get("seconds", 0.0)
-    return outcome
+def earlier(step: Step, quick: bool, folder: Path) -> Outcome:
+    """What an earlier run of a step, with the same options, has left in the folder."""
+    try:
+        left = json.loads(_left(step, folder).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return Outcome(step)
+    if not isinstance(left, dict) or left.get("arguments") != step.arguments(quick):
+        return Outcome(step)
+    return _read(Outcome(step, left["state"], left["seconds"], said=left["said"]), folder)
+
+
+def _left(step: Step, folder: Path) -> Path:
+    return folder / f"{step.title}.state"
 
 
 def files_of(step: Step, folder: Path) -> tuple[Path, Path]:
@@ -137,7 +151,15 @@ def _wait(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a bench and what it has started, politely first."""
+    """End a bench and what it has started, politely first; Ctrl-C does not end this."""
+    try:
+        _end_all(process)
+    except KeyboardInterrupt:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end_all(process: subprocess.Popen[bytes]) -> None:
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             break
@@ -150,15 +172,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read(outcome: Outcome, folder: Path) -> Outcome:
-    result, log = files_of(outcome.step, folder)
-    outcome.said = outcome.said or _last_lines(log, _LAST_LINES)
-    try:
+    result, _ = files_of(outcome.step, folder)
+    with contextlib.suppress(OSError, ValueError):
         outcome.result = json.loads(result.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return outcome
-    if outcome.seconds and outcome.result is not None:
-        outcome.result["seconds"] = outcome.seconds
-        result.write_text(json.dumps(outcome.result, indent=2) + "\n", encoding="utf-8")
     return outcome
 
 

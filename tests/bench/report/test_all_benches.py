@@ -17,6 +17,7 @@ import pytest
 
 from bench.__main__ import discover, main
 from bench.report import all as all_benches
+from bench.report.drawings import series
 from bench.report.figures import BESIDE, FIGURES
 from bench.report.page import Run, page
 from bench.report.papers import PAPERS
@@ -41,6 +42,9 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "semantics": [{"figure": f, "setting": "t0 = 0", "printed": "5: a", "ours": "5: a", "same": True, "instants": [5],
                    "printed_instants": [5]} for f in ("RSP-QL Figure 4", "RSP-QL Figure 5", "RSEP-QL Figure 1")],
     "arrival": [{"query": "q1", "rate": 1000, "p50_ms": 6.5, "duckdb_p50_ms": 4.7, "spark_p50_ms": 410.0}],
+    "sql": [{"query": "who", "rate": rate, "p50_ms": 10.4, "spark_p50_ms": 594.0} for rate in (1000, 5000)],
+    "events": [{"query": query, "open": n, "together": together, "p50_ms": 18.0, "duckdb_p50_ms": 19.0}
+               for query, together in (("two steps", 1), ("two steps", 10), ("three steps", 1)) for n in (10, 100)],
 }  # fmt: skip
 
 
@@ -51,9 +55,7 @@ def outcome(step: Step, state: str = "done", rows: list[dict[str, Any]] | None =
 
 def made(outcomes: list[Outcome], quick: bool = True) -> str:
     machine = {"system": "Linux x86_64", "processor": "AMD", "cores": 2}
-    return page(
-        Run(quick, "2026-11-28", 60.0, machine, {"python": "3.11", "rdflib": None}, outcomes)
-    )
+    return page(Run(quick, "2026-11-28", machine, {"python": "3.11", "rdflib": None}, outcomes))
 
 
 def test_every_figure_and_comparison_has_a_step_or_says_where_it_is_held_to() -> None:
@@ -84,7 +86,7 @@ def test_the_page_draws_what_is_there_and_says_what_is_missing() -> None:
     assert "The bench ended after 12 s" in text and "loading &lt;data&gt;" in text
     assert "CQELS (paper)" in text and "System X (paper)" in text
     drawings = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    assert len(drawings) == 14
+    assert len(drawings) == 19
     for drawing in drawings:
         ElementTree.fromstring(drawing)
     named = [set(re.findall(r'\bid="([^"]+)"', drawing)) for drawing in drawings]
@@ -107,6 +109,24 @@ def test_a_page_of_one_step_alone_is_whole(title: str) -> None:
     text = made([outcome(step, "interrupted")], quick=False)
     assert text.count("Not run:") >= len(FIGURES) - 8
     assert step.command(False).replace("'", "&#x27;") in text
+    assert set(re.findall(r"bench all --only ([\w-]+)", text)) == set(TITLES) - {title}
+
+
+def test_no_row_hides_another() -> None:
+    with pytest.raises(ValueError, match="p50_ms: two rows whose open is 10"):
+        series([{"open": 10, "p50_ms": 1.0}, {"open": 10, "p50_ms": 2.0}], "open", "p50_ms", "ours")
+    twice = [*ROWS["events"], *ROWS["events"]]
+    step = next(step for step in all_benches.STEPS if step.title == "events")
+    text = made([outcome(step, rows=twice)])
+    assert "These rows cannot be drawn: ValueError: p50_ms: two rows" in text
+
+
+def test_results_that_were_kept_say_which_machine_they_are_of() -> None:
+    done = outcome(Step("star"), rows=ROWS["star"])
+    assert done.result is not None
+    done.result |= {"machine": {"processor": "another"}, "versions": {"rdflib": "7.1.0"}}
+    text = made([done])
+    assert "AMD" in text and "another" in text and "7.1.0" in text
 
 
 def test_a_bench_that_fails_and_one_that_takes_too_long(tmp_path: Path) -> None:
@@ -118,26 +138,37 @@ def test_a_bench_that_fails_and_one_that_takes_too_long(tmp_path: Path) -> None:
 
 
 def test_a_result_of_an_earlier_run_is_found_again(tmp_path: Path) -> None:
-    step = Step("star")
-    assert earlier(step, tmp_path).state == "not run"
-    result = {"rows": ROWS["star"], "summary": {}, "seconds": 41.0}
-    (tmp_path / "star.json").write_text(json.dumps(result), encoding="utf-8")
-    found = earlier(step, tmp_path)
+    step = Step("star", ("--rounds", "9"))
+    assert earlier(step, True, tmp_path).state == "not run"
+    leave(tmp_path, step, "done")
+    found = earlier(step, True, tmp_path)
     assert (found.state, found.seconds, len(found.rows)) == ("done", 41.0, 2)
-    (tmp_path / "star.json").write_text("{", encoding="utf-8")
-    assert earlier(step, tmp_path).state == "not run"
+    # What a quick run has found is nothing of a whole one.
+    assert earlier(step, False, tmp_path).state == "not run"
+    (tmp_path / "star.state").write_text("{", encoding="utf-8")
+    assert earlier(step, True, tmp_path).state == "not run"
+
+
+def leave(folder: Path, step: Step, state: str) -> None:
+    """What a quick run of a step leaves."""
+    folder.mkdir(exist_ok=True)
+    left = {"arguments": step.arguments(True), "state": state, "seconds": 41.0, "said": ["the end"]}
+    (folder / f"{step.title}.state").write_text(json.dumps(left), encoding="utf-8")
+    if state == "done":
+        result = {"rows": ROWS[step.bench], "summary": {}}
+        (folder / f"{step.title}.json").write_text(json.dumps(result), encoding="utf-8")
 
 
 def test_what_is_there_is_drawn_without_running_anything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "results").mkdir()
-    star = {"rows": ROWS["star"], "summary": {}, "seconds": 41.0}
-    (tmp_path / "results" / "star.json").write_text(json.dumps(star), encoding="utf-8")
+    leave(tmp_path / "results", Step("star"), "done")
+    leave(tmp_path / "results", Step("many"), "failed")
     assert main(["all", "--draw", "--quick", "--out", str(tmp_path)]) == 0
     assert re.search(r"^star +done +41", capsys.readouterr().out, re.MULTILINE)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert text.count("<svg") == 2
+    assert "The bench failed after 41 s" in text and "<pre>the end" in text
     assert "seed 1" in text  # that of the elements of star
 
 
@@ -145,7 +176,9 @@ def test_what_is_there_is_drawn_without_running_anything(
 def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
     tmp_path: Path, kind: signal.Signals
 ) -> None:
-    chosen = ["--quick", "--only", "semantics", "--only", "star", "--out", str(tmp_path)]
+    leave(tmp_path / "results", Step("star"), "done")
+    chosen = ["--quick", "--resume", "--out", str(tmp_path)]
+    chosen += ["--only", "semantics", "--only", "many", "--only", "star"]
     process = subprocess.Popen(
         [sys.executable, "-m", "bench", "all", *chosen],
         cwd=ROOT,
@@ -154,7 +187,7 @@ def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert process.stderr is not None
-    assert "1 of 2: semantics" in process.stderr.readline()
+    assert "1 of 3: semantics" in process.stderr.readline()
     log = tmp_path / "results" / "semantics.log"
     while not log.exists():
         time.sleep(0.01)
@@ -164,3 +197,4 @@ def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<td class=interrupted>interrupted" in text
     assert "<td class=not-run>not run" in text
+    assert "<td class=done>done" in text  # that of before
