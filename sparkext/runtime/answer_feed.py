@@ -85,7 +85,8 @@ class AnswerFeed:
             except Exception:
                 self._note_failure(answers)
 
-        return ApartSubscriber(f"subscriber of {self.name}", guarded)
+        flush = getattr(subscriber, "flush", None)
+        return ApartSubscriber(f"subscriber of {self.name}", guarded, flush)
 
     def barriers(self) -> list[Callable[[], object]]:
         """What returns when subscribers that are called apart have been told all so far, and sinks have let it out."""

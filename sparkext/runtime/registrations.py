@@ -177,16 +177,18 @@ class Registrations:
             if makes is None and self._shares:
                 instance = self._instance(chosen, given, known)
                 if instance is not None:
-                    return self._named(chosen, instance, given)
+                    return self._named(chosen, instance, given, known)
             registered = self._evaluated(chosen, given.query, given.report)
-        except Exception:
+        except BaseException:
             self._templates.ended(chosen, None)
+            if known is not None and keeper is not None:
+                keeper.give_back(chosen)
             raise
         if known is not None:
             registered.restore(known["state"])
             if "began" in known:  # it was an instance, whose evaluations its template had counted
                 registered.progress.evaluations -= known["began"][0]
-        self._named(chosen, registered, given)
+        self._named(chosen, registered, given, known)
         if makes is not None:
             self.streams[makes] = self._made(makes, StreamWatermark())
             self.derived.add(makes, registered)
@@ -195,11 +197,18 @@ class Registrations:
         return registered
 
     def _named(
-        self, name: str, query: RegisteredQuery | QueryInstance, given: GivenQuery
+        self,
+        name: str,
+        query: RegisteredQuery | QueryInstance,
+        given: GivenQuery,
+        known: Mapping[str, Any] | None,
     ) -> RegisteredQuery | QueryInstance:
         self.queries[name] = query
-        if self._parts.keeper is not None and given.said is not None:
-            self._said[name] = given.said
+        if self._parts.keeper is not None:
+            if given.said is not None:
+                self._said[name] = given.said
+            if known is not None:
+                self._parts.keeper.went_on()
         return query
 
     def _own_name(self, given: GivenQuery) -> str | None:

@@ -42,6 +42,11 @@ class RetryingSink:
         self._backoff = backoff or Backoff()
         self._closing = threading.Event()
 
+    @property
+    def flush(self) -> Callable[[], object] | None:
+        """What has the sink let out what it was told, if it has such a thing."""
+        return getattr(self._sink, "flush", None)
+
     def __call__(self, answers: Answers) -> None:
         """Have the sink take the answers of one evaluation."""
         tried = 0

@@ -17,7 +17,14 @@ MOST_WAITING = 10_000
 class ApartSubscriber:
     """Calls a subscriber in order on a thread of its own, which begins with the first answers and ends with `end`."""
 
-    def __init__(self, name: str, subscriber: Callable[[Answers], object]) -> None:
+    def __init__(
+        self,
+        name: str,
+        subscriber: Callable[[Answers], object],
+        flush: Callable[[], object] | None = None,
+    ) -> None:
+        self.flush = flush
+        """What has a sink let out what it was told, if it has such a thing."""
         self._name = name
         self._subscriber = subscriber
         self._waiting: Queue[Answers | threading.Event | None] = Queue(MOST_WAITING)
@@ -32,11 +39,6 @@ class ApartSubscriber:
             self._thread = threading.Thread(target=self._call, name=self._name, daemon=True)
             self._thread.start()
         self._waiting.put(answers)
-
-    @property
-    def flush(self) -> Callable[[], object] | None:
-        """What has a sink let out what it was told, if it has such a thing."""
-        return getattr(self._subscriber, "flush", None)
 
     def barrier(self) -> Callable[[], object]:
         """What returns when the subscriber has been told all so far."""

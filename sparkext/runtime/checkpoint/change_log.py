@@ -97,7 +97,7 @@ class ChangeLog:
         lines: dict[str, str] = {}
         for change in last:
             for text in change.texts:
-                lines.update((line, change.kind) for line in text.splitlines() if line.strip())
+                lines.update((line, change.kind) for line in text.split("\n") if line.strip())
         newest = last[-1].turn
         joined = [
             LoggedChange(

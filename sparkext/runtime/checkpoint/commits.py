@@ -78,7 +78,8 @@ class CommitFolder:
 
     def check_mine(self) -> None:
         """Raise CheckpointError where another process has taken the folder over."""
-        if self.jvm.has(self._owner_file(self._epoch + 1)):
+        # Its owner may have ended since, and have taken its claim away; what it wrote stays.
+        if any(int(name.split("-")[1]) > self._epoch for name in self.names()):
             raise CheckpointError(self.path, "another process has taken it over")
 
     def leave(self) -> None:

@@ -51,12 +51,17 @@ class CheckpointCalls:
     parts: EngineParts
     _keeper: Keeper | None
 
+    def evaluate_due(self) -> None:
+        """Evaluate what is due."""
+        raise NotImplementedError
+
     def _opened(self, path: str | Path | None) -> Keeper | None:
         """The keeper of a folder, None without one."""
         if path is None:
             return None
         made = Keeper(self.parts, str(path))
         self.parts.keeper = made
+        self.parts.is_kept = True
         return made
 
     def _take_up(self, registered: Registered, again: RegisterAgain) -> None:
@@ -108,6 +113,7 @@ class CheckpointCalls:
         self.parts.check_open()
         with self.parts.in_use():
             self.parts.ready()
+            self.evaluate_due()  # what an interruption has left
         self.parts.wait_kept()
 
     def forget_query(self, name: str) -> None:

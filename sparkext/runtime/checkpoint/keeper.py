@@ -130,9 +130,16 @@ class Keeper:
         self._registrations_changed = True
         self.note()
         self.taken_up.discard(name)  # it was ended since
-        known = None if self.restored is None else self.restored.take_query(name, said)
-        self._goes_on |= known is not None
-        return known
+        return None if self.restored is None else self.restored.take_query(name, said)
+
+    def give_back(self, name: str) -> None:
+        """Say that the query of a name, which was taken, could not be registered: it is still to be."""
+        if self.restored is not None:
+            self.restored.give_back(name)
+
+    def went_on(self) -> None:
+        """Say that a query that was taken is registered."""
+        self._goes_on = True
 
     def query_ended(self) -> None:
         """Note that a query is no more."""
@@ -169,7 +176,8 @@ class Keeper:
                 return
             time.sleep(max(_SHORTEST, self._cut_at + self._interval - time.monotonic()))
             with self._parts.lock:
-                if self._dirty.is_set() and not self._closed and self._is_idle:
+                busy = self._writer.is_busy
+                if self._dirty.is_set() and not self._closed and self._is_idle and not busy:
                     self._cut()
             if self._dirty.is_set():  # not yet
                 time.sleep(self._interval)
@@ -212,8 +220,20 @@ class Keeper:
         assert kept is not None
         self._dirty.clear()
         self._cut_at = time.monotonic()
-        self._parts.hand_over()
-        segment = self._parts.room.jvm.cutSegment()
+        try:
+            self._parts.hand_over()
+            commit = self._described(kept)
+            # Last of all: what has been cut is in no later commit.
+            commit.segment = self._parts.room.jvm.cutSegment()
+        except BaseException:  # Ctrl-C, too: nothing of it is kept yet
+            self._dirty.set()
+            self._registrations_changed = self.changes.changed = True
+            raise
+        self._writer.write(commit)
+        return commit
+
+    def _described(self, kept: Kept) -> Commit:
+        """All of a commit but its elements."""
         queries = kept.query_states()
         streams = {
             iri: stream_state.state_of(stream, kept.evaluations)
@@ -238,9 +258,7 @@ class Keeper:
             "evaluated": queries,
         }
         oldest = {iri: stream_state.oldest_needed(state) for iri, state in streams.items()}
-        commit = Commit(segment, parts, state, oldest, kept.barriers())
-        self._writer.write(commit)
-        return commit
+        return Commit(None, parts, state, oldest, kept.barriers())
 
     # ---- static data
 
@@ -276,7 +294,10 @@ class Keeper:
     def forget_query(self, name: str) -> bool:
         """Forget a query that nobody has registered again; whether there was one."""
         known = {} if self.restored is None else self.restored.queries
-        return known.pop(name, None) is not None
+        if known.pop(name, None) is None:
+            return False
+        self.query_ended()
+        return True
 
 
 def _version() -> str:

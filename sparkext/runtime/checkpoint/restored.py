@@ -42,6 +42,7 @@ class Restored:
         self.queries: dict[str, dict[str, Any]] = (
             folder.read_part(parts["queries"]) if "queries" in parts else {}
         )
+        self._taken: dict[str, dict[str, Any]] = {}
         self.evaluated: dict[str, dict[str, Any]] = content["evaluated"]
         self.changes = ChangeLog(folder.read_part(parts["changes"]) if "changes" in parts else ())
         self.changes.changed = False
@@ -111,5 +112,10 @@ class Restored:
                 f"{name} was registered with another text, parameters or report policy; give the"
                 " query another name, or have `Engine.forget_query` forget the one of before",
             )
-        del self.queries[name]
+        self._taken[name] = self.queries.pop(name)
         return {**known, "state": self.evaluated[known["evaluated_as"]]}
+
+    def give_back(self, name: str) -> None:
+        """Have a query that was taken be still to be registered."""
+        if name in self._taken:
+            self.queries[name] = self._taken.pop(name)

@@ -58,6 +58,10 @@ class EngineKeeper(Protocol):
 
     def check_written(self) -> None: ...
 
+    def give_back(self, name: str) -> None: ...
+
+    def went_on(self) -> None: ...
+
     def resume(self) -> list[str]: ...
 
     def change(self, change: Any) -> int: ...
@@ -75,6 +79,7 @@ class EngineParts:
         self.waiting: set[Waiting] = set()
         self.closed = False
         self.keeper: EngineKeeper | None = None
+        self.is_kept = False  # whether there is a checkpoint, also when the engine is closed
         self.rdf = RdfVersion(settings.rdf)
         self.store = StaticStore(
             spark,
@@ -153,9 +158,15 @@ class EngineParts:
             self.keeper.check_written()
 
     def wait_kept(self) -> None:
-        """Where there is a checkpoint, return when all that has come in is in it; called without the engine's lock."""
-        while self.keeper is not None and not self.closed:
+        """Where there is a checkpoint, return when all that has come in is in it; called without the engine's lock.
+
+        Raises CheckpointError where it cannot be, and ClosedEngineError where the engine is closed meanwhile.
+        """
+        while self.is_kept:
             with self.lock:
+                self.check_open()
+                self.ready()
+                assert self.keeper is not None
                 commit = self.keeper.commit()
             if commit is not None:
                 commit.wait()

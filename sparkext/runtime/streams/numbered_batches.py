@@ -53,7 +53,6 @@ class AppliedBatches:
         """After a restart the source must go on where the checkpoint ends, or before; raises StreamElementError."""
         if source not in self._restored:
             return
-        self._restored.discard(source)
         last = self.last[source]
         if number > last + 1:
             raise StreamElementError(
@@ -61,6 +60,7 @@ class AppliedBatches:
                 " checkpoint, which is an older one: begin the source anew, or do without them by"
                 " another checkpoint folder of the source"
             )
+        self._restored.discard(source)
 
 
 class Entry:
@@ -92,6 +92,8 @@ class Batched(Protocol):
     batches: AppliedBatches
     sources: list[StreamingQuery]
     feeds: list[BatchFeed]
+
+    def wait_kept(self) -> None: ...
 
 
 class BatchFeed:
@@ -127,6 +129,7 @@ class BatchFeed:
         stream = self._stream
         if stream.batches.has(self._source, number):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, number)
+            stream.wait_kept()  # it may have come in while it could not be written
             return
         taking = self._read(self._source, number, batch)
         entry = Entry()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sparkext.errors import StreamElementError
+from sparkext.errors import EvaluationError, StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.lateness.late_elements import LateElements
 from sparkext.runtime.lateness.stream_lateness import HOLD, StreamLateness
@@ -230,13 +230,20 @@ class StreamIntake:
 
     def _once(self, source: Hashable, number: int, take: Callable[[], object]) -> Taking:
         def taking(entry: Entry) -> bool:
-            with self._fed():
-                fresh = entry.enter() and not self.batches.has(source, number)
-                if fresh:
-                    self.batches.check_no_gap(source, number)
-                    take()
-                    self.batches.note(source, number)
+            fresh = False
+            failed = None
+            try:
+                with self._fed():
+                    fresh = entry.enter() and not self.batches.has(source, number)
+                    if fresh:
+                        self.batches.check_no_gap(source, number)
+                        take()
+                        self.batches.note(source, number)
+            except EvaluationError as error:  # the elements are in, and are to be kept
+                failed = error
             self._parts.wait_kept()
+            if failed is not None:
+                raise failed
             return fresh
 
         return taking

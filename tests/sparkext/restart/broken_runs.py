@@ -86,7 +86,12 @@ class Program:
 
 def leave(lived: Path, copy: Path) -> None:
     """What a process leaves that is killed now: its folder, and nobody who uses it."""
-    shutil.copytree(lived, copy)
+    while True:
+        try:
+            shutil.copytree(lived, copy)
+            break
+        except shutil.Error:  # a file went while it was copied: commits are made meanwhile
+            shutil.rmtree(copy)
     for owner in copy.glob("*owner-*"):
         owner.unlink()
 

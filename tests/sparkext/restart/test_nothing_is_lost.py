@@ -1,0 +1,231 @@
+"""What goes wrong between an element's coming and its being kept loses nothing, and hangs nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext import Engine
+from sparkext.errors import CheckpointError, EvaluationError, UnknownStreamError
+from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
+from sparkext.runtime.streams.numbered_batches import Entry
+from sparkext.sinks import RetryingSink
+from tests.sparkext.listening import E, S, T, listen, query, settings, triple
+from tests.sparkext.restart.broken_runs import leave
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkext.runtime.answering.answers import Answers
+
+TEXT = query("WINDOW :w { ?x :at ?y }", "[RANGE 90]", "*", "ISTREAM")
+
+
+@pytest.fixture
+def seldom(spark: SparkSession) -> Iterator[None]:
+    with settings(spark, **{"checkpoint.interval": "1h"}):
+        yield
+
+
+def one_batch(spark: SparkSession, *subjects: str) -> DataFrame:
+    rows = [(f"{E}{one}", f"{E}at", f"<{E}r>", 1 + n) for n, one in enumerate(subjects)]
+    return spark.createDataFrame(rows, "subject STRING, predicate STRING, object STRING, time LONG")
+
+
+def taken(engine: Engine, number: int, batch: DataFrame) -> bool:
+    stream = engine.stream(S)
+    return stream.batch("source", number, lambda room: room.read_batch(batch, False, False))(
+        Entry()
+    )
+
+
+def there(spark: SparkSession, left: Path) -> tuple[int, dict[str, int]]:
+    """How many elements a process that goes on has, and how far sources were read."""
+    with closing(Engine(spark, checkpoint=left)) as engine:
+        stream = engine.register_stream(S)
+        return stream.accepted_count, {str(k): n for k, n in stream.batches.last.items()}
+
+
+@pytest.mark.usefixtures("seldom")
+def test_a_batch_whose_evaluation_fails_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+
+        def fails(value: object) -> str:
+            raise ValueError("not this one")
+
+        engine.register_function(f"{E}fails", fails)
+        engine.register_query(query(f"WINDOW :w {{ ?x :at ?y }} BIND(<{E}fails>(?x) AS ?z)"))
+        taken(engine, 0, one_batch(spark, "a"))
+        with pytest.raises(EvaluationError):
+            taken(engine, 1, one_batch(spark, "b", "c", "d"))
+        leave(tmp_path / "lived", tmp_path / "left")
+    assert there(spark, tmp_path / "left") == (4, {"source": 1})
+
+
+def test_a_batch_is_not_done_where_the_engine_closes(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkext.errors import ClosedEngineError
+
+    engine = Engine(spark, checkpoint=tmp_path / "kept")
+    stream = engine.register_stream(S)
+    engine.close()
+    with pytest.raises(ClosedEngineError):
+        stream.wait_kept()
+
+
+def test_a_gap_is_told_each_time(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkext.errors import StreamElementError
+
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+        taken(engine, 0, one_batch(spark, "a"))
+        leave(tmp_path / "lived", tmp_path / "left")
+    with closing(Engine(spark, checkpoint=tmp_path / "left")) as engine:
+        engine.register_stream(S)
+        for _ in range(2):
+            with pytest.raises(StreamElementError, match="batches 1 to 1 are done"):
+                taken(engine, 2, one_batch(spark, "c"))
+        assert taken(engine, 1, one_batch(spark, "b"))
+
+
+def test_a_source_whose_first_messages_are_malformed_is_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Nothing has had what was there taken up yet."""
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+        listen(engine, TEXT)
+        engine.push(S, triple("a", "at", "r"), time=1)
+        engine.commit()
+        leave(tmp_path / "lived", tmp_path / "left")
+    with closing(Engine(spark, checkpoint=tmp_path / "left")) as engine:
+        stream = engine.register_stream(S)
+        stream.set_aside_messages(["no triple"])
+        stream.wait_kept()
+        assert engine.checkpoint_report.commits > 0
+        assert list(engine.queries) == [f"{E}q"]
+
+
+def test_a_query_that_cannot_be_registered_yet_is_not_forgotten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+        heard = listen(engine, TEXT)
+        engine.push(S, triple("a", "at", "r"), time=1)
+        engine.advance_to(1)
+        engine.commit()
+        leave(tmp_path / "lived", tmp_path / "left")
+    assert [a.sequence for a in heard] == [1]
+    with closing(Engine(spark, checkpoint=tmp_path / "left")) as engine:
+        with pytest.raises(UnknownStreamError):
+            engine.register_query(TEXT)  # before its stream
+        stream = engine.register_stream(S)
+        heard = listen(engine, TEXT)
+        stream.push(triple("b", "at", "r"), 2)
+        engine.advance_to(2)
+        assert [(a.sequence, len(a)) for a in heard] == [(2, 1)]
+
+
+def test_a_query_that_was_forgotten_is_gone_after_the_next_restart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+        engine.register_query(TEXT)
+        engine.push(S, triple("a", "at", "r"), time=1)
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        engine.register_stream(S)
+        engine.forget_query(f"{E}q")
+        engine.push(S, triple("b", "at", "r"), time=2)
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        assert engine.restore() == []
+        assert engine.register_stream(S).accepted_count == 2
+
+
+def test_changes_with_odd_separators_of_lines_are_joined_whole() -> None:
+    """Canonical N-Triples has line feeds and returns escaped, and no other character."""
+    log = ChangeLog()
+    texts = [f'<http://e/s{n}> <http://e/p> "a\u2028b\x0bc\x85{n}" .\n' for n in range(40)]
+    for n, text in enumerate(texts):
+        log.add(LoggedChange("insert", None, (text,), turn=n))
+    (joined,) = log.described(1_000)
+    assert joined["texts"][0].split("\n") == [*(text.strip("\n") for text in texts), ""]
+    assert ChangeLog(json.loads(json.dumps([joined]))).made[0].texts == joined["texts"]
+
+
+def test_who_was_taken_over_long_ago_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Two others have had the folder since, and the first of them has left it."""
+    folder = tmp_path / "kept"
+    first = Engine(spark, checkpoint=folder)
+    first.register_stream(S).push(triple("a", "at", "r"), 1)
+    second = Engine(spark, checkpoint=folder)
+    second.register_stream(T)
+    second.commit()
+    second.close()
+    third = Engine(spark, checkpoint=folder)
+    with closing(third), pytest.raises(CheckpointError, match="has taken it over"):
+        first.commit()
+    with pytest.raises(CheckpointError, match="has taken it over"):
+        first.close()
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_a_sink_apart_lets_out_what_it_holds(
+    spark: SparkSession, tmp_path: Path, retried: bool
+) -> None:
+    class Holding:
+        def __init__(self) -> None:
+            self.held: list[int] = []
+            self.out: list[int] = []
+
+        def __call__(self, answers: Answers) -> None:
+            self.held.append(answers.time)
+
+        def flush(self) -> None:
+            self.out, self.held = [*self.out, *self.held], []
+
+    sink = Holding()
+    with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
+        engine.register_stream(S)
+        made = engine.register_query(TEXT)
+        made.subscribe(RetryingSink(sink) if retried else sink, apart=True)
+        engine.push(S, triple("a", "at", "r"), time=1)
+        engine.advance_to(1)
+        engine.commit()
+        assert (sink.out, sink.held) == ([1], [])
+
+
+def test_a_commit_that_is_interrupted_is_made_by_the_next(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sparkext.runtime.checkpoint import stream_state
+
+    interrupted = Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
+        stream = engine.register_stream(S)
+        engine.register_query(TEXT)
+        stream.push(triple("a", "at", "r"), 1)
+        with monkeypatch.context() as patched:
+            patched.setattr(stream_state, "state_of", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                engine.commit()
+        assert interrupted.is_set()
+        stream.push(triple("b", "at", "r"), 2)
+        engine.commit()
+        leave(tmp_path / "lived", tmp_path / "left")
+    with closing(Engine(spark, checkpoint=tmp_path / "left")) as engine:
+        stream = engine.register_stream(S)
+        assert stream.accepted_count == 2
+        assert stream.held()["quads"] == 2
