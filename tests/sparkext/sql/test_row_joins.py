@@ -169,7 +169,7 @@ def test_rows_that_leave_are_joined_no_more(engine: Engine, spark: SparkSession)
     window.clear()
     now.clear()
     assert by_text.run().num_rows == 0
-    assert dictionary.size() == before
+    assert dictionary.size() <= before  # what others had may have been given back meanwhile
     by_number.close()
     by_text.close()
 
