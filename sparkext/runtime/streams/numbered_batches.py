@@ -129,14 +129,19 @@ class BatchFeed:
         stream = self._stream
         if stream.batches.has(self._source, number):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, number)
-            stream.wait_kept()  # it may have come in while it could not be written
-            return
-        taking = self._read(self._source, number, batch)
+            taking = self._known
+        else:
+            taking = self._read(self._source, number, batch)
         entry = Entry()
         done = self._thread.submit(self._take, taking, entry, number)
         jvm: Any = batch.sparkSession._jvm
         self._await(done, entry, jvm)
         done.result()
+
+    def _known(self, entry: Entry) -> bool:
+        """It may have come in while it could not be written."""
+        self._stream.wait_kept()
+        return False
 
     def _await(self, done: Future[None], entry: Entry, jvm: Any) -> None:
         while not wait((done,), _LOOK_S).done:
