@@ -129,7 +129,7 @@ class BatchFeed:
         stream = self._stream
         if stream.batches.has(self._source, number):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, number)
-            taking = self._known
+            taking: Taking = self._known
         else:
             taking = self._read(self._source, number, batch)
         entry = Entry()
