@@ -14,8 +14,16 @@ import org.apache.spark.sql.cqels.memory.LongSlots
  */
 final class RestoredElements(dictionary: Dictionary) {
   private final class Restored(val oldest: Long, val after: Long) {
-    val times = new java.util.TreeMap[Long, Integer]()
+    /** The times of elements after `after`, as they came. */
+    var times = new Array[Long](64)
+    var timeCount = 0
     var elements: ElementJournal = _ // null: none yet
+
+    def see(time: Long): Unit = if (time > after) {
+      if (timeCount == times.length) times = java.util.Arrays.copyOf(times, timeCount * 2)
+      times(timeCount) = time
+      timeCount += 1
+    }
   }
   private val streams = mutable.HashMap[String, Restored]()
   private val borrowed = new IdBuffer // held until all is read
@@ -41,7 +49,7 @@ final class RestoredElements(dictionary: Dictionary) {
         case Some(stream) =>
           if (stream.elements == null) stream.elements = new ElementJournal(iri, width)
           begun += ((stream.elements, stream.elements.size))
-          stream.elements.read(from, elements, stream.oldest)(time => if (time > stream.after) stream.times.merge(time, 1, _ + _))
+          stream.elements.read(from, elements, stream.oldest)(stream.see)
         case None => new ElementJournal(iri, width).read(from, elements, Long.MaxValue)(_ => ())
       }
       kind = from.getInt()
@@ -76,9 +84,19 @@ final class RestoredElements(dictionary: Dictionary) {
 
   /** The times of a stream's elements and how many came at each, as "time count time count ...". */
   def times(iri: String): String = {
+    val stream = streams(iri)
+    val (times, used) = (stream.times, stream.timeCount)
+    java.util.Arrays.sort(times, 0, used)
     val text = new java.lang.StringBuilder
-    streams(iri).times.forEach((time, count) => text.append(time).append(' ').append(count).append(' '))
-    streams(iri).times.clear()
+    var i = 0
+    while (i < used) {
+      var next = i + 1
+      while (next < used && times(next) == times(i)) next += 1
+      text.append(times(i)).append(' ').append(next - i).append(' ')
+      i = next
+    }
+    stream.times = new Array[Long](64)
+    stream.timeCount = 0
     text.toString
   }
 
