@@ -10,6 +10,7 @@ windows are counted and compared with what the readings say; the rate is with al
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import tempfile
 import time
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> Report:
 
 def measure(spark: SparkSession, name: str, elements: int, window: int) -> dict[str, Any]:
     """One way in, in an engine of its own."""
+    gc.collect()  # what Python's objects of the engine before still hold in the JVM
     kind = next((way for way in WAYS if way.name == name), None)
     with tempfile.TemporaryDirectory(prefix="bench-intake-") as given:
         folder = Path(given)
