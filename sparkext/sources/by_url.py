@@ -105,11 +105,13 @@ def source_of(url: str, options: Mapping[str, str], session: str) -> LiveSource 
     and where a connection is encrypted the files `ca` of authorities, `cert` and `key`. `session` is what MQTT's
     session is called where there is no `client_id`.
     """
-    scheme, sign, _ = url.partition("://")
-    kind = _KIND_OF.get(scheme.lower())
+    scheme, sign, rest = url.partition("://")
+    scheme = scheme.lower()  # as RFC 3986 has it: TLS:// is tls://, and encrypted
+    kind = _KIND_OF.get(scheme)
     if not sign or kind is None:
         hint = " (server-sent events: sse+https://...)" if scheme in ("http", "https") else ""
         raise ArgumentError("url", f"{url!r} begins with none of {', '.join(SCHEMES)}{hint}")
+    url = f"{scheme}://{rest}"
     given = _read_options(kind, url, options)
     if kind == "kafka":
         return _kafka(url, given)

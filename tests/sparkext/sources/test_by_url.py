@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,27 @@ def test_each_scheme_has_its_source() -> None:
     assert isinstance(socket, WebSocketSource) and socket.greeting == ["hello"]
     lines = source_of("tls://e:7000", {"ends": "blank line"}, "mine")
     assert isinstance(lines, LineSource) and (lines.url, lines.tls) == ("tcp://e:7000", True)
+
+
+def test_a_scheme_in_capitals_is_the_same(tmp_path: Path) -> None:
+    import trustme
+
+    file = tmp_path / "ca.pem"
+    trustme.CA().cert_pem.write_to_path(file)
+    lines = source_of("TLS://e:7000", {}, "mine")
+    assert isinstance(lines, LineSource) and (lines.url, lines.tls) == ("tcp://e:7000", True)
+    plain = source_of("Tcp://e:7000", {}, "mine")
+    assert isinstance(plain, LineSource) and (plain.url, plain.tls) == ("tcp://e:7000", False)
+    for url, same in (
+        ("MQTTS://e/Rooms", "mqtts://e/Rooms"),
+        ("WSS://e/Live", "wss://e/Live"),
+        ("SSE+HTTPS://e/X", "https://e/X"),
+        ("TLS://e:7000", "tcp://e:7000"),
+    ):
+        found = source_of(url, {"ca": str(file)}, "mine")
+        assert isinstance(found, MqttSource | WebSocketSource | EventSource | LineSource)
+        assert found.url == same
+        assert isinstance(found.tls, ssl.SSLContext) and len(found.tls.get_ca_certs()) == 1
 
 
 def test_kafka_s_url_has_brokers_and_topics() -> None:
