@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import chain, pairwise, zip_longest
 from typing import Any, Final
 
+import numpy as np
+
 from sparkext.answers.scipy_families import (
     FAMILIES,
     by_name,
@@ -183,8 +185,11 @@ def _refuse_moved(what: str, parameters: dict[str, Any]) -> None:
 def _histogram_text(made: Any, parameters: dict[str, Any]) -> str:
     _refuse_moved("rv_histogram", parameters)
     heights, edges = made._histogram
-    if made._density:
-        widths = [high - low for low, high in pairwise(edges)]
+    widths = [high - low for low, high in pairwise(edges)]
+    density = made._density
+    if density is None:  # unsaid: scipy then goes by the widths
+        density = not np.allclose(widths, widths[0])
+    if density:
         heights = [height * width for height, width in zip(heights, widths, strict=True)]
     numbers = chain.from_iterable(zip_longest(edges, heights))
     return _call_text("H", (number for number in numbers if number is not None))

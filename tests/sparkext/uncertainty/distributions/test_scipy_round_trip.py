@@ -104,6 +104,24 @@ def test_points_and_histograms_come_back(pairs: list[tuple[float, float]]) -> No
     )
 
 
+@pytest.mark.filterwarnings("ignore:Bin widths are not constant")
+@pytest.mark.parametrize(
+    ("heights", "edges", "text"),
+    [
+        ([1, 1], [0, 1, 10], "H(0, 1, 1, 9, 10)"),
+        (np.array([2.0, 1.0]), np.array([0.0, 0.5, 1.0]), "H(0, 2, 0.5, 1, 1)"),
+        # Not to the last bit of one width, and equal for scipy.
+        ([1, 3, 1], [0, 0.1, 0.2, 0.3], "H(0, 1, 0.1, 3, 0.2, 1, 0.3)"),
+        ([5], [1, 3], "H(1, 5, 3)"),
+    ],
+)
+def test_a_histogram_that_says_nothing_of_density(heights: Any, edges: Any, text: str) -> None:
+    table = stats.rv_histogram((heights, edges))
+    literal = from_scipy(table)
+    assert literal.lexical == text
+    assert to_scipy(literal).cdf(edges) == pytest.approx(table.cdf(edges))
+
+
 DIGITS = st.decimals(-1000, 1000, places=7)
 ABOVE = st.decimals("0.0000001", 1000, places=7)
 
