@@ -107,12 +107,14 @@ class EventConnection(Connection):
     def _receive(self, answer: Any, put: Put) -> None:
         events = self._source.events
         for event in answer.iter_sse():
-            if not events or event.event in events:
+            # Only a comment, a time to wait or an id may have come, which make no message.
+            if event.data and (not events or event.event in events):
                 name = f"event {event.id}" if event.id else "event"
                 if not put(Message(event.data.encode(), token=event.id, name=name)):
                     return
-            # What is in the buffer will be taken in: it need not come again.
-            self.last_event_id = event.id
+            # What is in the buffer will be taken in: it need not come again. Each connection begins without an id.
+            if event.id:
+                self.last_event_id = event.id
 
     def interrupt(self) -> None:
         used = self._socket

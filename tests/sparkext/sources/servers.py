@@ -47,9 +47,15 @@ class LineServer:
 
 @contextmanager
 def event_server(
-    events: Sequence[tuple[str, str]], at_once: int, tls: ssl.SSLContext | None = None
+    events: Sequence[tuple[str, str]],
+    at_once: int,
+    tls: ssl.SSLContext | None = None,
+    broken: int | None = None,
 ) -> Iterator[tuple[str, list[str]]]:
-    """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked."""
+    """Serves events, ids and data, from the one after Last-Event-ID on, so many a connection; gives what was asked.
+
+    Each begins with how long to wait before the next, and the connection of the number `broken`, from 1, ends there.
+    """
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,9 +74,10 @@ def event_server(
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            for name, data in events[begin : begin + at_once]:
+            self.wfile.write(b"retry: 2000\n\n")
+            for name, data in () if len(asked) == broken else events[begin : begin + at_once]:
                 lines = "".join(f"data: {line}\n" for line in data.splitlines())
-                self.wfile.write(f": a comment\nid: {name}\n{lines}\n".encode())
+                self.wfile.write(f": a comment\nid: {name}\n{lines}\n: a heartbeat\n\n".encode())
 
         def log_message(self, *_: object) -> None:
             pass
