@@ -138,7 +138,8 @@ def _json_rows(payload: bytes) -> ReadRows:
         found = json.loads(text)
         values = found if isinstance(found, list) else [found]
     except json.JSONDecodeError:
-        lines = [line for line in text.splitlines() if line.strip()]
+        # Not splitlines: JSON leaves U+2028 and its like inside strings as they are.
+        lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2:
             raise
         values = [json.loads(line) for line in lines]

@@ -138,6 +138,8 @@ def test_rows_of_json_and_csv() -> None:
     found = RowMessages().read(b'[{"a": 1}, 2]')
     assert (found.rows, found.flaws) == ([{"a": 1}], ["a row is a JSON object, not 2"])
     assert RowMessages().read(b'{"a": 1}\n{"a": 2}\n').rows == [{"a": 1}, {"a": 2}]
+    lines = '{"a": "x\u2028y\x85z"}\r\n\r\n{"a": 2}\r\n'
+    assert RowMessages().read(lines.encode()) == ([{"a": "x\u2028y\x85z"}, {"a": 2}], [])
     assert len(RowMessages().read(b'{"a": 1').flaws) == 1
     assert RowMessages().read(b"\xff").flaws == ["not UTF-8"]
     assert RowMessages().read(None).flaws == ["no payload"]
