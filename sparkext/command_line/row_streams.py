@@ -56,11 +56,14 @@ class RowStream:
         flaws: list[str] = []
         for rows in self.files:
             materialiser = Materialiser(mapped, parents)
-            times = rows.values(self.mapping.time)
+            odd: dict[int, str] = {}
+            times = rows.values(self.mapping.time, odd)
             for number, quads in enumerate(materialiser.quads_by_row(rows)):
                 texts = times[number]
                 time = None if not texts else _millis(texts[0].lexical)
-                if time is None:
+                if number in odd:
+                    flaws.append(f"row {number + 1}: {odd[number]}")
+                elif time is None:
                     flaws.append(f"row {number + 1}: no time")
                 elif isinstance(quads, MappedRowError):
                     flaws.append(f"row {number + 1}: {quads.message}")

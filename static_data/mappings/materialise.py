@@ -71,9 +71,13 @@ class Materialiser:
 
     def quads_by_row(self, rows: Rows) -> Iterator[list[Quad] | MappedRowError]:
         """The distinct quads of each row, or what is wrong with it; raises MappingError for missing columns."""
-        references = {*self._mapped.references(), *self._own_parents_references()}
-        values = {reference: rows.values(reference) for reference in references}
+        references = dict.fromkeys([*self._mapped.references(), *self._own_parents_references()])
+        flaws: dict[int, str] = {}
+        values = {reference: rows.values(reference, flaws) for reference in references}
         for number in range(len(rows)):
+            if number in flaws:
+                yield MappedRowError(self._mapped.source.name, number + 1, flaws[number])
+                continue
             row = {reference: column[number] for reference, column in values.items()}
             try:
                 yield list(dict.fromkeys(self._quads(row)))

@@ -25,8 +25,12 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def values(self, reference: Reference) -> list[Values]:
-        """The values of each row; raises MappingError where there is no such column."""
+    def values(self, reference: Reference, flaws: dict[int, str] | None = None) -> list[Values]:
+        """The values of each row; raises MappingError where there is no such column.
+
+        A row with a value of which there is no lexical form, such as a JSON object, is a MappingError, too; with
+        `flaws` it has no values, and there, by its number from 0, the first reason is kept.
+        """
         ...
 
 
@@ -45,14 +49,14 @@ class ArrowRows:
         """Some of the rows."""
         return ArrowRows(self.table.slice(first, count), self.source, self.place)
 
-    def values(self, reference: Reference) -> list[Values]:
-        """The values of each row; raises MappingError where there is no such column."""
+    def values(self, reference: Reference, flaws: dict[int, str] | None = None) -> list[Values]:
+        """The values of each row; raises MappingError for a missing column, or one of a type without lexical forms."""
         column = column_of(self.table, reference, self.source, self.place)
         if column is None:
             if reference.steps and reference.steps[0] not in self.table.column_names:
                 return [()] * len(self)
             whole = self.table.select(list(reference.steps[:1])) if reference.steps else self.table
-            return JsonRows(whole.to_pylist(), self.source).values(reference)
+            return JsonRows(whole.to_pylist(), self.source).values(reference, flaws)
         try:
             found = natural_values(column)
         except NoLexicalFormError as error:
@@ -75,12 +79,19 @@ class JsonRows:
         """Some of the rows."""
         return JsonRows(self.rows[first : first + count], self.source)
 
-    def values(self, reference: Reference) -> list[Values]:
-        """The values of each row; raises MappingError where one has no lexical form."""
-        try:
-            return [_found(row, reference.steps, self.source) for row in self.rows]
-        except NoLexicalFormError as error:
-            raise self.source.place.error(f"{error}: {reference.text}") from None
+    def values(self, reference: Reference, flaws: dict[int, str] | None = None) -> list[Values]:
+        """The values of each row; raises MappingError where one has no lexical form, unless `flaws` take the reason."""
+        values: list[Values] = []
+        for number, row in enumerate(self.rows):
+            try:
+                values.append(_found(row, reference.steps, self.source))
+            except NoLexicalFormError as error:
+                reason = f"{error}: {reference.text}"
+                if flaws is None:
+                    raise self.source.place.error(reason) from None
+                flaws.setdefault(number, reason)
+                values.append(())
+        return values
 
 
 def column_of(

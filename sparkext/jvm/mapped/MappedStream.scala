@@ -9,7 +9,8 @@ import org.apache.spark.sql.cqels.terms.TermId
 /** A stream whose elements are rows that a mapping makes quads of; `program`: see [[MappedProgram]].
  *
  *  After the columns that the program reads come two: the number of the row's element, which several rows that follow each other
- *  may have together, and its time: milliseconds since 1970, or texts, see [[RowTimes]]. With `distinct`, what an element has twice
+ *  may have together, and its time: milliseconds since 1970, or texts, see [[RowTimes]]. Before them may be a column "flaw": what is
+ *  wrong with a row of which the other columns cannot tell (null: nothing). With `distinct`, what an element has twice
  *  counts once.
  */
 final class MappedStream(log: StreamLog, program: String, distinct: Boolean) {

@@ -18,6 +18,7 @@ from static_data.mappings.rows import ArrowRows, JsonRows, Values, column_of
 from static_data.terms import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
 
 _TYPES = {None, XSD_BOOLEAN, XSD_INTEGER, XSD_DOUBLE}
+FLAW = "flaw"
 ELEMENT = "element"
 TIME = "time"
 _MIXED = "\0"
@@ -43,10 +44,12 @@ def columns_of(
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
-    character 0 and the datatype. Raises MappingError.
+    character 0 and the datatype. Where a time is asked for and rows have values without a lexical form, such as JSON
+    objects, a column "flaw" before the element's number has what is wrong with each. Raises MappingError.
     """
     wanted = [*references] if time is None else [*references, time]
-    columns: list[Any] = [_column(rows, reference) for reference in wanted]
+    flaws: dict[int, str] | None = None if time is None else {}
+    columns: list[Any] = [_column(rows, reference, flaws) for reference in wanted]
     places = None
     if any(isinstance(column, list) for column in columns):
         places, columns = _exploded(columns, len(rows))
@@ -58,6 +61,8 @@ def columns_of(
             raise rows.source.place.error(f"{error}: {references[number].text}") from None
         named[f"{'m' if mixed else 'c'}{number}"] = found
     numbers = np.arange(len(rows)) if places is None else np.array(places, np.int64)
+    if flaws:
+        named[FLAW] = pa.array([flaws.get(number) for number in numbers.tolist()], pa.string())
     named[ELEMENT] = pa.array(numbers + first, pa.int64())
     if time is not None:
         named[TIME] = _times(columns[-1])
@@ -69,13 +74,15 @@ def row_block(columns: pa.Table) -> memoryview:
     return block_of({name: readable(name, columns.column(name)) for name in columns.column_names})
 
 
-def _column(rows: ArrowRows | JsonRows, reference: Reference) -> pa.ChunkedArray | list[Values]:
+def _column(
+    rows: ArrowRows | JsonRows, reference: Reference, flaws: dict[int, str] | None
+) -> pa.ChunkedArray | list[Values]:
     """A column of one value a row, or the values of each row."""
     if isinstance(rows, ArrowRows):
         found = column_of(rows.table, reference, rows.source, rows.place)
         if found is not None:
             return _without_nulls(found, rows.source)
-    return rows.values(reference)
+    return rows.values(reference, flaws)
 
 
 def _without_nulls(column: pa.ChunkedArray, source: Source) -> pa.ChunkedArray:

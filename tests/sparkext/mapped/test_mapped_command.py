@@ -29,6 +29,8 @@ READINGS = """\
 {"sensor": "b", "celsius": 20, "ms": 1000}
 {"sensor": "a", "celsius": 22, "ms": 7000, "tags": []}
 {"celsius": 1, "ms": 8000}
+{"sensor": {"name": "b"}, "celsius": 23, "ms": 3500}
+{"sensor": "b", "celsius": 24, "ms": [4000]}
 """
 MOVES = f"""\
 @prefix : <{E}> . @prefix prov: <http://www.w3.org/ns/prov#> .
@@ -50,7 +52,11 @@ WHERE {{ WINDOW :r {{ ?sensor :celsius ?value }} WINDOW :m {{ ?sensor :in ?place
     "order", [[], ["--arrival-order", "--set", "spark.cqels.allowedLateness=5s"]]
 )
 def test_rows_beside_a_recorded_stream(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: list[str]
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    order: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in {
@@ -65,7 +71,11 @@ def test_rows_beside_a_recorded_stream(
         *("--mapping", f"{E}readings=m.yml", "--time-column", f"{E}readings=ms"),
     ]
     assert main(["run", *inputs, *order, "--out", "answers.jsonl"]) == 0
+    said = capsys.readouterr().err
+    assert "row 4: a JSON object has no lexical form: sensor" in said
+    assert "row 5: a list has no lexical form: ms" in said
     text = Path("answers.jsonl").read_text("utf-8")
     assert text.count('"sensor": {') > 2
     assert '"tag": {' in text
     assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
+    assert "readings>: 2 malformed, set aside" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from sparkext.cli import main
+from sparkext.errors import StreamElementError
 from static_data.errors import MappedRowError, MappingError
 from static_data.mappings.materialise import Materialiser
 from static_data.mappings.read_mapping import read_mapping
@@ -204,6 +205,53 @@ def test_what_is_wrong_is_set_aside_or_an_error(engine: Engine, folder: Path) ->
             block("turtle").replace('"http://example.org/room/{room}"', '"{number}"'), "utf-8"
         )
         engine.register_stream(f"{READINGS}/other", mapping="static.ttl")
+
+
+def test_a_row_with_a_value_that_no_literal_holds_costs_itself_only(
+    engine: Engine, folder: Path, expected: list[tuple[int, list[str]]]
+) -> None:
+    sound = table_of_csv().to_pylist()
+    odd = [{**sound[0], "sensor": {"a": 1}}, {**sound[1], "sure": "\ud800"}, {**sound[2], "at": []}]
+    reasons = [
+        "row 0: a JSON object has no lexical form: sensor",
+        "row 3: str '\\ud800' holds a lone surrogate: sure",
+        "row 6: a list has no lexical form: at",
+    ]
+    rows = [odd[0], *sound[:2], odd[1], *sound[2:4], odd[2], *sound[4:]]
+    stream: Any = engine.register_stream(READINGS, mapping="readings.ttl")
+    found = collected(engine)
+    report = stream.push_rows(rows)
+    assert (report.accepted, report.malformed, report.late) == (5, 3, 0)
+    assert list(stream.set_aside) == reasons
+    engine.finish()
+    assert rows_of(found) == expected
+    strict: Any = engine.register_stream(
+        f"{READINGS}/strict", mapping="readings.ttl", on_error="fail"
+    )
+    with pytest.raises(StreamElementError, match=reasons[0]):
+        strict.push_rows(rows)
+    assert strict.accepted_count == 0
+
+
+def test_nested_columns_cost_the_rows_that_have_a_value_there(engine: Engine, folder: Path) -> None:
+    table = table_of_csv()
+    nested = pa.array([None, {"x": 1}, None, {"x": None}, None])
+    table = table.set_column(table.column_names.index("sure"), "sure", nested)
+    incoming = folder / "incoming"
+    incoming.mkdir()
+    (incoming / "1.json").write_text("\n".join(map(json.dumps, table.to_pylist())), "utf-8")
+    names = "sensor STRING, celsius STRING, sure STRUCT<x: INT>, at STRING"
+    frame = engine.spark.readStream.schema(names).json(str(incoming))
+    pushed: Any = engine.register_stream(READINGS, mapping="readings.ttl")
+    read: Any = engine.register_stream(f"{READINGS}/read", mapping="readings.ttl")
+    report = pushed.push_table(table)
+    assert (report.accepted, report.malformed) == (3, 2)
+    source = read.read(frame)
+    source.processAllAvailable()
+    source.stop()
+    for stream in (pushed, read):
+        assert (stream.accepted_count, stream.malformed_count) == (3, 2)
+        assert stream.set_aside[0] == "row 1: a JSON object has no lexical form: sure"
 
 
 def test_which_column_is_the_time(engine: Engine, folder: Path) -> None:

@@ -136,6 +136,8 @@ def test_rows_that_cannot_be_used(spark: SparkSession, mapping: Path, tmp_path: 
     table = rows([3, None, 1, 2])
     table = table.set_column(0, "x", pa.array(["u:a", "u:b", "no", "u:d"]))
     file = written(table, tmp_path / "r.jsonl")
+    with file.path.open("a") as out:
+        out.write('{"x": "u:e", "y": {}, "ms": 4}\n{"x": "u:f", "y": "5", "ms": "\\udead"}\n')
     with closing(registered(spark, mapping)) as engine:
         replay(engine, {S: [file]})
         stream = engine.stream(S)
@@ -143,6 +145,8 @@ def test_rows_that_cannot_be_used(spark: SparkSession, mapping: Path, tmp_path: 
         assert sorted(stream.set_aside) == [
             "row 1: no time",
             "row 2: 'no' is a relative IRI, and there is no base (base_iri=)",
+            "row 4: a JSON object has no lexical form: y",
+            "row 5: str '\\udead' holds a lone surrogate: ms",
         ]
     with (
         closing(registered(spark, mapping, "fail")) as engine,

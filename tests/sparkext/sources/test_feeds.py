@@ -168,15 +168,32 @@ def test_rows_are_pushed_by_their_mapping(engine: Engine, tmp_path: Path) -> Non
     )
     stream = engine.register_stream(S, mapping=mapping, time="timestamp")
     seen = values(engine)
-    server = LineServer(b'{"id": 1}\n[1, {"id": 2}]\nno json\n{"id": 3, "timestamp": 5}\n')
+    server = LineServer(
+        b'{"id": 1}\n[1, {"id": 2}]\nno json\n{"id": {"a": 1}}\n{"id": "\\ud800"}\n'
+        b'{"id": 3, "timestamp": 5}\n{"id": 4, "timestamp": []}\n'
+    )
     with pytest.raises(SourceError, match="has a mapping, so messages are rows"):
         LineSource(server.url).feed(stream)
     feed = LineSource(server.url, format="json", backoff=QUICK).feed(stream)
-    until(lambda: feed.received == 4 and stream.accepted_count == 3, "three rows")
+    until(lambda: stream.accepted_count + stream.malformed_count == 8, "all rows")
     feed.stop()
     server.close()
-    assert stream.malformed_count == 2
+    assert feed.exception() is None
+    said = {reason.partition(": ")[2] for reason in stream.set_aside}
+    assert said >= {
+        "a JSON object has no lexical form: id",
+        "a list has no lexical form: timestamp",
+    }
+    assert stream.malformed_count == 5
     assert seen() == [1, 2, 3]
+    strict = engine.register_stream(
+        f"{S}-strict", mapping=mapping, on_error="fail", time="timestamp"
+    )
+    server = LineServer(b'{"id": {"a": 1}}\n')
+    feed = LineSource(server.url, format="json", backoff=QUICK).feed(strict)
+    with pytest.raises(SourceError, match="row 0: a JSON object has no lexical form: id"):
+        feed.wait(60)
+    server.close()
 
 
 @pytest.mark.parametrize(

@@ -222,8 +222,12 @@ def test_values_that_no_literal_holds(tmp_path: Path) -> None:
     (tmp_path / "m.ttl").write_text(body, "utf-8")
     mapped = read_mapping(tmp_path / "m.ttl").of_source()
     rows = JsonRows([{"id": "http://e/1", "v": {"a": 1}}], mapped.source)
-    with pytest.raises(MappingError, match="a JSON object has no lexical form: v"):
+    with pytest.raises(
+        MappedRowError, match=r"r\.csv, row 1: a JSON object has no lexical form: v"
+    ):
         Materialiser(mapped, {}).quads(rows)
+    with pytest.raises(MappingError, match="a JSON object has no lexical form: v"):
+        rows.values(mapped.references()[1])
 
 
 def test_json_lines_with_a_flaw_name_the_line(tmp_path: Path) -> None:
