@@ -358,16 +358,17 @@ class Engine(QueryRegistration, CheckpointCalls):
         """Stop all queries and sources and give back what the engine holds, the files of its tables too.
 
         An evaluation under way in another thread ends first; instants that are due after it are not evaluated, and
-        whoever pushed gets a ClosedEngineError. A second time it does nothing.
+        whoever pushed gets a ClosedEngineError. A second time it does nothing. Called by a subscriber it waits for no
+        other thread: those of sources end once the subscriber has returned.
         """
         self.lock.check_free()
         if self._released:
             return
         self.parts.closed = True
         self.evaluations.stop()
-        self._registered.idle_timer.stop()
+        self._registered.idle_timer.stop(waits=not self.lock.is_mine)
         for stream in self.streams.values():
-            stream.stop_sources()  # without the lock: a batch under way needs it to end
+            stream.stop_sources()  # a subscriber has the lock, which batches under way need; others must not
         try:
             self._leave_checkpoint()
         finally:

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from sparkext.errors import CqelsError
-from sparkext.serving.guards import Noted, PathsAsWritten, TokenRequired
+from sparkext.serving.guards import Noted, PathsAsWritten, ReadyRequired, TokenRequired
 from sparkext.serving.problems import on_http_error, on_known_error
 from sparkext.serving.routes import demo, health, page, queries, static_data, streams
 from sparkext.serving.routes.served_counts import ServedCounts
@@ -30,6 +30,7 @@ def application(served: ServedEngine) -> Starlette:
             Middleware(PathsAsWritten),
             Middleware(Noted, requests=served.observed.requests),
             Middleware(TokenRequired, token=served.options.token),
+            Middleware(ReadyRequired, served=served),
         ],
         exception_handlers={
             CqelsError: on_known_error,

@@ -1,10 +1,11 @@
-"""What stands before all routes: the token, paths as they were written, and a line of the log for each request."""
+"""What stands before all routes: the token, readiness, paths as they were written, a line of the log for each."""
 
 from __future__ import annotations
 
 import hmac
 import logging
 import time
+from typing import Protocol
 
 from prometheus_client import Counter
 from starlette.requests import Request
@@ -16,6 +17,8 @@ logger = logging.getLogger("sparkext.serving.access")
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 PAGE_FOLDER = "/page/"
+_TOLD_BEFORE = frozenset({"/status", "/metrics"})  # they tell how far the start has come
+_RETRY_SECONDS = "2"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -76,6 +79,35 @@ class TokenRequired:
         # Compared in any case, in a time that does not tell how much of it is right.
         same = hmac.compare_digest(token.strip(), self._token)
         return scheme.lower() == b"bearer" and same
+
+
+class Standing(Protocol):
+    """Whether what is served is prepared, or about to end."""
+
+    ready: bool
+    stopping: bool
+
+
+class ReadyRequired:
+    """Refuses requests while what the server begins with is not all there, but for those that ask how it stands.
+
+    What they change would not be kept, what they ask be answered from a part of the data.
+    """
+
+    def __init__(self, app: ASGIApp, served: Standing) -> None:
+        self._app = app
+        self._served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, or refuse it."""
+        served = self._served
+        others = scope["type"] != "http"
+        if served.ready or others or is_open(scope) or scope["path"] in _TOLD_BEFORE:
+            await self._app(scope, receive, send)
+            return
+        said = "the server is shutting down" if served.stopping else "the server is starting"
+        refused = problem_response(503, said, {"Retry-After": _RETRY_SECONDS})
+        await refused(scope, receive, send)
 
 
 class Noted:

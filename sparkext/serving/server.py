@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves an engine by HTTP; `prepare` is called with what is served before the first request is taken.
+    """Serves an engine by HTTP; until `prepare`, called with what is served, has returned, requests get a 503.
 
     `run` blocks until `stop` is called, or the process gets SIGTERM or SIGINT. The engine is closed at the end.
     `started` is told the URL once requests are taken; `listener` is what `listening` has given, if it was asked before.

@@ -151,9 +151,15 @@ class Feed:
         return self._error
 
     def stop(self) -> None:
-        """End it; what waits in the buffer is taken in first. A second time it does nothing."""
+        """End it; what waits in the buffer is taken in first. A second time it does nothing.
+
+        Called by a subscriber it returns at once: what waits is taken in when the subscriber has returned, unless the
+        engine is closed.
+        """
         self._stopping.set()
         self._connection.interrupt()
+        if self._stream.is_held_here:
+            return
         for thread in (self._reader, self._feeder):
             if thread is not threading.current_thread():
                 thread.join()

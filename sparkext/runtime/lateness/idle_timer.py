@@ -31,10 +31,10 @@ class IdleTimer:
             )
             self._thread.start()
 
-    def stop(self) -> None:
-        """End the thread; must not be called by who holds a lock that `look` takes."""
+    def stop(self, waits: bool = True) -> None:
+        """Have the thread end; who holds a lock that `look` takes must not be one who `waits` for it."""
         self._ended.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        if waits and self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _run(self) -> None:

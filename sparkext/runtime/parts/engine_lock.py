@@ -35,9 +35,15 @@ class EngineLock:
         self._turn = threading.RLock()  # kept while giving way
         self._lock = threading.RLock()
         self._depth = 0  # how often its thread has taken the lock
+        self._owner: int | None = None
         self._urgent_one: int | None = None
         self._counting = threading.Lock()
         self._waiting = 0
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread has the lock, as a subscriber's has: it must not wait for one that may ask for it."""
+        return self._owner == threading.get_ident()
 
     def check_free(self) -> None:
         """Raises FunctionError in a thread that a query's call of a user's function runs in."""
@@ -56,11 +62,10 @@ class EngineLock:
             except BaseException:  # Ctrl-C
                 self._turn.release()
                 raise
-        self._depth += 1
+        self._taken()
 
     def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        self._lock.release()
+        self._left()
         if self._urgent_one != threading.get_ident():
             self._turn.release()
 
@@ -76,19 +81,28 @@ class EngineLock:
             with self._counting:
                 self._waiting -= 1
         before, self._urgent_one = self._urgent_one, threading.get_ident()
-        self._depth += 1
+        self._taken()
         try:
             yield
         finally:
-            self._depth -= 1
             self._urgent_one = before
-            self._lock.release()
+            self._left()
+
+    def _taken(self) -> None:
+        self._depth += 1
+        self._owner = threading.get_ident()
+
+    def _left(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = None
+        self._lock.release()
 
     def give_way(self) -> None:
         """Let those in who have come urgently; called by who has the lock, where what it guards is as it should be."""
         if not self._waiting:
             return
-        depth, self._depth = self._depth, 0
+        depth, self._depth, self._owner = self._depth, 0, None
         for _ in range(depth):
             self._lock.release()
         try:
@@ -97,4 +111,4 @@ class EngineLock:
         finally:
             for _ in range(depth):
                 self._lock.acquire()
-            self._depth = depth
+            self._depth, self._owner = depth, threading.get_ident()

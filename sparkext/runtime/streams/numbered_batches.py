@@ -119,10 +119,16 @@ class BatchFeed:
         self._source = query_id
         self._begun.set()
 
-    def end(self) -> None:
-        """Return when no batch is being taken in, and let in none any more."""
-        with self._taking:
-            self._ended = True
+    def end(self, waits: bool = True) -> None:
+        """Let in no batch any more, and return when none is being taken in.
+
+        Who has the engine's lock must not be one who `waits`: a batch may be waiting for that. It is withdrawn when
+        Spark's thread is stopped.
+        """
+        self._ended = True
+        if waits:
+            with self._taking:
+                pass
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         self._begun.wait()  # the query may be faster than who starts it

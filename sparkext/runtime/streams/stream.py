@@ -176,11 +176,16 @@ class Stream(StreamIntake):
             self.watermark.advance_to(max(source.newest_time - 1, complete))
 
     def stop_sources(self) -> None:
-        """Stop the streaming queries that feed the stream; must not be called under the engine's lock."""
+        """Stop the streaming queries and feeds of the stream; under the engine's lock it waits for no batch."""
         while self.feeds:  # between two batches: Spark interrupts what runs, also an evaluation
-            self.feeds.pop().end()
+            self.feeds.pop().end(waits=not self.is_held_here)
         while self.sources:
             self.sources.pop().stop()
+
+    @property
+    def is_held_here(self) -> bool:
+        """Whether this thread has the engine's lock, as in a subscriber: then no other one can push meanwhile."""
+        return self._parts.lock.is_mine
 
     def advance_to(self, time: int | datetime) -> None:
         """Promise that no element of this time or an earlier one is to come, and evaluate what becomes due."""

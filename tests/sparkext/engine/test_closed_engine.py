@@ -1,19 +1,32 @@
-"""A closed engine and what came from it: every call is refused by ClosedEngineError."""
+"""A closed engine and what came from it: every call is refused by ClosedEngineError, and what waited for it ends."""
 
 from __future__ import annotations
 
+import json
+import sys
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from sparkext.errors import ClosedEngineError, CqelsError
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.parts.engine_lock import EngineLock
+from sparkext.sources import LineSource
 from tests.sparkext.engine.odd_calls import TEXT, TRIPLE
-from tests.sparkext.listening import E, S
+from tests.sparkext.listening import E, S, T, query, triple
+from tests.sparkext.sources.messages import until
+from tests.sparkext.sources.servers import LineServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from sparkext import Engine
+
+Begun = TypeVar("Begun")
 
 
 def test_a_closed_engine_and_its_streams_refuse_everything(spark: SparkSession) -> None:
@@ -60,3 +73,113 @@ def test_a_closed_engine_and_its_streams_refuse_everything(spark: SparkSession) 
     assert stream.accepted_count == 0
     assert engine.queries == {}
     registered.stop()  # it has ended already
+
+
+def waits(name: str) -> bool:
+    """Whether a thread whose name begins like this waits for the lock of an engine."""
+    frames = sys._current_frames()
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith(name)]
+    found = [frames.get(thread.ident or 0) for thread in threads]
+    return any(frame and frame.f_code is EngineLock.__enter__.__code__ for frame in found)
+
+
+def in_a_subscriber(
+    engine: Engine, begin: Callable[[], Begun], name: str, end: Callable[[], object]
+) -> Begun:
+    """Have a subscriber begin something, and end it when a thread of that name waits for the evaluation's end."""
+    stream = engine.register_stream(S)
+    begun: list[Begun] = []
+
+    def told(_: object) -> None:
+        begun.append(begin())
+        until(lambda: waits(name), name)
+        end()
+
+    engine.register_query(query("WINDOW :w { ?x :at ?y }")).subscribe(told)
+    stream.push(triple("x", "at", "room"), time=1)
+    pushing = threading.Thread(target=stream.advance_to, args=(5,), daemon=True)
+    pushing.start()
+    pushing.join(60)
+    assert not pushing.is_alive(), "the subscriber waits for what waits for it"
+    until(lambda: not waits(name), name)
+    (one,) = begun
+    return one
+
+
+def test_a_subscriber_closes_the_engine_while_idle_streams_are_looked_for(
+    spark: SparkSession,
+) -> None:
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    before = set(threading.enumerate())
+    engine.register_stream(T, idle_timeout=20)
+    (timer,) = set(threading.enumerate()) - before
+    in_a_subscriber(engine, lambda: None, timer.name, engine.close)
+    timer.join(60)
+    assert not timer.is_alive() and engine.closed
+
+
+def micro_batches(engine: Engine, folder: Path) -> StreamingQuery:
+    """A source of `T` with one batch."""
+    rows = folder / "rows"
+    rows.mkdir(exist_ok=True)
+    columns = "subject STRING, predicate STRING, object STRING, time LONG"
+    row = {"subject": f"{E}a", "predicate": f"{E}at", "object": f"<{E}b>", "time": 1}
+    (rows / "1.json").write_text(json.dumps(row))
+    frame = engine.spark.readStream.schema(columns).json(str(rows))
+    return engine.stream(T).read(frame, str(folder / "checkpoint"))
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_subscriber_ends_a_source_whose_batch_waits(
+    spark: SparkSession, tmp_path: Path, closes: bool
+) -> None:
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    stream = engine.register_stream(T)
+    source = in_a_subscriber(
+        engine,
+        lambda: micro_batches(engine, tmp_path),
+        f"batches of {T}",
+        engine.close if closes else stream.stop_sources,
+    )
+    assert not source.isActive
+    assert source.exception() is None
+    assert stream.accepted_count == stream.malformed_count == 0
+    engine.close()
+
+
+def test_a_subscriber_closes_the_engine_while_a_feed_waits(spark: SparkSession) -> None:
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    stream = engine.register_stream(T)
+    server = LineServer(f"{TRIPLE}\n".encode())
+    source = LineSource(server.url, time="now")
+    feed = in_a_subscriber(engine, lambda: source.feed(stream), "feed of tcp", engine.close)
+    assert feed.wait(60)
+    assert feed.exception() is None
+    assert stream.accepted_count == 0
+    server.close()
+
+
+def test_a_subscriber_closes_the_engine_while_a_known_batch_waits_to_be_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from sparkext import Engine
+
+    engine = Engine(spark, checkpoint=tmp_path / "kept")
+    stream = engine.register_stream(T)
+    first = micro_batches(engine, tmp_path)
+    first.processAllAvailable()
+    first.stop()
+    for commit in (tmp_path / "checkpoint" / "commits").glob("*0*"):
+        commit.unlink()  # Spark gives the batch again
+    source = in_a_subscriber(
+        engine, lambda: micro_batches(engine, tmp_path), f"batches of {T}", engine.close
+    )
+    assert not source.isActive
+    assert source.exception() is None
+    assert stream.accepted_count == 1

@@ -42,6 +42,31 @@ def test_giving_way_lets_in_who_comes_urgently() -> None:
     assert seen == ["urgent", "urgent", "holder", "patient"]
 
 
+def test_a_thread_knows_whether_it_has_the_lock() -> None:
+    lock = EngineLock()
+    seen: list[bool] = []
+
+    def urgent() -> None:
+        seen.append(lock.is_mine)
+        with lock.urgently():
+            with lock:
+                seen.append(lock.is_mine)
+            seen.append(lock.is_mine)
+        seen.append(lock.is_mine)
+
+    with lock:
+        with lock:
+            assert lock.is_mine
+        thread = in_thread(urgent)
+        while len(seen) < 4:
+            assert lock.is_mine
+            lock.give_way()
+        assert lock.is_mine
+    thread.join(60)
+    assert seen == [False, True, True, False]
+    assert not lock.is_mine
+
+
 def test_a_lock_that_is_free_is_taken_by_anybody() -> None:
     lock = EngineLock()
     for take in (lambda: lock, lock.urgently):

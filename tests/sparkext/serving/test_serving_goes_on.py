@@ -1,7 +1,8 @@
-"""A server that goes on where it was, by a checkpoint, and one that cannot begin."""
+"""A server that goes on where it was, by a checkpoint, one that begins, and one that cannot."""
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -13,13 +14,25 @@ from sparkext import Engine
 from sparkext.errors import InputFileError
 from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
 from sparkext.serving.options import Kept
-from sparkext.serving.server import Server
+from sparkext.serving.server import Server, listening
 from tests.sparkext.listening import settings
 from tests.sparkext.restart.broken_runs import leave
-from tests.sparkext.serving.serving_world import NT, OPTIONS, QUERY, E, S, name, serving, triple
+from tests.sparkext.serving.serving_world import (
+    NT,
+    OPTIONS,
+    QUERY,
+    Client,
+    E,
+    S,
+    name,
+    serving,
+    triple,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from sparkext.serving.served_engine import ServedEngine
 
 Q = f"{E}q"
 
@@ -83,6 +96,53 @@ def test_what_was_acknowledged_is_there_after_a_kill(spark: SparkSession, tmp_pa
         ([Q], "row 7", 1, False),
         ([], "row 7", 1, True),
     ]
+
+
+def test_requests_have_to_wait_until_all_is_prepared(spark: SparkSession, tmp_path: Path) -> None:
+    """Else a promise would take up the checkpoint before the static data, and a graph be lost at the next start."""
+    begins = Beginnings(checkpoint=str(tmp_path), streams=[StreamToBe(S)])
+    begun, go_on, ready = threading.Event(), threading.Event(), threading.Event()
+
+    def prepare(served: ServedEngine) -> None:
+        begun.set()
+        assert go_on.wait(60)
+        begins.prepare(served)
+
+    engine, listener = Engine(spark, checkpoint=tmp_path), listening(OPTIONS)
+    listener.listen()
+    server = Server(engine, OPTIONS, prepare, lambda _: ready.set(), listener)
+    ask = Client(server.url)
+    graph = f"/static/graph?graph={name(f'{E}g')}"
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert begun.wait(60)
+        for refused in (
+            ask("POST", "/advance?time=5000"),
+            ask("PUT", graph, triple("s", "o"), NT),
+            ask("POST", "/streams", {"iri": S}),
+            ask("POST", "/queries", {"query": QUERY}),
+            ask("POST", "/sparql", "ASK {}", "application/sparql-query"),
+            ask("GET", "/queries"),
+        ):
+            assert refused.problem(503)["detail"] == "the server is starting"
+            assert int(refused.headers["retry-after"]) > 0
+        assert engine.streams == {}
+        Client(server.url, None)("GET", "/queries").problem(401)
+        assert ask("GET", "/health/live").status == 200
+        assert ask("GET", "/health/ready").json["detail"] == "starting"
+        assert ask("GET", "/status").json["detail"] == "starting"
+        assert ask("GET", "/metrics").status == 200
+        assert ask("GET", "/", Accept="text/html").status == 200
+        go_on.set()
+        assert ready.wait(60)
+        assert ask("POST", "/advance?time=5000").status == 200
+        assert ask("PUT", graph, triple("s", "o"), NT).status == 204
+    finally:
+        go_on.set()
+        server.stop()
+        thread.join(60)
+    assert not thread.is_alive() and engine.closed
 
 
 @pytest.mark.parametrize(

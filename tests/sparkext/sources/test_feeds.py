@@ -13,8 +13,8 @@ import pytest
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.sources import EventSource, LineSource, WebSocketSource
 from sparkext.sources.backoff import Backoff
-from tests.sparkext.listening import E, S
-from tests.sparkext.sources.messages import document, reading, until, values
+from tests.sparkext.listening import E, S, T
+from tests.sparkext.sources.messages import ALL, document, reading, until, values
 from tests.sparkext.sources.servers import LineServer, event_server
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
+    from sparkext.sources.feed import Feed
 
 QUICK = Backoff(0.01, 0.1)
 
@@ -76,6 +77,32 @@ def test_a_full_buffer_lets_the_sender_wait(engine: Engine) -> None:
         assert sent < 40_000 * len(line)
     until(lambda: stream.accepted_count == 40_000, "all that was sent")
     feed.stop()
+    server.close()
+
+
+def test_a_subscriber_stops_a_feed_that_waits_for_it(engine: Engine) -> None:
+    stream, other = engine.register_stream(T), engine.register_stream(S)
+    seen = values(engine)
+    server = LineServer(f'<{E}r> <{E}value> "1" .\n'.encode())
+    feeds: list[Feed] = []
+
+    def told(_: object) -> None:
+        unsubscribe()
+        feeds.append(LineSource(server.url, time="now", buffer=1, backoff=QUICK).feed(other))
+        until(lambda: feeds[0].received == 1, "a line")
+        feeds[0].stop()
+
+    over_t = engine.register_query(ALL.replace(S, T).replace(":all", ":t"))
+    unsubscribe = over_t.subscribe(told)
+    stream.push(f'<{E}a> <{E}value> "5" .', time=1)
+    pushing = threading.Thread(target=stream.advance_to, args=(5,), daemon=True)
+    pushing.start()
+    pushing.join(60)
+    assert not pushing.is_alive()
+    (feed,) = feeds
+    assert feed.wait(60)
+    assert feed.exception() is None
+    assert seen() == [1]  # it waited when the feed was stopped
     server.close()
 
 
