@@ -142,18 +142,24 @@ def three_instants(spark: SparkSession, folder: Path) -> DataFrame:
     return source
 
 
-def test_stopping_a_source_ends_no_evaluation(
-    spark: SparkSession, engine: Engine, tmp_path: Path
-) -> None:
-    stream = engine.register_stream(STREAM)
-    answers = collected(engine)
+def held_up(engine: Engine, name: str) -> tuple[Event, Event]:
+    """Has a query's evaluation wait once its answers are told: the events that it is, and that it may go on."""
     told, go_on = Event(), Event()
 
     def wait(found: object) -> None:
         told.set()
         assert go_on.wait(60)
 
-    engine.queries["http://example.org/q"].subscribe(wait)
+    engine.queries[f"http://example.org/{name}"].subscribe(wait)
+    return told, go_on
+
+
+def test_stopping_a_source_ends_no_evaluation(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    stream = engine.register_stream(STREAM)
+    answers = collected(engine)
+    told, go_on = held_up(engine, "q")
     source, checkpoint = three_instants(spark, tmp_path / "rows"), str(tmp_path / "checkpoint")
     query = stream.read(source, checkpoint)
     assert told.wait(60)
@@ -190,13 +196,7 @@ def test_a_batch_that_waits_while_its_source_is_stopped_is_not_taken_in(
     stream = engine.register_stream(STREAM)
     other = engine.register_stream("http://example.org/other")
     engine.register_query(QUERY.replace("s>", "other>").replace(":q", ":other"))
-    told, go_on = Event(), Event()
-
-    def wait(found: object) -> None:
-        told.set()
-        assert go_on.wait(60)
-
-    engine.queries["http://example.org/other"].subscribe(wait)
+    told, go_on = held_up(engine, "other")
     other.push((f"<{AT}>", f"<{AT}>", f"<{AT}>"), 1000)
     holder = Thread(target=other.advance_to, args=(1000,))
     holder.start()
