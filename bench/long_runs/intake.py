@@ -1,6 +1,6 @@
 """Memory while ever-new terms come in, by every way into a stream.
 
-Readings of sensors that are never seen again (`--elements`, 20,000,000 by each way; quick 50,000), 100,000 a window
+Readings of sensors that are never seen again (`--elements`, 20,000,000 by each way; quick 16,000), 100,000 a window
 of ten seconds, with one query that joins each window with static data, in a heap of 1 GB. Eight times, after a window's
 answers, the heap is collected and read, and the processes' resident memory. `heap_mib` and the others are those eight;
 `heap_growth` is the last of the heap over the second, which is when all that is kept once is there. The answers of all
@@ -67,17 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench beside --quick and --json."""
     parser.add_argument("--way", action="append", choices=NAMES, help="only this way; repeatable")
     parser.add_argument(
-        "--elements", type=int, help="elements by each way (default 20000000; quick 50000)"
+        "--elements", type=int, help="elements by each way (default 20000000; quick 16000)"
     )
     parser.add_argument(
-        "--window", type=int, help="elements of a window (default 100000; quick 2000)"
+        "--window", type=int, help="elements of a window (default 100000; quick 1000)"
     )
 
 
 def run(args: argparse.Namespace) -> Report:
     """Runs the bench; raises AnswersDifferError where what came in is not what was given."""
-    elements = args.elements or (50_000 if args.quick else 20_000_000)
-    window = args.window or (2_000 if args.quick else 100_000)
+    elements = args.elements or (16_000 if args.quick else 20_000_000)
+    window = args.window or (1_000 if args.quick else 100_000)
     builder = sparkext.configure(SparkSession.builder)
     for key, value in {**SETTINGS, "spark.driver.memory": "1g"}.items():
         builder = builder.config(key, value)

@@ -181,6 +181,10 @@ def _drawings(
 ) -> Iterable[str]:
     if of.draw is None or not rows:
         return
+    kept = outcome.drawn.get(id(of))
+    if kept is not None:  # the page is written anew after each step, and drawing takes a second
+        yield kept
+        return
     try:
         drawn = [svg for svg in of.draw(rows, outcome.summary) if svg]
     except ImportError:
@@ -189,7 +193,9 @@ def _drawings(
     except (LookupError, TypeError, ValueError) as error:  # kept rows of another version, perhaps
         yield f"<p class=failed>These rows cannot be drawn: {_e(type(error).__name__)}: {_e(error)}</p>"
         return
-    yield "<div class=drawings>" + "".join(_inline(svg, next(_NUMBERS)) for svg in drawn) + "</div>"
+    inlined = "".join(_inline(svg, next(_NUMBERS)) for svg in drawn)
+    outcome.drawn[id(of)] = f"<div class=drawings>{inlined}</div>"
+    yield outcome.drawn[id(of)]
 
 
 def _inline(svg: str, number: int) -> str:

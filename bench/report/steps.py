@@ -58,6 +58,8 @@ class Outcome:
     seconds: float = 0.0
     result: dict[str, Any] | None = None
     said: list[str] = field(default_factory=list)
+    drawn: dict[int, str] = field(default_factory=dict)
+    """What has been drawn of its rows, by the identity of the figure."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
