@@ -73,8 +73,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(warehouse))
         # A run of tests has other classes than programs have, and nothing to start again.
         .config("spark.cqels.classArchive", "false")
-        # Most code runs a few times: what the second compiler makes of it never pays.
-        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
+        # Most code runs a few times: what the second compiler makes of it never pays. Without it Java reserves a
+        # fifth of the room for code, which thousands of tests fill: it compiles no more then, and exits in the end.
+        .config(
+            "spark.driver.defaultJavaOptions",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+        )
     )
     session = sparkext.configure(builder).getOrCreate()
     yield session
