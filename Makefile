@@ -26,7 +26,7 @@ site: $(VENV)/.docs ## Build the documentation site into build/site
 
 # Three processes, each with a Spark of its own: many tests wait for programs that they start. The tests of a file
 # stay together, in the order of tests/conftest.py. Some run on older versions of Spark, in .venv/spark-4.1 and its like.
-test: $(VENV)/.dev ## Run the tests, in about twenty minutes
+test: $(VENV)/.dev ## Run the tests, in about twenty-five minutes
 	$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(QUICK)"
 
 test-versions: $(VENV)/.dev ## Run what rests on Spark on 4.1 and 4.2, not a few tests only
