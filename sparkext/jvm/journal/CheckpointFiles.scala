@@ -30,8 +30,6 @@ private[cqels] final class CheckpointFiles(folder: String, conf: Configuration) 
 
   def modified(): Long = files.list(root).map(_.getModificationTime).maxOption.getOrElse(0L)
 
-  def has(name: String): Boolean = files.exists(new Path(root, name))
-
   def delete(name: String): Unit = files.delete(new Path(root, name))
 
   /** Writes a file from arrays, one after the other; nothing is there where it fails. Without `replaces`, false where there is one. */

@@ -14,8 +14,6 @@ final class CheckpointFolder private (private[cqels] val files: CheckpointFiles)
   /** The names of its files, one a line. */
   def list(): String = files.list().sorted.mkString("\n")
 
-  def has(name: String): Boolean = files.has(name)
-
   /** When a file was written last, in milliseconds since the epoch; 0 where there is none. */
   def modified(): Long = files.modified()
 
