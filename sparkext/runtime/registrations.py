@@ -182,7 +182,7 @@ class Registrations:
         except BaseException:
             self._templates.ended(chosen, None)
             if known is not None and keeper is not None:
-                keeper.give_back(chosen)
+                keeper.give_back(chosen, known)
             raise
         if known is not None:
             registered.restore(known["state"])

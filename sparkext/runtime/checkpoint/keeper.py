@@ -132,10 +132,10 @@ class Keeper:
         self.taken_up.discard(name)  # it was ended since
         return None if self.restored is None else self.restored.take_query(name, said)
 
-    def give_back(self, name: str) -> None:
-        """Say that the query of a name, which was taken, could not be registered: it is still to be."""
+    def give_back(self, name: str, known: Mapping[str, Any]) -> None:
+        """Say that a query of which this is known could not be registered: it is still to be."""
         if self.restored is not None:
-            self.restored.give_back(name)
+            self.restored.give_back(name, known)
 
     def went_on(self) -> None:
         """Say that a query that was taken is registered."""

@@ -42,7 +42,6 @@ class Restored:
         self.queries: dict[str, dict[str, Any]] = (
             folder.read_part(parts["queries"]) if "queries" in parts else {}
         )
-        self._taken: dict[str, dict[str, Any]] = {}
         self.evaluated: dict[str, dict[str, Any]] = content["evaluated"]
         self.changes = ChangeLog(folder.read_part(parts["changes"]) if "changes" in parts else ())
         self.changes.changed = False
@@ -112,10 +111,9 @@ class Restored:
                 f"{name} was registered with another text, parameters or report policy; give the"
                 " query another name, or have `Engine.forget_query` forget the one of before",
             )
-        self._taken[name] = self.queries.pop(name)
+        del self.queries[name]
         return {**known, "state": self.evaluated[known["evaluated_as"]]}
 
-    def give_back(self, name: str) -> None:
-        """Have a query that was taken be still to be registered."""
-        if name in self._taken:
-            self.queries[name] = self._taken.pop(name)
+    def give_back(self, name: str, taken: Mapping[str, Any]) -> None:
+        """Have a query be still to be registered of which `take_query` told this."""
+        self.queries[name] = {key: value for key, value in taken.items() if key != "state"}

@@ -177,7 +177,7 @@ class Stream(StreamIntake):
 
     def stop_sources(self) -> None:
         """Stop the streaming queries and feeds of the stream; under the engine's lock it waits for no batch."""
-        while self.feeds:  # between two batches: Spark interrupts what runs, also an evaluation
+        while self.feeds:  # first: a batch that is taken in is done for Spark, too
             self.feeds.pop().end(waits=not self.is_held_here)
         while self.sources:
             self.sources.pop().stop()

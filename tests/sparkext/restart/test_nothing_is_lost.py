@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext import Engine
-from sparkext.errors import CheckpointError, EvaluationError, UnknownStreamError
+from sparkext.errors import (
+    CheckpointError,
+    ClosedEngineError,
+    EvaluationError,
+    StreamElementError,
+    UnknownStreamError,
+)
+from sparkext.runtime.checkpoint import stream_state
 from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
 from sparkext.runtime.streams.numbered_batches import Entry
 from sparkext.sinks import RetryingSink
@@ -70,8 +77,6 @@ def test_a_batch_whose_evaluation_fails_is_kept(spark: SparkSession, tmp_path: P
 
 
 def test_a_batch_is_not_done_where_the_engine_closes(spark: SparkSession, tmp_path: Path) -> None:
-    from sparkext.errors import ClosedEngineError
-
     engine = Engine(spark, checkpoint=tmp_path / "kept")
     stream = engine.register_stream(S)
     engine.close()
@@ -80,8 +85,6 @@ def test_a_batch_is_not_done_where_the_engine_closes(spark: SparkSession, tmp_pa
 
 
 def test_a_gap_is_told_each_time(spark: SparkSession, tmp_path: Path) -> None:
-    from sparkext.errors import StreamElementError
-
     with closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine:
         engine.register_stream(S)
         taken(engine, 0, one_batch(spark, "a"))
@@ -205,8 +208,6 @@ def test_a_sink_apart_lets_out_what_it_holds(
 def test_a_commit_that_is_interrupted_is_made_by_the_next(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sparkext.runtime.checkpoint import stream_state
-
     interrupted = Event()
 
     def interrupt(*_: object) -> None:
