@@ -19,6 +19,7 @@ from sparkext.class_archive import ClassArchive, plan_archive
 from sparkext.config import Settings, names_of
 from sparkext.errors import ArgumentError, SessionError
 from sparkext.setting_keys import PREFIX
+from static_data.jvm import java_class
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JVMView
@@ -180,8 +181,8 @@ def _check_running(spark: SparkSession | None) -> None:
 def _loaded_jar(jvm: JVMView) -> Path | None:
     """The jar or folder from which the JVM loads the extension; None when it cannot."""
     try:
-        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        loaded = jvm.java.lang.Class.forName(EXTENSION, False, loader)
+        loader = java_class(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
+        loaded = java_class(jvm, "java.lang.Class").forName(EXTENSION, False, loader)
         source = loaded.getProtectionDomain().getCodeSource().getLocation().toString()
     except Py4JError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# For the Java of the tests and of the programs that they start. Most code runs a few times: what the second compiler
+# makes of it never pays. Without it Java reserves a fifth of the room for code, which thousands of tests fill: it
+# compiles no more then, and exits in the end.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 # No test is about time: what a busy machine takes for an example must not fail one.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -68,17 +74,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
+        # PySpark would tell Java with each column which line made it, in seven calls.
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse))
         # A run of tests has other classes than programs have, and nothing to start again.
         .config("spark.cqels.classArchive", "false")
-        # Most code runs a few times: what the second compiler makes of it never pays. Without it Java reserves a
-        # fifth of the room for code, which thousands of tests fill: it compiles no more then, and exits in the end.
-        .config(
-            "spark.driver.defaultJavaOptions",
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
-        )
     )
     session = sparkext.configure(builder).getOrCreate()
     yield session

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from sparkext.bridge.handover import Handover
+from static_data.jvm import extension, java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +45,7 @@ class EngineRoom:
         self.scratch = tempfile.mkdtemp(prefix="cqels-answers-", dir=base)
         self._cleanup = weakref.finalize(self, rmtree, self.scratch, ignore_errors=True)
         self.dictionary = dictionary
-        package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
+        package = extension(spark)
         self._open_replay = package.streams.ReplayedStreams.open
         self.jvm = package.queries.EngineRoom.apply(
             spark._jsparkSession, dictionary, self.scratch, threads
@@ -160,7 +161,7 @@ class EngineRoom:
     def memory_bytes(self) -> int:
         """The bytes that the JVM may use."""
         assert self.spark._jvm is not None
-        return int(self.spark._jvm.java.lang.Runtime.getRuntime().maxMemory())
+        return int(java_class(self.spark._jvm, "java.lang.Runtime").getRuntime().maxMemory())
 
     def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
         """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""

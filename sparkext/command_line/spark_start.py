@@ -26,6 +26,8 @@ _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # PySpark tells Java with each column which line of a program made it: there is no program.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 

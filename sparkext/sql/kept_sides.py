@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sparkext.session import require_extension
+from static_data.jvm import extension
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,7 @@ def kept_sides(spark: SparkSession) -> list[KeptSide]:
     Raises ArgumentError when `spark` is no session, SessionError when it lacks the extension.
     """
     require_extension(spark)
-    report = spark._jvm.org.apache.spark.sql.cqels.kept.KeptSidesReport  # type: ignore[union-attr]
+    report = extension(spark).kept.KeptSidesReport
     return [
         KeptSide(
             side=one["side"],

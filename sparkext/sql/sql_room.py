@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.java_gateway import ensure_callback_server_started
 
 from sparkext.errors import LiveViewError
 from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.sql.join_orders import JoinOrderAdvisor
+from static_data.jvm import extension
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,8 +42,7 @@ class SqlRoom:
         self.horizon = TimeHorizon(settings.max_ahead)
         self.closed = False
         on_driver = settings.driver_execution_enabled
-        package: Any = spark.sparkContext._jvm.org.apache.spark.sql.cqels  # type: ignore[union-attr]
-        self.jvm = package.sql.SqlRoom.apply(
+        self.jvm = extension(spark).sql.SqlRoom.apply(
             spark._jsparkSession,
             scratch,
             settings.enabled,

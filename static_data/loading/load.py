@@ -21,7 +21,7 @@ from static_data.files.rdf_formats import FileFormat, RdfFormat
 from static_data.files.rdf_reader import Entry, entries_of
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
-from static_data.jvm import extension
+from static_data.jvm import elements, extension
 from static_data.loading.python_workers import driver_python
 from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import SourceFile
@@ -226,7 +226,7 @@ def encode_small_files(
 def skipped_of(load: Any, files: Sequence[SourceFile]) -> list[Skipped]:
     """What a load left out, in the order of the files."""
     found = []
-    for problem in load.skipped():
+    for problem in elements(load.skipped()):
         file = files[problem.file()]
         error = malformed(file.name, file.format.rdf, problem)
         found.append(as_skipped(error, problem.text()))

@@ -17,7 +17,7 @@ from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_reader import entries_of, read_lines
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
-from static_data.jvm import extension
+from static_data.jvm import elements, extension
 from static_data.loading.source_files import SourceFile, remote_content
 
 
@@ -103,5 +103,7 @@ def canonical_lines(
     if problem is not None:
         raise malformed(name, kind, problem)
     if skipped is not None:
-        skipped += [as_skipped(malformed(name, kind, p), p.text()) for p in reader.skipped()]
+        skipped += [
+            as_skipped(malformed(name, kind, p), p.text()) for p in elements(reader.skipped())
+        ]
     return str(result)

@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from static_data.jvm import java_class
+
 
 class Folder:
     """One folder by its path; local paths need no scheme."""
@@ -21,11 +23,12 @@ class Folder:
         self._local = Path(rest) if separator and scheme == "file" else None
         self._spark = spark
         self._jvm: Any = spark.sparkContext._jvm
+        self._path: Any = java_class(self._jvm, "org.apache.hadoop.fs.Path")
         self._configuration = spark.sparkContext._jsc.hadoopConfiguration()
         self._system = self._at("").getFileSystem(self._configuration)
 
     def _at(self, inner: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{inner}" if inner else self.path)
+        return self._path(f"{self.path}/{inner}" if inner else self.path)
 
     def child(self, inner: str) -> Folder:
         """A folder in this one."""

@@ -87,7 +87,6 @@ def session(master: str = "local[2]", **settings: str) -> SparkSession:
     builder = builder.config("spark.ui.enabled", "false").config(
         "spark.cqels.checkpoint.interval", "50 ms"
     )
-    builder = builder.config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
     for key, value in settings.items():
         builder = builder.config(key.replace("_", "."), value)
     spark = sparkext.configure(builder).getOrCreate()

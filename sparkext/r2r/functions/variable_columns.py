@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pyspark import SparkContext
 from pyspark.sql import functions as F
 
 from sparkext.language.nodes import Variable
@@ -26,9 +28,19 @@ def column_name(variable: Variable) -> str:
 
 def column(variable: Variable) -> Column:
     """The variable's column."""
-    return F.col(column_name(variable))
+    return named(column_name(variable))
+
+
+def named(name: str) -> Column:
+    """The column of that name, made once: PySpark asks the JVM a dozen times for each that it makes."""
+    return _made(SparkContext._active_spark_context, name)
 
 
 def unbound() -> Column:
     """The value of a variable that no pattern binds."""
-    return F.lit(None).cast("bigint")
+    return _made(SparkContext._active_spark_context, None)
+
+
+@lru_cache(maxsize=2048)
+def _made(context: SparkContext | None, name: str | None) -> Column:
+    return F.lit(None).cast("bigint") if name is None else F.col(name)

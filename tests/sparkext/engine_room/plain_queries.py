@@ -68,7 +68,6 @@ def main() -> None:
     """Start a session, with the extension or without, and print what it finds."""
     builder = (
         SparkSession.builder.master("local[2]")
-        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")

@@ -255,7 +255,6 @@ def session(form: TableFormat, order: str, folder: Path, packages: Path) -> Spar
     extensions = [form.extension] if order != "ours" else [EXTENSION, form.extension]
     builder = (
         SparkSession.builder.master("local[2]")
-        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.memory", "1g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

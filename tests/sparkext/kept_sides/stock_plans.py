@@ -43,7 +43,6 @@ def session(way: str, folder: Path) -> SparkSession:
     """One local session, with the extension unless it is stock."""
     builder = (
         SparkSession.builder.master("local[2]")
-        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")

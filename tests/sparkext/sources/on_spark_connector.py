@@ -16,7 +16,6 @@ from tests.sparkext.sources.messages import values
 def main(servers: str, topic: str, jars: str) -> None:
     builder = (
         SparkSession.builder.master("local[2]")
-        .config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.jars", jars)
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
