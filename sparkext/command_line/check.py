@@ -129,8 +129,9 @@ def _mapped(
     iri: str, files: Sequence[str], options: MappingOptions, arguments: Namespace
 ) -> RecordedStream:
     """The elements that a mapping makes of rows."""
-    elements, flaws = read_row_stream(iri, files, options).elements(options)
-    if flaws and on_error_of_streams(arguments) is not OnError.SKIP:
+    lenient = on_error_of_streams(arguments) is OnError.SKIP
+    elements, flaws = read_row_stream(iri, files, options, lenient).elements(options)
+    if flaws and not lenient:
         raise InputFileError(files[0], None, None, flaws[0])
     return RecordedStream(elements, [SetAside(files[0], None, None, flaw) for flaw in flaws])
 

@@ -201,7 +201,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     live = {iri: live[iri] for iri in live if iri in read}
     used = {} if live else read
     mappings = mapping_options(arguments, read)
-    rows = checked_rows(mappings, used)
+    rows = checked_rows(mappings, used, on_error_of_streams(arguments) is OnError.SKIP)
     options = ReplayOptions(
         (*TIME_PROPERTIES, *arguments.time_property),
         arguments.arrival_order,

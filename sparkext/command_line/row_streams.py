@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import (
@@ -22,7 +21,7 @@ from sparkext.s2r.event_time import parse_date_time
 from static_data.errors import MappedRowError
 from static_data.mappings.materialise import Materialiser, Quad
 from static_data.mappings.rows import ArrowRows, JsonRows
-from static_data.mappings.source_rows import rows_of_file, rows_of_source
+from static_data.mappings.source_rows import row_blocks, rows_of_source, whole_rows
 
 
 def mapping_options(arguments: Namespace, streams: Iterable[str]) -> dict[str, MappingOptions]:
@@ -73,11 +72,16 @@ class RowStream:
         return elements, flaws
 
 
-def read_row_stream(iri: str, files: Sequence[str], options: MappingOptions) -> RowStream:
-    """Read the mapping and the files of a stream; raises what `element_mapping` does, and for files that are none."""
+def read_row_stream(
+    iri: str, files: Sequence[str], options: MappingOptions, lenient: bool
+) -> RowStream:
+    """Read the mapping and the files of a stream; raises what `element_mapping` does, and for files that are none.
+
+    For `lenient` see `row_blocks`.
+    """
     mapping = element_mapping(options, _nothing)
-    rows = [rows_of_file(Path(file), mapping.rows.source) for file in files]
-    return RowStream(iri, mapping, cast("list[ArrowRows | JsonRows]", rows))
+    blocks = [list(row_blocks(Path(file), mapping.rows.source, lenient)) for file in files]
+    return RowStream(iri, mapping, [rows for found in blocks for rows in whole_rows(found)])
 
 
 def _nothing(name: str) -> None:
@@ -85,7 +89,7 @@ def _nothing(name: str) -> None:
 
 
 def checked_rows(
-    mappings: Mapping[str, MappingOptions], files: Mapping[str, Sequence[str]]
+    mappings: Mapping[str, MappingOptions], files: Mapping[str, Sequence[str]], lenient: bool
 ) -> dict[str, list[RowsFile]]:
     """The files of streams that have a mapping, to be replayed; raises what is found wrong with their beginnings."""
     found = {}
@@ -93,7 +97,7 @@ def checked_rows(
         mapping = element_mapping(options, _nothing)
         found[iri] = [RowsFile(file, Path(file)) for file in files[iri]]
         for file in found[iri]:
-            check_rows(file, mapping)
+            check_rows(file, mapping, lenient)
     return found
 
 

@@ -145,7 +145,9 @@ def _json_rows(payload: bytes) -> ReadRows:
         values = [json.loads(line) for line in lines]
     rows = [value for value in values if isinstance(value, dict)]
     odd = [value for value in values if not isinstance(value, dict)]
-    return ReadRows(rows, [f"a row is a JSON object, not {str(value)[:60]}" for value in odd])
+    return ReadRows(
+        rows, [f"a row is a JSON object, not {json.dumps(value)[:60]}" for value in odd]
+    )
 
 
 def _schema_text(schema: str | Path | dict[str, Any] | None) -> str | None:

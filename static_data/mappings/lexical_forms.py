@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -28,6 +29,7 @@ XSD_TIME: Final = Iri(XSD + "time")
 XSD_HEX_BINARY: Final = Iri(XSD + "hexBinary")
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DAY: Final = 86_400
+TOO_LONG: Final = f"an integer of more than {sys.get_int_max_str_digits()} digits"
 
 
 class NaturalValue(NamedTuple):
@@ -130,7 +132,7 @@ def natural_value(value: Any) -> NaturalValue:
     if isinstance(value, bool):
         return NaturalValue("true" if value else "false", XSD_BOOLEAN)
     if isinstance(value, int):
-        return NaturalValue(str(value), XSD_INTEGER)
+        return NaturalValue(_digits(value), XSD_INTEGER)
     if isinstance(value, float):
         return NaturalValue(double_lexical(value), XSD_DOUBLE)
     if isinstance(value, Decimal):
@@ -145,6 +147,15 @@ def natural_value(value: Any) -> NaturalValue:
     if isinstance(value, bytes):
         return NaturalValue(value.hex().upper(), XSD_HEX_BINARY)
     raise NoLexicalFormError(f"a {_called(value)} has no lexical form")
+
+
+def _digits(value: int) -> str:
+    try:
+        return str(value)
+    except (
+        ValueError
+    ):  # Python writes no longer ones: that takes time by the square of their length
+        raise NoLexicalFormError(TOO_LONG) from None
 
 
 def _called(value: Any) -> str:

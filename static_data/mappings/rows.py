@@ -65,9 +65,16 @@ class ArrowRows:
         return [() if v is None or v.lexical in nulls else (v,) for v in found]
 
 
+@dataclass(frozen=True)
+class UnreadRow:
+    """What stands for a row in a file that could not be read as one, and why."""
+
+    reason: str
+
+
 @dataclass
 class JsonRows:
-    """Rows that are JSON values; a path that leads nowhere is null."""
+    """Rows that are JSON values; a path that leads nowhere is null. There may be an `UnreadRow` among them."""
 
     rows: Sequence[Any]
     source: Source
@@ -84,9 +91,11 @@ class JsonRows:
         values: list[Values] = []
         for number, row in enumerate(self.rows):
             try:
+                if isinstance(row, UnreadRow):
+                    raise NoLexicalFormError(row.reason)
                 values.append(_found(row, reference.steps, self.source))
             except NoLexicalFormError as error:
-                reason = f"{error}: {reference.text}"
+                reason = row.reason if isinstance(row, UnreadRow) else f"{error}: {reference.text}"
                 if flaws is None:
                     raise self.source.place.error(reason) from None
                 flaws.setdefault(number, reason)

@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from static_data.errors import MissingFileError
+from static_data.errors import MappingError, MissingFileError
+from static_data.mappings.lexical_forms import TOO_LONG
 from static_data.mappings.row_mapping import Place, RowForm, Source, Step
-from static_data.mappings.rows import ArrowRows, JsonRows, Rows, along
+from static_data.mappings.rows import ArrowRows, JsonRows, Rows, UnreadRow, along
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _BLOCK = 1 << 22
 _BLOCK_ROWS = 1 << 16
 _BLOCK_LINES = 1 << 13
+_SHOWN = 60
 
 RowsFinder = Callable[[str], "pa.Table | str | Path | None"]
 """The rows that the caller has for a source of some name: a table, or a file; None where there are none."""
@@ -90,10 +92,11 @@ class LineBlock:
     source: Source
     first: int = 1
 
-    def rows(self) -> JsonRows:
-        """The rows of its documents; raises MappingError for a line that is no JSON."""
+    def rows(self, lenient: bool = False) -> JsonRows:
+        """The rows of its documents, as `json_rows` gives them."""
         lines = self.content.split(b"\n")
-        return JsonRows(json_rows(lines, self.name, self.source.iterator, self.first), self.source)
+        found = json_rows(lines, self.name, self.source.iterator, self.first, lenient)
+        return JsonRows(found, self.source)
 
 
 def is_json_lines(path: Path) -> bool:
@@ -112,8 +115,11 @@ def line_blocks(path: Path, source: Source) -> Iterator[LineBlock]:
             first += content.count(b"\n")
 
 
-def row_blocks(path: Path, source: Source) -> Iterator[ArrowRows | JsonRows]:
-    """The rows of a file, see `rows_of_file`, block by block; one at least. A document of JSON is one block."""
+def row_blocks(path: Path, source: Source, lenient: bool = False) -> Iterator[ArrowRows | JsonRows]:
+    """The rows of a file, see `rows_of_file`, block by block; one at least. A document of JSON is one block.
+
+    If `lenient`, an `UnreadRow` stands for a line that is no JSON, or no row of a CSV file with its columns.
+    """
     if not path.is_file():
         raise MissingFileError(str(path), "is a folder" if path.is_dir() else "no such file")
     ending = path.suffix.lower()
@@ -129,25 +135,60 @@ def row_blocks(path: Path, source: Source) -> Iterator[ArrowRows | JsonRows]:
             first = 1
             yield JsonRows([], source)
             while block := list(islice(lines, _BLOCK_LINES)):
-                yield JsonRows(json_rows(block, str(path), source.iterator, first), source)
+                found = json_rows(block, str(path), source.iterator, first, lenient)
+                yield JsonRows(found, source)
                 first += len(block)
     elif source.form is RowForm.JSON or ending == ".json":
         yield JsonRows(list(_documents(path, source.iterator)), source)
     else:
-        for table in csv_tables(path, source):
+        unread: list[UnreadRow] | None = [] if lenient else None
+        for table in csv_tables(path, source, unread):
             yield ArrowRows(table, source, place)
+            if unread:
+                yield JsonRows(list(unread), source)
+                unread.clear()
 
 
-def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
+def whole_rows(blocks: Sequence[ArrowRows | JsonRows]) -> list[ArrowRows | JsonRows]:
+    """Blocks of one source, as few as may be: those that are tables in one, the others in one."""
+    tables = [block for block in blocks if isinstance(block, ArrowRows)]
+    values = [block for block in blocks if isinstance(block, JsonRows)]
+    found: list[ArrowRows | JsonRows] = []
+    if tables:
+        whole = pa.concat_tables([block.table for block in tables])
+        found.append(ArrowRows(whole, tables[0].source, tables[0].place))
+    if values:
+        found.append(JsonRows([r for block in values for r in block.rows], values[0].source))
+    return found
+
+
+def csv_tables(
+    path: Path, source: Source, unread: list[UnreadRow] | None = None
+) -> Iterator[pa.Table]:
     """The rows of a CSV file in blocks, all columns text; a field that is empty and not quoted is null.
 
-    Raises MappingError for a file that is no CSV, with its first line as names.
+    Raises MappingError for a file that is no CSV, with its first line as names, and for rows with more or fewer
+    columns, unless they go to `unread`.
     """
-    parse = pacsv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
+
+    def skip(row: Any) -> str:
+        if unread is None:
+            return "error"
+        text = row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}..."
+        unread.append(
+            UnreadRow(f"{row.actual_columns} values for {row.expected_columns} columns: {text!r}")
+        )
+        return "skip"
+
+    parse = pacsv.ParseOptions(
+        delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=skip
+    )
     read = pacsv.ReadOptions(block_size=_BLOCK)
     try:
         with pacsv.open_csv(path, read_options=read, parse_options=parse) as head:
             names = head.schema.names
+        if unread:
+            unread.clear()  # of the first block, which is read again
         convert = pacsv.ConvertOptions(
             column_types={name: pa.string() for name in names},
             strings_can_be_null=True,
@@ -165,13 +206,25 @@ def csv_tables(path: Path, source: Source) -> Iterator[pa.Table]:
 
 
 def json_rows(
-    lines: Iterable[bytes], name: str, iterator: Sequence[Step], first: int = 1
+    lines: Iterable[bytes],
+    name: str,
+    iterator: Sequence[Step],
+    first: int = 1,
+    lenient: bool = False,
 ) -> list[Any]:
-    """The rows of JSON Lines; lines are counted from `first`. Raises MappingError for a line that is no JSON."""
+    """The rows of JSON Lines; lines are counted from `first`.
+
+    Raises MappingError for a line that is no JSON; if `lenient`, an `UnreadRow` stands for it.
+    """
     rows: list[Any] = []
     for number, line in enumerate(lines, first):
         if line.strip():
-            rows += along(_parsed(line, name, number), iterator)
+            try:
+                rows += along(_parsed(line, name, number), iterator)
+            except MappingError as error:
+                if not lenient:
+                    raise
+                rows.append(UnreadRow(f"line {number}: {error.message}"))
     return rows
 
 
@@ -196,6 +249,8 @@ def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[An
         raise Place(str(path), None, error.lineno).error(f"no JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise Place(str(path)).error(f"not UTF-8: {error.reason}") from None
+    except ValueError:
+        raise Place(str(path)).error(TOO_LONG) from None
     except RecursionError:
         raise Place(str(path)).error("no JSON that can be read: it is nested too deeply") from None
     if not iterator and isinstance(document, list):
@@ -212,6 +267,8 @@ def _parsed(line: bytes, name: str, number: int) -> Any:
         raise Place(name, None, number).error(message) from None
     except UnicodeDecodeError as error:
         raise Place(name, None, number).error(f"not UTF-8: {error.reason}") from None
+    except ValueError:
+        raise Place(name, None, number).error(TOO_LONG) from None
     except RecursionError:
         message = "no JSON that can be read: it is nested too deeply"
         raise Place(name, None, number).error(message) from None

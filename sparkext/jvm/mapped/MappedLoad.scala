@@ -40,8 +40,8 @@ final class MappedLoad(spark: SparkSession, dictionary: Dictionary, blankScope: 
   /** Begins another input, whose rows are counted from 1 again; `program`: see [[MappedProgram]]. */
   def input(program: String): Unit = programs += new MappedInput(programs.length, program, load)
 
-  /** Takes in rows of the input begun last that were handed over as an Arrow stream: the columns that the program reads, then the
-   *  number of the row that each belongs to, from 0 in its input.
+  /** Takes in rows of the input begun last that were handed over as an Arrow stream: the columns that the program reads, where
+   *  rows could not be read what is wrong with each ("flaw"), then the number of the row that each belongs to, from 0 in its input.
    */
   def take(handover: Handover, length: Int): Unit = takeRows(ArrowColumns.read(handover, length))
 

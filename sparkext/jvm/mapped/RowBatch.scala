@@ -21,8 +21,9 @@ private[mapped] final class RowBatch(
   private val quads = new RowQuads(mapping.quads, slots, distinct)
   private val rest = if (records == null) null else new RowQuads(records.others, slots, distinct)
   private val made = if (records == null) null else new LongTable(records.layout.width)
+
   /** The time of the element of a row; throws [[RowFlaw]]. */
-  val times = new RowTimes(rows.columns.last, rows.find("flaw"))
+  val times = new RowTimes(rows.columns.last, RowFlaws(rows))
 
   /** The number of the element of a row. */
   def element(row: Int): Int = numbers(row).toInt
@@ -159,17 +160,12 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
   }
 }
 
-/** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds; `flaws`, where
- *  there are any, has what keeps a row from having one.
- */
-private[mapped] final class RowTimes(column: RowColumn, flaws: RowColumn) {
+/** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */
+private[mapped] final class RowTimes(column: RowColumn, flaws: RowFlaws) {
   import RowTimes._
 
   def apply(row: Int): Long = {
-    flaws match {
-      case texts: TextColumn if !texts.isNull(row) => throw new RowFlaw(texts.text(row))
-      case _ =>
-    }
+    flaws.check(row)
     if (column.isNull(row)) throw new RowFlaw("no time")
     val time = column match {
       case whole: LongColumn => whole.values(row)

@@ -41,6 +41,7 @@ private[mapped] final class RowEncoder(number: Int, program: String, load: RowLo
     fixed.valuesIterator.foreach(encoder.encode(_, 0))
     val slots = mapping.slots(mapping.columnsOf(rows), terms)
     val made = new RowQuads(mapping.quads, slots, distinct = true)
+    val flaws = RowFlaws(rows)
     var row = 0
     var element = 0L
     while (row < rows.rows && problem == null) {
@@ -49,6 +50,7 @@ private[mapped] final class RowEncoder(number: Int, program: String, load: RowLo
       if (elements != null) while (row < rows.rows && elements(row) == elements(first)) row += 1
       element += 1
       try {
+        flaws.check(first)
         made.makeAll(first, row)
         made.addTo(quads, graph)
       } catch {

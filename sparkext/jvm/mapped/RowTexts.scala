@@ -3,11 +3,26 @@ package mapped
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import org.apache.spark.sql.cqels.columns.{RowColumns, TextColumn}
 import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.rdf.NTriplesChars
 
 /** Why a row cannot be mapped; it costs no stack trace, as there may be as many as there are rows. */
 private[mapped] final class RowFlaw(reason: String) extends RuntimeException(reason, null, false, false)
+
+/** What is wrong with rows that could not be read: a column of reasons, null for sound rows; null where all are sound. */
+private[mapped] final class RowFlaws(reasons: TextColumn) {
+  /** Throws [[RowFlaw]] where there is something. */
+  def check(row: Int): Unit = if (reasons != null && !reasons.isNull(row)) throw new RowFlaw(reasons.text(row))
+}
+
+private[mapped] object RowFlaws {
+  /** Those in the column "flaw" of rows. */
+  def apply(rows: RowColumns): RowFlaws = new RowFlaws(rows.find("flaw") match {
+    case texts: TextColumn => texts
+    case _ => null
+  })
+}
 
 /** Values as they stand in terms: percent-encoded in IRIs, escaped in literals, as labels of blank nodes. */
 private[mapped] object RowTexts {

@@ -68,6 +68,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     TermValues.unregister(number)
     UncertainCalls.unregister(number)
     handover.close()
+    // Python may hold on to the engine for as long as it likes.
+    streams.values.forEach(_.close())
+    streams.clear()
   }
 
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, name => {

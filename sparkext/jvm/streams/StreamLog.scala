@@ -352,6 +352,13 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     dropped
   }
 
+  /** Lets go of all that it holds; it takes in nothing any more. */
+  private[cqels] def close(): Unit = synchronized {
+    windows.clear()
+    drop(Long.MinValue, Long.MaxValue)
+    journal = null
+  }
+
   /** Adds ids to those that are to be released. */
   private def letGo(rows: LongTable): Unit = {
     val data = rows.data

@@ -21,8 +21,8 @@ from static_data.files.on_error import OnError, Skipped
 from static_data.jvm import extension
 from static_data.mappings.program import program_of
 from static_data.mappings.read_mapping import read_mapping
-from static_data.mappings.row_mapping import MappedRows, Reference, RowMapping
-from static_data.mappings.rows import ArrowRows, JsonRows, along
+from static_data.mappings.row_mapping import MappedRows, RowMapping
+from static_data.mappings.rows import ArrowRows, JsonRows, UnreadRow, along
 from static_data.mappings.source_rows import (
     LineBlock,
     RowsFinder,
@@ -31,6 +31,7 @@ from static_data.mappings.source_rows import (
     path_of,
     row_blocks,
     rows_of_source,
+    whole_rows,
 )
 from static_data.progress import rows_bar
 
@@ -71,10 +72,13 @@ def load_rows(
 
 @dataclass(frozen=True)
 class RowInput:
-    """Rows of one source, a DataFrame or what gives them in blocks each time it is called, and how many they are."""
+    """Rows of one source, a DataFrame or what gives them in blocks each time it is called, and how many they are.
+
+    Called with True, it gives an `UnreadRow` for what is no row.
+    """
 
     mapped: MappedRows
-    rows: DataFrame | Callable[[], Blocks]
+    rows: DataFrame | Callable[[bool], Blocks]
     count: int | None = None
     bytes: int = 0
 
@@ -108,7 +112,7 @@ class GivenRows:
                 made = None
                 while made is None:  # else terms had the same id; now they have others
                     load.begin()
-                    self._hand_over(load, handover, scope)
+                    self._hand_over(load, handover, scope, on_error is OnError.SKIP)
                     made = load.end()
             finally:
                 load.release()
@@ -127,12 +131,12 @@ class GivenRows:
         place: int = problem.file()
         return self.inputs[place].mapped.source.name
 
-    def _hand_over(self, load: Any, handover: Handover, scope: str) -> None:
+    def _hand_over(self, load: Any, handover: Handover, scope: str, lenient: bool) -> None:
         counts = [one.count for one in self.inputs if not isinstance(one.rows, DataFrame)]
         total = sum(c for c in counts if c is not None) if None not in counts else None
         with rows_bar("rows", total, self.progress and bool(counts)) as taken:
             for one in self.inputs:
-                program = program_of(one.mapped, self._parents(one), scope)
+                program = program_of(one.mapped, self._parents(one, lenient), scope)
                 load.input(program.json)
                 if isinstance(one.rows, DataFrame):
                     source = one.mapped.source
@@ -141,60 +145,47 @@ class GivenRows:
                         load.takeFrame(columns._jdf)
                         continue
                 first = 0
-                for block in _blocks(one):
-                    count = _take(load, handover, block, program.columns, first)
+                for block in _blocks(one, lenient):
+                    rows: ArrowRows | JsonRows | None
+                    if isinstance(block, LineBlock):
+                        length = handover.write(block.content)
+                        count = load.takeJson(handover.jvm, length, first)
+                        rows = block.rows(lenient) if count < 0 else None
+                    else:
+                        rows = block
+                    if rows is not None:
+                        columns = columns_of(rows, program.columns, None, first)
+                        load.take(handover.jvm, handover.write(row_block(columns)))
+                        count = len(rows)
                     first += count
                     taken(count)
                     if load.isEnded():
                         return
 
-    def _parents(self, one: RowInput) -> dict[Any, ArrowRows | JsonRows]:
+    def _parents(self, one: RowInput, lenient: bool) -> dict[Any, ArrowRows | JsonRows]:
         """The rows that a mapping joins with, its own among them."""
         found: dict[Any, Any] = {}
         for source in one.mapped.parents():
             if source == one.mapped.source:
-                found[source] = _whole(_blocks(one), one)
+                found[source] = _whole(_blocks(one, lenient), lenient)
             else:
                 found[source] = rows_of_source(source, self.mapping_file, self.finder)
         return found
 
 
-def _take(
-    load: Any,
-    handover: Handover,
-    block: ArrowRows | JsonRows | LineBlock,
-    references: Sequence[Reference],
-    first: int,
-) -> int:
-    """Have the JVM take in a block, whose rows are counted from `first`; gives how many rows there are."""
-    if isinstance(block, LineBlock):
-        count: int = load.takeJson(handover.jvm, handover.write(block.content), first)
-        if count >= 0:
-            return count
-        block = block.rows()
-    columns = columns_of(block, references, None, first)
-    load.take(handover.jvm, handover.write(row_block(columns)))
-    return len(block)
-
-
-def _blocks(one: RowInput) -> Blocks:
+def _blocks(one: RowInput, lenient: bool = False) -> Blocks:
     if isinstance(one.rows, DataFrame):
         return _of_table("files", one.rows, one.mapped)
-    return one.rows()
+    return one.rows(lenient)
 
 
-def _whole(blocks: Blocks, one: RowInput) -> ArrowRows | JsonRows:
-    """All rows of an input in one."""
-    parts = [part.rows() if isinstance(part, LineBlock) else part for part in blocks]
-    first = parts[0]
-    if isinstance(first, ArrowRows):
-        import pyarrow as pa
-
-        tables = [part.table for part in parts if isinstance(part, ArrowRows)]
-        return ArrowRows(pa.concat_tables(tables), first.source, first.place)
-    return JsonRows(
-        [r for part in parts if isinstance(part, JsonRows) for r in part.rows], first.source
-    )
+def _whole(blocks: Blocks, lenient: bool) -> ArrowRows | JsonRows:
+    """All rows of an input in one, but for those that could not be read."""
+    parts = [part.rows(lenient) if isinstance(part, LineBlock) else part for part in blocks]
+    found = whole_rows(parts)[0]
+    if isinstance(found, JsonRows):
+        return JsonRows([r for r in found.rows if not isinstance(r, UnreadRow)], found.source)
+    return found
 
 
 def _inputs(
@@ -240,13 +231,13 @@ def _of_source(
 def _of_file(path: Path, mapped: MappedRows) -> RowInput:
     size = path.stat().st_size if path.is_file() else 0
     if is_json_lines(path):
-        return RowInput(mapped, lambda: line_blocks(path, mapped.source), None, size)
-    return RowInput(mapped, lambda: row_blocks(path, mapped.source), None, size)
+        return RowInput(mapped, lambda _: line_blocks(path, mapped.source), None, size)
+    return RowInput(mapped, lambda lenient: row_blocks(path, mapped.source, lenient), None, size)
 
 
 def _table_input(mapped: MappedRows, name: str, given: object) -> RowInput:
     table = table_of(name, given)
-    return RowInput(mapped, lambda: _of_table(name, table, mapped), table.num_rows, table.nbytes)
+    return RowInput(mapped, lambda _: _of_table(name, table, mapped), table.num_rows, table.nbytes)
 
 
 def _of_table(name: str, given: object, mapped: MappedRows) -> Iterator[ArrowRows | JsonRows]:

@@ -44,11 +44,11 @@ def columns_of(
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
-    character 0 and the datatype. Where a time is asked for and rows have values without a lexical form, such as JSON
-    objects, a column "flaw" before the element's number has what is wrong with each. Raises MappingError.
+    character 0 and the datatype. Where rows have values without a lexical form, such as JSON objects, a column "flaw"
+    before the element's number has what is wrong with each. Raises MappingError.
     """
     wanted = [*references] if time is None else [*references, time]
-    flaws: dict[int, str] | None = None if time is None else {}
+    flaws: dict[int, str] = {}
     columns: list[Any] = [_column(rows, reference, flaws) for reference in wanted]
     places = None
     if any(isinstance(column, list) for column in columns):
@@ -75,7 +75,7 @@ def row_block(columns: pa.Table) -> memoryview:
 
 
 def _column(
-    rows: ArrowRows | JsonRows, reference: Reference, flaws: dict[int, str] | None
+    rows: ArrowRows | JsonRows, reference: Reference, flaws: dict[int, str]
 ) -> pa.ChunkedArray | list[Values]:
     """A column of one value a row, or the values of each row."""
     if isinstance(rows, ArrowRows):

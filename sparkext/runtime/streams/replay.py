@@ -158,7 +158,8 @@ class Replay:
         look_ahead = self._engine.parts.settings.replay_look_ahead
         in_time_order = not self._options.arrival_order
         spark = self._engine.parts.spark
-        with row_feeds(spark, rows, in_time_order, look_ahead) as (sequences, self.feeds):
+        lenient = self._options.on_error is OnError.SKIP
+        with row_feeds(spark, rows, in_time_order, look_ahead, lenient) as (sequences, self.feeds):
             yield sequences
 
     def _opened(self, sequences: Sequence[Any]) -> Any:

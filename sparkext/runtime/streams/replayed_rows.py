@@ -37,29 +37,37 @@ class RowsFile:
         return self.path.stat().st_size
 
 
-def check_rows(file: RowsFile, mapping: ElementMapping) -> None:
+def check_rows(file: RowsFile, mapping: ElementMapping, lenient: bool) -> None:
     """Read the beginning of a file; raises MappingError or MissingFileError for what is found wrong there."""
     program, time = mapping.program, mapping.time
-    for place, rows in enumerate(row_blocks(file.path, mapping.rows.source)):
+    for place, rows in enumerate(row_blocks(file.path, mapping.rows.source, lenient)):
         columns_of(rows, program.columns, time)
         if place == 1:
             break
 
 
 class RowFeed:
-    """Reads the rows of a file on a thread of its own, as a RowSequence of the JVM takes them.
+    """Reads the rows of a file on a thread of its own, as a RowSequence of the JVM takes them; see `row_blocks`.
 
     `rows_read` is how many have been read. The thread waits where the replay has not come near; it ends with the file,
     or once `sequence` is closed.
     """
 
-    def __init__(self, sequence: Any, file: RowsFile, mapping: ElementMapping, handover: Handover):
+    def __init__(
+        self,
+        sequence: Any,
+        file: RowsFile,
+        mapping: ElementMapping,
+        handover: Handover,
+        lenient: bool,
+    ):
         self.rows_read = 0
         self.problem: Exception | None = None
         self._sequence = sequence
         self._file = file
         self._mapping = mapping
         self._handover = handover
+        self._lenient = lenient
         self._thread = Thread(target=self._run, name="cqels-rows", daemon=True)
         self._thread.start()
 
@@ -79,7 +87,7 @@ class RowFeed:
 
     def _read(self) -> None:
         size, position = self._file.size, 0
-        for rows in row_blocks(self._file.path, self._mapping.rows.source):
+        for rows in row_blocks(self._file.path, self._mapping.rows.source, self._lenient):
             for first in range(0, max(1, len(rows)), _BLOCK_ROWS):
                 part = rows.slice(first, _BLOCK_ROWS)
                 columns = columns_of(
@@ -99,6 +107,7 @@ def row_feeds(
     files: Mapping[int, tuple[MappedStream, Sequence[RowsFile]]],
     in_time_order: bool,
     look_ahead: int,
+    lenient: bool,
 ) -> Iterator[tuple[list[Any], list[RowFeed]]]:
     """The files of streams, by their numbers, as sequences of the JVM, and who feeds these; all end with the block."""
     sequences: list[Any] = []
@@ -110,7 +119,7 @@ def row_feeds(
                     sequence = stream.sequence(number, file.name, in_time_order, look_ahead)
                     sequences.append(sequence)
                     handover = _handover(spark, Path(folder) / f"block{len(feeds)}")
-                    feeds.append(RowFeed(sequence, file, stream.mapping, handover))
+                    feeds.append(RowFeed(sequence, file, stream.mapping, handover, lenient))
             yield sequences, feeds
         finally:
             for sequence in sequences:

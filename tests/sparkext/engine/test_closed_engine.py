@@ -183,3 +183,18 @@ def test_a_subscriber_closes_the_engine_while_a_known_batch_waits_to_be_kept(
     assert not source.isActive
     assert source.exception() is None
     assert stream.accepted_count == 1
+
+
+def test_a_closed_engine_holds_no_elements(spark: SparkSession) -> None:
+    """Whoever keeps the engine, its streams and its queries keeps no elements with them."""
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    stream = engine.register_stream(S)
+    registered = engine.register_query(query("WINDOW :w { ?x :p ?y }"))
+    for number in range(100):
+        stream.push(triple(f"x{number}", "p", "y"), 1 + number // 50)
+    log = stream.log
+    assert log.quadCount() == 100
+    engine.close()
+    assert (log.quadCount(), log.paneCount(), registered.name) == (0, 0, f"{E}q")

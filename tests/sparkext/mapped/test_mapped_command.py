@@ -31,6 +31,7 @@ READINGS = """\
 {"celsius": 1, "ms": 8000}
 {"sensor": {"name": "b"}, "celsius": 23, "ms": 3500}
 {"sensor": "b", "celsius": 24, "ms": [4000]}
+{"sensor": "c", "celsius": 25, "ms": 4000
 """
 MOVES = f"""\
 @prefix : <{E}> . @prefix prov: <http://www.w3.org/ns/prov#> .
@@ -74,8 +75,9 @@ def test_rows_beside_a_recorded_stream(
     said = capsys.readouterr().err
     assert "row 4: a JSON object has no lexical form: sensor" in said
     assert "row 5: a list has no lexical form: ms" in said
+    assert "row 6: line 7: column 42: no JSON: Expecting ',' delimiter" in said
     text = Path("answers.jsonl").read_text("utf-8")
     assert text.count('"sensor": {') > 2
     assert '"tag": {' in text
     assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
-    assert "readings>: 2 malformed, set aside" in capsys.readouterr().err
+    assert "readings>: 3 malformed, set aside" in capsys.readouterr().err

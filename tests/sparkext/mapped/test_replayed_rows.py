@@ -22,6 +22,7 @@ from sparkext.recorded_streams.recording_files import recording_files
 from sparkext.runtime.streams.replay import Replay, ReplayOptions
 from sparkext.runtime.streams.replayed_rows import RowsFile
 from static_data.errors import MappingError
+from static_data.files.on_error import OnError
 from static_data.files.reading import Reading
 from tests.sparkext.listening import E, S, T, listen, query, settings
 
@@ -159,8 +160,9 @@ def test_a_file_that_ends_badly(narrow: Engine, tmp_path: Path) -> None:
     file = written(rows(range(20_000)), tmp_path / "r.jsonl")
     with file.path.open("a") as out:
         out.write('{"x"\n')
+    strict = Replay(narrow, {S: [file]}, ReplayOptions(on_error=OnError.FAIL))
     with pytest.raises(MappingError, match=r"r\.jsonl, line 20001.*no JSON"):
-        replay(narrow, {S: [file]})
+        list(strict.steps())
 
 
 def test_a_replay_that_is_given_up(narrow: Engine, tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""A line that is no row, or a value that no literal holds, costs that row: in files of static data and of streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from sparkext import Engine
+from static_data.errors import MappedRowError, MappingError
+from tests.sparkext.listening import S, listen, query
+from tests.sparkext.mapped.test_mapped_static import quads_of
+from tests.sparkext.mapped.test_replayed_rows import replay
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MAPPING = """\
+prefixes: {ex: "http://e/"}
+mappings:
+  reading:
+    sources: [[r~form]]
+    s: ex:$(x)
+    po: [[ex:p, $(y)]]
+"""
+_HUGE = "9" * 5000
+_LINES = f"""\
+{{"x": "a", "y": 1, "ms": 1}}
+{{"x": "b", "y": {{"z": 2}}, "ms": 2}}
+{{"x": "c"
+{{"x": "d", "y": {_HUGE}, "ms": 3}}
+{{"x": "e", "y": [4], "ms": 4}}
+{{"x": "f", "y": 5, "ms": 5}}
+"""
+_REASONS = [
+    "a JSON object has no lexical form: y",
+    "line 3: column 10: no JSON: Expecting ',' delimiter",
+    "line 4: an integer of more than 4300 digits",
+    "a list has no lexical form: y",
+]
+_CSV = "x,y,ms\na,1,1\nb,2\nf,5,5\nc,3,3,3\n"
+_CSV_REASONS = ["2 values for 3 columns: 'b,2'", "4 values for 3 columns: 'c,3,3,3'"]
+
+
+@pytest.fixture
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    with closing(Engine(spark)) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["jsonl", "csv"])
+def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, list[str]]:
+    """A mapping, a file with two sound rows, and what is wrong with the others."""
+    form = "csv" if request.param == "csv" else "jsonpath"
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(_MAPPING.replace("r~form", f"r.{request.param}~{form}"), "utf-8")
+    file = tmp_path / f"r.{request.param}"
+    file.write_text(_CSV if form == "csv" else _LINES, "utf-8")
+    return mapping, file, _CSV_REASONS if form == "csv" else _REASONS
+
+
+def test_static_rows(engine: Engine, given: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
+    mapping, file, reasons = given
+    with pytest.raises((MappingError, MappedRowError)):
+        engine.load_static(file, mapping=mapping)
+    assert not quads_of(engine.store)
+    skipped = tmp_path / "skipped.jsonl"
+    report = engine.load_static(file, mapping=mapping, on_error="skip", skipped_file=skipped)
+    told = [json.loads(line)["reason"] for line in skipped.read_text("utf-8").splitlines()]
+    assert [reason.partition(": ")[2] for reason in told] == reasons
+    assert (report.skipped, report.quads_added) == (len(reasons), 2)
+    assert {line.split()[0] for line in quads_of(engine.store)} == {"<http://e/a>", "<http://e/f>"}
+
+
+def test_replayed_rows(engine: Engine, given: tuple[Path, Path, list[str]]) -> None:
+    from sparkext.runtime.streams.replayed_rows import RowsFile
+
+    mapping, file, reasons = given
+    stream = engine.register_stream(S, mapping=mapping, time="ms")
+    heard = listen(engine, query("WINDOW :w { ?x :p ?y }", "[RANGE 10 STEP 10]", "?x"))
+    replay(engine, {S: [RowsFile(str(file), file)]})
+    answers = [sorted(str(row[0]) for row in a.rows()) for a in heard]
+    assert [rows for rows in answers if rows] == [["<http://e/a>", "<http://e/f>"]]
+    assert (stream.accepted_count, stream.malformed_count) == (2, len(reasons))
+    assert [reason.partition(": ")[2] for reason in stream.set_aside] == reasons
+
+
+def test_a_value_that_no_literal_holds_names_its_row(engine: Engine, tmp_path: Path) -> None:
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(_MAPPING.replace("r~form", "r.jsonl~jsonpath"), "utf-8")
+    table = pa.table({"x": ["a", "b"], "y": [None, {"z": 1}]})
+    for one in (table, tmp_path / "r.jsonl"):
+        if isinstance(one, Path):
+            one.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()), "utf-8")
+        with pytest.raises(MappedRowError, match="a JSON object has no lexical form: y") as error:
+            engine.load_static(one, mapping=mapping)
+        assert error.value.row == 2
+    assert not quads_of(engine.store)
+
+
+def test_an_integer_that_python_does_not_write(engine: Engine, tmp_path: Path) -> None:
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(_MAPPING.replace("r~form", "r.jsonl~jsonpath"), "utf-8")
+    stream: Any = engine.register_stream(S, mapping=mapping, time="ms")
+    report = stream.push_rows(
+        [
+            {"x": "a", "y": 10**5000, "ms": 1},
+            {"x": "b", "y": 1, "ms": 10**5000},
+            {"x": "c", "y": 1, "ms": 2},
+        ]
+    )
+    assert (report.accepted, report.malformed) == (1, 2)
+    assert [reason.partition(": ")[2] for reason in stream.set_aside] == [
+        "an integer of more than 4300 digits: y",
+        "an integer of more than 4300 digits: ms",
+    ]
