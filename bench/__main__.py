@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     if args.json:
         report.write(args.json)
         progress(f"wrote {args.json}")
-    return 0
+    return 0 if report.whole else 1
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Each bench is a process of its own (`python -m bench NAME --json FILE`) and is ended after `--limit` minutes; when
 `--minutes` are over, no more are begun. After each one the page is written again, so that a run that is interrupted
 (Ctrl-C) shows what there is; `--resume` goes on with what has no result yet, `--draw` makes the page of what there is,
-each of what was run with the same options.
+each of what was run with the same options. It exits with 1 where a bench failed, was ended or not begun.
 
 OUT/report.html is the page; OUT/results/NAME.json, NAME.log and NAME.state are what each bench has found and said, and
 what came of it.
@@ -86,8 +86,8 @@ def run(args: argparse.Namespace) -> Report:
         if (s.title in wanted if wanted else s.quick or not args.quick)
     ]
     results = args.out / "results"
-    limit_s = 60 * (args.limit or (3 if args.quick else 15))
-    all_s = 60 * (args.minutes or (10 if args.quick else 120))
+    limit_s = 60 * ((3 if args.quick else 15) if args.limit is None else args.limit)
+    all_s = 60 * ((10 if args.quick else 120) if args.minutes is None else args.minutes)
     run = _begun(args, steps)
     # SIGTERM is heard as Ctrl-C is, in the background, too: the bench that runs is ended, and the page written.
     if not args.draw and threading.current_thread() is threading.main_thread():
@@ -115,6 +115,7 @@ def run(args: argparse.Namespace) -> Report:
         NAME,
         [_row(one, args.quick) for one in run.outcomes],
         {"seconds": round(spent), "page": str(path)},
+        whole=args.draw or all(one.state == "done" for one in run.outcomes),
     )
 
 

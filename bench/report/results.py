@@ -24,11 +24,15 @@ class BenchError(Exception):
 
 @dataclass
 class Report:
-    """The results of one bench: `rows` of equal keys, and a `summary` of what follows from them."""
+    """The results of one bench: `rows` of equal keys, and a `summary` of what follows from them.
+
+    One that is not `whole` is shown and written like any other, and the command exits with 1.
+    """
 
     name: str
     rows: list[dict[str, Any]]
     summary: dict[str, Any] = field(default_factory=dict)
+    whole: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """The object written by `--json`."""

@@ -172,6 +172,13 @@ def test_what_is_there_is_drawn_without_running_anything(
     assert "seed 1" in text  # that of the elements of star
 
 
+def test_a_run_in_which_all_is_done_exits_with_0(tmp_path: Path) -> None:
+    leave(tmp_path / "results", Step("star"), "done")
+    chosen = ["--quick", "--only", "star", "--out", str(tmp_path)]
+    assert main(["all", *chosen, "--resume"]) == 0
+    assert main(["all", *chosen, "--minutes", "0"]) == 1  # it is not begun
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
     tmp_path: Path, kind: signal.Signals
@@ -193,7 +200,7 @@ def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
         time.sleep(0.01)
     process.send_signal(kind)
     process.communicate(timeout=60)
-    assert process.returncode == 0
+    assert process.returncode == 1
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<td class=interrupted>interrupted" in text
     assert "<td class=not-run>not run" in text
