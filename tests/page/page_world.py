@@ -32,9 +32,14 @@ class Pages:
     times: Any = field(default_factory=lambda: itertools.count(1_000_000, 20))
 
     def open(
-        self, path: str = "", url: str | None = None, token: str = TOKEN, **options: Any
+        self,
+        path: str = "",
+        url: str | None = None,
+        token: str = TOKEN,
+        state: str = "live",
+        **options: Any,
     ) -> Page:
-        """A page of its own, with nothing that others have left; a token of "" is none."""
+        """A page of its own, with nothing that others have left, in this state of connection; a token of "" is none."""
         context = self.browser.new_context(
             viewport=options.pop("viewport", {"width": 1200, "height": 800}), **options
         )
@@ -46,7 +51,7 @@ class Pages:
         base = url or self.world.server.url
         page.goto(f"{base}/#token={token}" if token else f"{base}/")
         if token:
-            page.locator("#connection[data-state=live]").wait_for()
+            page.locator(f"#connection[data-state={state}]").wait_for()
         if path:
             page.evaluate("path => { location.hash = path }", path)
         return page

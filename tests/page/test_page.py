@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.page.browsing import Cable, browsing, chromium
+from tests.page.browsing import Cable
 from tests.page.page_world import QUERY, Counted, Pages
-from tests.sparkext.serving.serving_world import TOKEN, E, serving
+from tests.sparkext import flipping_stream as flipping
+from tests.sparkext.serving.serving_world import NT, TOKEN, E
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -19,7 +20,8 @@ from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.explaining.order_history import Switch
 
 OBSERVED = """() => {
   window.took = {};
@@ -30,21 +32,6 @@ OBSERVED = """() => {
 # Nothing is about time: a busy machine may take long for anything.
 expect.set_options(timeout=20_000)
 VIEWS = ("queries", "streams", "editor")
-
-
-@pytest.fixture(scope="module")
-def made(spark: SparkSession) -> Iterator[Pages]:
-    if chromium() is None:
-        pytest.skip("there is no chromium")
-    with serving(spark) as world, browsing() as browser:
-        yield Pages(world, browser)
-
-
-@pytest.fixture
-def pages(made: Pages) -> Iterator[Pages]:
-    made.dialogs.clear()
-    yield made
-    made.leave()
 
 
 def received(page: Page) -> dict[str, int]:
@@ -96,6 +83,61 @@ def test_the_demo_is_seen_as_table_chart_map_plan_time_line_and_streams(pages: P
     page.get_by_role("button", name="End the demo").click()
     expect(page.locator("#query-list li")).to_have_count(0)
     assert pages.dialogs == []
+
+
+def test_a_plan_switch_is_seen_with_its_reason_and_answers_stay_right(pages: Pages) -> None:
+    """The stream's sides take turns in being the small one, with which the engine begins."""
+    engine, served = pages.world.engine, pages.world.served
+    pages.world.ask("PUT", "/static/graph?default", flipping.acquaintances(), NT)
+    engine.register_stream(flipping.STREAM)
+    query = served.register(flipping.QUERY.format(name="flips")).registered
+    page = pages.follow(query.name)
+    page.locator("#which").select_option("newest")
+    story = page.locator("#story li")
+    came = 0
+    for switches, seconds in enumerate((range(1, 10), range(10, 20), range(20, 23))):
+        for second in seconds:
+            flipping.evaluate(engine, second)
+            came += flipping.expected(second).total()
+        page.get_by_role("tab", name="Time line").click()
+        expect(page.get_by_role("tabpanel", name="Time line")).to_contain_text(
+            f"{seconds[-1]} evaluations, a colour for each of {min(switches, 1) + 1} join order(s); {switches} changes"
+        )
+        expect(story).to_have_count(max(switches, 1))
+        if switches:
+            newest = query.history()[-1]
+            begins = (flipping.IN, flipping.AT)
+            assert (newest.old[0], newest.new[0]) == (begins if switches == 1 else begins[::-1])
+            assert " -> " in newest.cause and any(side in newest.cause for side in begins)
+            expect(story.first.locator("p")).to_have_text(told(newest, seconds[0]))
+        else:
+            expect(story).to_have_text("The order has not changed.")
+        page.get_by_role("tab", name="Answers").click()
+        expect(page.locator("#answers")).to_have_attribute("data-received", str(came))
+        assert received(page)["missing"] == 0
+        assert shown(page, seconds[-1]) == flipping.expected(seconds[-1])
+    assert pages.dialogs == []
+
+
+def told(switch: Switch, second: int) -> list[str | re.Pattern[str]]:
+    """The lines of a switch in the time line."""
+    return [
+        f"1970-01-01 00:00:{second}.000 plan switch {switch.cause}",
+        f"from {' > '.join(switch.old)}",
+        f"to {' > '.join(switch.new)}",
+        re.compile(r"^[\d,]+ µs before, [\d,]+ µs after, by what is known now$"),
+    ]
+
+
+def shown(page: Page, second: int) -> Counter[tuple[str, ...]]:
+    """The rows of the table, in full; they must be of one instant, few enough to be all in view."""
+    rows = page.locator("#answers tbody tr:not(.space)")
+    times = [f"1970-01-01 00:00:{second:02}.000"] * flipping.expected(second).total()
+    expect(rows.locator("td:first-child")).to_have_text(times)
+    found = rows.evaluate_all(
+        "rows => rows.map(row => [...row.cells].slice(1).map(cell => cell.title))"
+    )
+    return Counter(map(tuple, found))
 
 
 def test_what_came_late_and_what_was_set_aside_is_seen(pages: Pages) -> None:

@@ -23,6 +23,10 @@ FROM NAMED WINDOW :wa ON :s [NOW] FROM NAMED WINDOW :wb ON :s [NOW]
 WHERE {{ WINDOW :wa {{ ?a :in ?loc }} WINDOW :wb {{ ?b :at ?loc }} ?a :knows ?b }}"""
 
 
+IN, AT = "wa{?a in ?loc}", "wb{?b at ?loc}"
+"""The two sides, as join orders call them."""
+
+
 PEOPLE = 400
 KNOWN = {p: [(p * 7 + k * 13) % PEOPLE for k in range(1 if p < 200 else 30)] for p in range(PEOPLE)}
 
@@ -31,8 +35,17 @@ def iri(name: str) -> str:
     return f"http://example.org/{name}"
 
 
+def acquaintances() -> str:
+    """Who knows whom, in N-Triples: the first half of the people know one other, the rest thirty."""
+    return "".join(
+        f"<{iri(f'p{a}')}> <{iri('knows')}> <{iri(f'p{b}')}> .\n"
+        for a, others in KNOWN.items()
+        for b in others
+    )
+
+
 def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
-    """An engine with who knows whom loaded: the first half of the people know one other, the rest thirty."""
+    """An engine with who knows whom loaded."""
     from sparkext import Engine
 
     keys = {f"spark.cqels.{key.replace('__', '.')}": value for key, value in settings.items()}
@@ -44,13 +57,7 @@ def started(spark: SparkSession, folder: Path, **settings: str) -> Engine:
         for key in keys:
             spark.conf.unset(key)
     file = folder / "knows.nt"
-    file.write_text(
-        "".join(
-            f"<{iri(f'p{a}')}> <{iri('knows')}> <{iri(f'p{b}')}> .\n"
-            for a, others in KNOWN.items()
-            for b in others
-        )
-    )
+    file.write_text(acquaintances())
     engine.load_static(file, progress=False)
     engine.register_stream(STREAM)
     return engine

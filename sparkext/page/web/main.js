@@ -14,6 +14,7 @@ const VIEWS = ["queries", "streams", "editor"];
 let state = null;
 let view = "queries";
 let open = null; // the query that is shown: {name, answers, ..}
+let lacking = true; // whether what `askOnce` asks for has to be asked for: at the start, and whenever the server was away
 const connections = { state: ["connecting", ""], answers: null };
 
 // -- connection -------------------------------------------------------------------------------------------
@@ -30,6 +31,8 @@ function connection(part, known, detail) {
 
 function failed(error) {
   if (error instanceof Refused && error.status === 401 && error.used !== currentToken()) return;
+  // A server that is starting refuses all (503), and one that comes back may have other data than it had.
+  if (!(error instanceof Refused) || error.status === 503) lacking = true;
   if (error instanceof Refused && error.status === 401) askToken("The server does not take this token.");
   else if (!(error instanceof Refused)) connection("state", "lost", error.message);
 }
@@ -60,7 +63,7 @@ function route() {
     if (one === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   if (view === "queries") select(rest === undefined ? null : decodeURIComponent(rest));
-  if (view === "editor") editor.load();
+  if (view === "editor" && !lacking) editor.load();
   if (state !== null) show();
 }
 
@@ -105,7 +108,7 @@ function select(name) {
   if (chosen === open?.name) return;
   leave();
   if (chosen === null || currentToken() === null) return;
-  const { signal } = open = { name: chosen, tab: "answers", ...aborting() };
+  open = { name: chosen, tab: "answers", ...aborting() };
   open.facts = el("div");
   open.source = el("pre", { class: "text", tabIndex: 0, id: "query-source", "aria-label": "Text of the query" });
   open.answers = new Answers(`${queryPath(chosen)}/answers`, currentToken(), (known, detail) => {
@@ -131,9 +134,14 @@ function select(name) {
     el("details", { open: true }, el("summary", {}, "Query"), open.source, el("div", { class: "bar" }, edit, drop)),
     el("div", { class: "tabs", role: "tablist", "aria-label": "What to see of the query" }, tabs), open.panels));
   connection("answers", "connecting", "");
-  ask("GET", queryPath(chosen)).then((found) => { if (!signal.aborted) { text(open.source, found.query); open.described = found; } },
-    (error) => { if (!signal.aborted) { failed(error); if (error.status === 404) text(open.ended, "No such query is registered."); } });
+  if (!lacking) describe();
   if (state !== null) list();
+}
+
+function describe() {
+  const { name, signal } = open;
+  ask("GET", queryPath(name)).then((found) => { if (!signal.aborted) { text(open.source, found.query); open.described = found; } },
+    (error) => { if (!signal.aborted) { failed(error); if (error.status === 404) text(open.ended, "No such query is registered."); } });
 }
 
 const capital = (said) => said[0].toUpperCase() + said.slice(1);
@@ -238,22 +246,32 @@ async function poll() {
   try {
     state = await ask("GET", "/state");
     connection("state", "live", "");
+    if (lacking) askOnce();
     show();
   } catch (error) { failed(error); if (error instanceof Refused && error.status !== 401) connection("state", "lost", error.message); } finally { polling = false; }
 }
 
+/** Asks for what does not come with each poll, when one has been answered: before that, a server may be starting. */
+function askOnce() {
+  lacking = false;
+  words();
+  ask("GET", "/demo").then(told, failed);
+  if (open !== null) describe();
+  if (view === "editor") editor.load();
+}
+
 async function words() {
-  try { setPrefixes((await ask("GET", "/vocabulary")).prefixes); } catch (error) { failed(error); }
+  try { setPrefixes((await ask("GET", "/vocabulary")).prefixes); } catch (error) { failed(error); return; }
+  open?.answers.draw(); // what is shown already is shown in short
 }
 
 let ticks = null;
 function start() {
   if (currentToken() === null) { askToken(""); return; }
+  lacking = true;
   leave();
   route();
   poll();
-  words();
-  ask("GET", "/demo").then(told, failed);
   if (ticks === null) { ticks = setInterval(poll, STATE_MS); setInterval(details, PLAN_MS); }
 }
 

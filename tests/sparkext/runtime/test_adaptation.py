@@ -11,6 +11,8 @@ import pytest
 
 from sparkext.errors import CqelsError
 from tests.sparkext.flipping_stream import (
+    AT,
+    IN,
     QUERY,
     answers,
     contents,
@@ -24,8 +26,6 @@ from tests.sparkext.flipping_stream import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-IN, AT = "wa{?a in ?loc}", "wb{?b at ?loc}"
 
 
 def test_the_order_follows_the_stream_and_answers_stay_right(
