@@ -39,10 +39,11 @@ def test_a_class_of_the_extension_is_looked_up_once(spark: SparkSession, asked: 
 def test_a_class_that_is_not_there_is_asked_for_again(
     spark: SparkSession, asked: list[str]
 ) -> None:
+    name = "NoSuchClass"
     for _ in range(2):
         asked.clear()
-        assert isinstance(extension(spark).dictionary.NoSuchClass, JavaPackage)
-        assert asked == ["org.apache.spark.sql.cqels.dictionary.NoSuchClass"]
+        assert isinstance(getattr(extension(spark).dictionary, name), JavaPackage)
+        assert asked == [f"org.apache.spark.sql.cqels.dictionary.{name}"]
 
 
 def test_a_class_of_java_is_looked_up_once(spark: SparkSession, asked: list[str]) -> None:
