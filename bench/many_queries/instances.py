@@ -50,6 +50,13 @@ class Served:
     given_up: str = ""
 
 
+def load(folder: Path) -> None:
+    """Loads the static data of a world, and leaves them beside it for the runs to open."""
+    peer = _Peer(True)
+    peer.load(World.load(folder / "world.npz"), folder)
+    peer.close()
+
+
 def serve(wanted: Wanted) -> Served:
     """Registers the instances, answers the seconds, and drops and registers one again."""
     peer = _Peer(wanted.sharing)
