@@ -45,6 +45,14 @@ WITH_PROGRAMS = (
 )
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where tests run side by side, many programs will be started."""
+    if getattr(session.config.option, "numprocesses", None):  # not in the processes themselves
+        from tests import first_start
+
+        first_start.begin()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits most: at the end, nothing would be left to do beside it."""
 

@@ -19,6 +19,7 @@ from sparkext.runtime.answering.revised_answers import told_again
 from sparkext.runtime.lateness.corrections import Corrections, Told
 from sparkext.runtime.lateness.recollection import Recollection
 from sparkext.runtime.progress import QueryProgress
+from sparkext.runtime.queries.jvm_query import answering_nothing
 from sparkext.runtime.queries.prepared_query import PreparedQuery
 from sparkext.runtime.queries.report_choice import ReportWish, policy_of
 from sparkext.runtime.queries.template_instances import TemplateInstances
@@ -358,8 +359,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
             yield Recollection(turn, self._to_find, partial(self._find_again, instant))
 
     def _nothing_at(self, instant: int) -> Answers:
-        variables = self.variables
-        table = empty_table(variables) if variables else empty_mappings(0)
+        table = empty_table(self.variables) if self.variables else empty_mappings(0)
         return self.answers(instant, table, 0.0)
 
     def _recall(self, state: Mapping[str, Any]) -> None:
@@ -367,7 +367,8 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         if state["remembered"] is not None:
             self._jvm.recall(state["remembered"])
         elif self.remembers is not None:
-            self.run(self._bounds(self.remembers), self.remembers)
+            with answering_nothing(self._jvm):
+                self.run(self._bounds(self.remembers), self.remembers)
             self.moved_to = self.remembers
 
     def _find_again(self, instant: int) -> None:

@@ -33,6 +33,11 @@ class StreamTimes:
     def add(self, times: Sequence[int], counts: Sequence[int]) -> None:
         """Take in elements of these times, which are distinct and in order, so many of each."""
         known = self.counts
+        if not known:  # a million at once, after a restart
+            self.times += times
+            known.update(zip(times, counts, strict=True))
+            self.version += 1
+            return
         fresh = [time for time in times if time not in known]
         for time, count in zip(times, counts, strict=True):
             known[time] = known.get(time, 0) + count

@@ -32,6 +32,7 @@ final class ContinuousQuery(
   private var makesTerms = false
   private var form: AnswerForm = _ // null: the solutions themselves
   private var bags = false
+  private var answersNothing = false
   private val sites = mutable.ArrayBuffer[CallSite]()
   private val answerColumns = new AnswerColumns(new StaticTexts(dictionary))
   private var delta: DeltaEvaluation = _
@@ -127,6 +128,9 @@ final class ContinuousQuery(
   /** Says what is made of the solutions, after the streaming operator: triples, or nothing (null). */
   def setForm(form: AnswerForm): Unit = this.form = form
 
+  /** Has evaluations find what later ones differ from, and leave no answers. */
+  def answerNothing(nothing: Boolean): Unit = answersNothing = nothing
+
   /** Has IStream and DStream take differences of bags (slip S-001-7), where occurrences count. */
   def setBags(): Unit = bags = true
 
@@ -180,13 +184,14 @@ final class ContinuousQuery(
     val rows = if (shares != null) shares.rows else if (form == null) solutions else form(solutions)
     val answered = if (form != null) form.columns else if (instances == null) visible else visible - 1
     val ran = System.nanoTime()
-    if (rows.rowCount > mostRows)
-      throw new LimitExceeded(s"${rows.rowCount} rows of answers are more than $mostRows (spark.cqels.limits.answerRows)")
-    val path = if (rows.rowCount == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
+    val count = if (answersNothing) 0 else rows.rowCount
+    if (count > mostRows)
+      throw new LimitExceeded(s"$count rows of answers are more than $mostRows (spark.cqels.limits.answerRows)")
+    val path = if (count == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     val shared = if (shares == null || path.isEmpty) "" else s""","instances":${Json.quote(shares.write(path))}"""
     if (makesTerms) dictionary.sweepUnreferenced()
-    s"""{"answers":${rows.rowCount}$shared,"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
+    s"""{"answers":$count$shared,"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
   }
 
   /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the

@@ -74,7 +74,7 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
     val found = plans.derivations(if (stale) Long.MinValue else last)
     val before = held
     // What was found under other plans says what held, but not until when.
-    if (stale) held = new HeldAnswers(dictionary)
+    if (stale) held = new HeldAnswers(dictionary, found.map(_.rowCount).sum)
     val news = new LongTable(width)
     for (rows <- found) {
       var r = 0
@@ -109,7 +109,7 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
 }
 
 /** Answers and until when each holds; their terms stay in the dictionary as long. */
-private final class HeldAnswers(dictionary: Dictionary) {
+private final class HeldAnswers(dictionary: Dictionary, expected: Int = 0) {
   private final class Held(val ids: Array[Long]) {
     var until = 0L
     override def hashCode: Int = java.util.Arrays.hashCode(ids)
@@ -119,7 +119,7 @@ private final class HeldAnswers(dictionary: Dictionary) {
     }
   }
 
-  private val all = new java.util.HashMap[Held, Held]()
+  private val all = new java.util.HashMap[Held, Held](math.max(16, expected / 3 * 4))
   // By the time at which each was once expected to end: it may have been found to hold for longer since.
   private val ending = new java.util.TreeMap[Long, mutable.ArrayBuffer[Held]]()
   private val ids = new IdBuffer

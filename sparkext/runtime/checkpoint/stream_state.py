@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from sparkext.runtime.streams.stream import Stream
 
@@ -57,8 +59,10 @@ def restore(
     stream: Stream, state: Mapping[str, Any], elements: Any, evaluations: StreamTimesKept
 ) -> None:
     """Make a new stream be what another one was; `elements` are the JVM's RestoredElements."""
-    flat = [int(number) for number in elements.times(stream.iri).split()]
-    evaluations.restore_times(stream.iri, flat[::2], flat[1::2], state["settled"])
+    # py4j decodes bytes one by one.
+    pairs = np.fromstring(elements.times(stream.iri), np.int64, sep=" ").reshape(-1, 2)
+    times, counts = pairs.T.tolist()
+    evaluations.restore_times(stream.iri, times, counts, state["settled"])
     stream.log.restore(elements, state["elements"])
     final = state.get("final", state["complete"])
     stream.watermark.restore(state["complete"], final, state["on_time"], state["late"])

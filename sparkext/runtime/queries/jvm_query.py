@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -28,6 +29,16 @@ def set_limits(jvm: Any, settings: Settings) -> None:
         settings.limits_evaluation_memory,
         settings.limits_answer_rows,
     )
+
+
+@contextmanager
+def answering_nothing(jvm: Any) -> Iterator[None]:
+    """Have a query find again what it has told, which nobody is to read once more."""
+    jvm.answerNothing(True)
+    try:
+        yield
+    finally:
+        jvm.answerNothing(False)
 
 
 def telling_limits(evaluate: Callable[P, R]) -> Callable[P, R]:

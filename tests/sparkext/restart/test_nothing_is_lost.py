@@ -230,3 +230,20 @@ def test_a_commit_that_is_interrupted_is_made_by_the_next(
         stream = engine.register_stream(S)
         assert stream.accepted_count == 2
         assert stream.held()["quads"] == 2
+
+
+def test_what_is_found_again_may_be_more_than_one_answer_may_be(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    told: list[list[str]] = []
+    with settings(spark, **{"limits.answerRows": "5"}):
+        for times in (range(1, 21), range(21, 24)):
+            with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
+                engine.register_stream(S)
+                heard = listen(
+                    engine, query("WINDOW :w { ?x :p ?y }", "[RANGE 100]", "?x", "ISTREAM")
+                )
+                for time in times:
+                    engine.push(S, triple(f"x{time}", "p", "y"), time=time)
+            told += [[str(row[0]) for row in answers.rows()] for answers in heard]
+    assert told == [[f"<{E}x{time}>"] for time in range(1, 23)]
