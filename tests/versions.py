@@ -104,7 +104,16 @@ def environment(version: str) -> Path:
     if not (folder / _MADE).exists():
         _done(sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder))
         wanted = f"pyspark=={version}.*"
-        pip = (sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet")
+        pip = (
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            "install",
+            "--quiet",
+            "--no-compile",
+        )
         _done(*pip, "--retries", "1", wanted)
         site = next(folder.glob("lib/python*/site-packages"))
         # Only now: pip would take what is installed here for installed there.
