@@ -90,6 +90,8 @@ def run(args: argparse.Namespace) -> Report:
             watched = sample(world, counts, args.seed)
             progress(f"many: {query}, {len(watched)} single queries to compare with")
             single = alone(serve, Wanted(query, watched, False, watched, folder, paths))
+            if single.given_up:
+                raise BenchError(f"{query}: {single.given_up}")
             wanted: list[Key] = [(count, True, None) for count in counts]
             if not args.quick and query in ("q1", "q2"):
                 wanted += [(10, True, 10), (5000, True, 10)]

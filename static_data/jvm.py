@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaPackage, JVMView
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.errors import MalformedTermError, MissingExtensionError
@@ -73,9 +74,10 @@ def java_class(jvm: JVMView, name: str) -> Any:
 
 def _remember_for_pyspark(jvm: JVMView) -> None:
     for name, members in _PYSPARK_ASKS.items():
-        found = java_class(jvm, name)
-        for member in members:
-            setattr(found, member, getattr(found, member))
+        with suppress(Py4JError):  # another PySpark asks for others
+            found = java_class(jvm, name)
+            for member in members:
+                setattr(found, member, getattr(found, member))
 
 
 def checked_term(function: Callable[[Any], Any], argument: str | int) -> Any:

@@ -3,7 +3,7 @@
 Each bench is a process of its own (`python -m bench NAME --json FILE`) and is ended after `--limit` minutes; when
 `--minutes` are over, no more are begun. After each one the page is written again, so that a run that is interrupted
 (Ctrl-C) shows what there is; `--resume` goes on with what has no result yet, `--draw` makes the page of what there is,
-each of what was run with the same options. It exits with 1 where a bench failed, was ended or not begun.
+each of what was run with the same options. A run exits with 1 where a bench failed, was ended or not begun.
 
 OUT/report.html is the page; OUT/results/NAME.json, NAME.log and NAME.state are what each bench has found and said, and
 what came of it.

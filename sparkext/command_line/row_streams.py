@@ -41,7 +41,7 @@ class RowStream:
 
     iri: str
     mapping: ElementMapping
-    files: Sequence[ArrowRows | JsonRows]
+    files: Sequence[Sequence[ArrowRows | JsonRows]]
 
     def elements(self, options: MappingOptions) -> tuple[list[StreamElement], list[str]]:
         """The elements as an oracle reads them, in order of time, and what is wrong with each other row.
@@ -53,21 +53,24 @@ class RowStream:
         parents = {s: rows_of_source(s, str(options.file), _nothing) for s in others}
         elements: list[StreamElement] = []
         flaws: list[str] = []
-        for rows in self.files:
-            materialiser = Materialiser(mapped, parents)
-            odd: dict[int, str] = {}
-            times = rows.values(self.mapping.time, odd)
-            for number, quads in enumerate(materialiser.quads_by_row(rows)):
-                texts = times[number]
-                time = None if not texts else _millis(texts[0].lexical)
-                if number in odd:
-                    flaws.append(f"row {number + 1}: {odd[number]}")
-                elif time is None:
-                    flaws.append(f"row {number + 1}: no time")
-                elif isinstance(quads, MappedRowError):
-                    flaws.append(f"row {number + 1}: {quads.message}")
-                else:
-                    elements.append(_element(str(options.file), time, quads))
+        for file in self.files:
+            before = 0
+            for rows in file:
+                materialiser = Materialiser(mapped, parents)
+                odd: dict[int, str] = {}
+                times = rows.values(self.mapping.time, odd)
+                for place, quads in enumerate(materialiser.quads_by_row(rows)):
+                    time = _millis(times[place][0].lexical) if times[place] else None
+                    row = f"row {before + place + 1}"
+                    if place in odd:
+                        flaws.append(f"{row}: {odd[place]}")
+                    elif time is None:
+                        flaws.append(f"{row}: no time")
+                    elif isinstance(quads, MappedRowError):
+                        flaws.append(f"{row}: {quads.message}")
+                    else:
+                        elements.append(_element(str(options.file), time, quads))
+                before += len(rows)
         elements.sort(key=lambda element: element.time_ms)
         return elements, flaws
 
@@ -81,7 +84,7 @@ def read_row_stream(
     """
     mapping = element_mapping(options, _nothing)
     blocks = [list(row_blocks(Path(file), mapping.rows.source, lenient)) for file in files]
-    return RowStream(iri, mapping, [rows for found in blocks for rows in whole_rows(found)])
+    return RowStream(iri, mapping, [whole_rows(found) for found in blocks])
 
 
 def _nothing(name: str) -> None:

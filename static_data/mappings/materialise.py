@@ -26,7 +26,7 @@ from static_data.mappings.row_mapping import (
     inner_terms,
     references_of,
 )
-from static_data.mappings.rows import Rows, Values
+from static_data.mappings.rows import JsonRows, Rows, Values
 from static_data.mappings.templates import ascii_only, iri_safe, uri_safe
 from static_data.mappings.term_maps import LANGUAGE
 from static_data.terms import BlankNode, Iri, Literal, QuotedTriple, Term
@@ -72,7 +72,7 @@ class Materialiser:
     def quads_by_row(self, rows: Rows) -> Iterator[list[Quad] | MappedRowError]:
         """The distinct quads of each row, or what is wrong with it; raises MappingError for missing columns."""
         references = dict.fromkeys([*self._mapped.references(), *self._own_parents_references()])
-        flaws: dict[int, str] = {}
+        flaws = rows.unread() if isinstance(rows, JsonRows) else {}
         values = {reference: rows.values(reference, flaws) for reference in references}
         for number in range(len(rows)):
             if number in flaws:
@@ -141,7 +141,11 @@ class Materialiser:
         """The terms of the parent's rows by the values that the conditions ask for."""
         conditions = [parent for _, parent in term.conditions]
         needed = {*conditions, *references_of(inner_terms(term.term))}
-        values = {reference: rows.values(reference) for reference in needed}
+        flaws: dict[int, str] = {}
+        values = {reference: rows.values(reference, flaws) for reference in needed}
+        if flaws:
+            number = min(flaws)
+            raise MappedRowError(term.parent.name, number + 1, flaws[number])
         index: dict[tuple[str, ...], dict[Term, None]] = {}
         for number in range(len(rows)):
             row = {reference: column[number] for reference, column in values.items()}

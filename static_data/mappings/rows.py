@@ -86,6 +86,10 @@ class JsonRows:
         """Some of the rows."""
         return JsonRows(self.rows[first : first + count], self.source)
 
+    def unread(self) -> dict[int, str]:
+        """What is wrong with each row, by its number from 0, that could not be read."""
+        return {n: row.reason for n, row in enumerate(self.rows) if isinstance(row, UnreadRow)}
+
     def values(self, reference: Reference, flaws: dict[int, str] | None = None) -> list[Values]:
         """The values of each row; raises MappingError where one has no lexical form, unless `flaws` take the reason."""
         values: list[Values] = []

@@ -118,7 +118,8 @@ def line_blocks(path: Path, source: Source) -> Iterator[LineBlock]:
 def row_blocks(path: Path, source: Source, lenient: bool = False) -> Iterator[ArrowRows | JsonRows]:
     """The rows of a file, see `rows_of_file`, block by block; one at least. A document of JSON is one block.
 
-    If `lenient`, an `UnreadRow` stands for a line that is no JSON, or no row of a CSV file with its columns.
+    If `lenient`, an `UnreadRow` stands for a line that is no JSON; those of a CSV file, which are no rows with its
+    columns, come after all others.
     """
     if not path.is_file():
         raise MissingFileError(str(path), "is a folder" if path.is_dir() else "no such file")
@@ -139,14 +140,13 @@ def row_blocks(path: Path, source: Source, lenient: bool = False) -> Iterator[Ar
                 yield JsonRows(found, source)
                 first += len(block)
     elif source.form is RowForm.JSON or ending == ".json":
-        yield JsonRows(list(_documents(path, source.iterator)), source)
+        yield JsonRows(list(_documents(path, source.iterator, lenient)), source)
     else:
         unread: list[UnreadRow] | None = [] if lenient else None
         for table in csv_tables(path, source, unread):
             yield ArrowRows(table, source, place)
-            if unread:
-                yield JsonRows(list(unread), source)
-                unread.clear()
+        if unread:
+            yield JsonRows(unread, source)
 
 
 def whole_rows(blocks: Sequence[ArrowRows | JsonRows]) -> list[ArrowRows | JsonRows]:
@@ -172,7 +172,8 @@ def csv_tables(
     """
 
     def skip(row: Any) -> str:
-        if unread is None:
+        # A quote without its other one: what looks like one row may be all that follows.
+        if unread is None or "\n" in row.text:
             return "error"
         text = row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}..."
         unread.append(
@@ -228,15 +229,15 @@ def json_rows(
     return rows
 
 
-def _documents(path: Path, iterator: Sequence[Step]) -> Iterator[Any]:
+def _documents(path: Path, iterator: Sequence[Step], lenient: bool = False) -> Iterator[Any]:
     with path.open("rb") as file:
         if path.suffix.lower() in _LINES:
-            yield from json_rows(file, str(path), iterator)
+            yield from json_rows(file, str(path), iterator, lenient=lenient)
             return
-        yield from _whole(file, path, iterator)
+        yield from _whole(file, path, iterator, lenient)
 
 
-def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[Any]:
+def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step], lenient: bool) -> Iterator[Any]:
     content = file.read()
     try:
         document = json.loads(content)
@@ -244,7 +245,7 @@ def _whole(file: IO[bytes], path: Path, iterator: Sequence[Step]) -> Iterator[An
         # A file of lines may be called .json, too: then each line that is not empty is a document.
         lines = content.splitlines()
         if error.msg == "Extra data" and error.pos <= len(lines[0]) + 1:
-            yield from json_rows(lines, str(path), iterator)
+            yield from json_rows(lines, str(path), iterator, lenient=lenient)
             return
         raise Place(str(path), None, error.lineno).error(f"no JSON: {error.msg}") from None
     except UnicodeDecodeError as error:

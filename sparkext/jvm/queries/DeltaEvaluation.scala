@@ -119,7 +119,7 @@ private final class HeldAnswers(dictionary: Dictionary, expected: Int = 0) {
     }
   }
 
-  private val all = new java.util.HashMap[Held, Held](math.max(16, expected / 3 * 4))
+  private val all = new java.util.HashMap[Held, Held](math.max(16, math.min(expected, HeldAnswers.Most) / 3 * 4))
   // By the time at which each was once expected to end: it may have been found to hold for longer since.
   private val ending = new java.util.TreeMap[Long, mutable.ArrayBuffer[Held]]()
   private val ids = new IdBuffer
@@ -168,4 +168,9 @@ private final class HeldAnswers(dictionary: Dictionary, expected: Int = 0) {
     keep(held)
     dictionary.release(ids.array, ids.size)
   }
+}
+
+private object HeldAnswers {
+  /** Answers for which there is room at once: many derivations may be of few answers. */
+  final val Most = 1 << 20
 }

@@ -48,7 +48,7 @@ def columns_of(
     before the element's number has what is wrong with each. Raises MappingError.
     """
     wanted = [*references] if time is None else [*references, time]
-    flaws: dict[int, str] = {}
+    flaws = rows.unread() if isinstance(rows, JsonRows) else {}
     columns: list[Any] = [_column(rows, reference, flaws) for reference in wanted]
     places = None
     if any(isinstance(column, list) for column in columns):

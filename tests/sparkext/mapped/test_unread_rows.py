@@ -28,6 +28,14 @@ mappings:
     s: ex:$(x)
     po: [[ex:p, $(y)]]
 """
+_JOINED = """\
+@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix ex: <http://e/> .
+<#T> rml:logicalSource [ rml:source "r.jsonl"; rml:referenceFormulation ql:JSONPath; rml:iterator "$" ];
+  rr:subjectMap [ rr:template "http://e/{x}" ];
+  rr:predicateObjectMap [ rr:predicate ex:p;
+    rr:objectMap [ rr:parentTriplesMap <#T>; rr:joinCondition [ rr:child "x"; rr:parent "y" ] ] ] .
+"""
 _HUGE = "9" * 5000
 _LINES = f"""\
 {{"x": "a", "y": 1, "ms": 1}}
@@ -64,6 +72,12 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, l
     return mapping, file, _CSV_REASONS if form == "csv" else _REASONS
 
 
+def numbered(reasons: list[str], file: Path, first: int) -> list[str]:
+    """With the numbers of rows: those of CSV that are none come after the others."""
+    begin = first + (2 if file.suffix == ".csv" else 1)
+    return [f"row {number}: {reason}" for number, reason in enumerate(reasons, begin)]
+
+
 def test_static_rows(engine: Engine, given: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
     mapping, file, reasons = given
     with pytest.raises((MappingError, MappedRowError)):
@@ -72,7 +86,7 @@ def test_static_rows(engine: Engine, given: tuple[Path, Path, list[str]], tmp_pa
     skipped = tmp_path / "skipped.jsonl"
     report = engine.load_static(file, mapping=mapping, on_error="skip", skipped_file=skipped)
     told = [json.loads(line)["reason"] for line in skipped.read_text("utf-8").splitlines()]
-    assert [reason.partition(": ")[2] for reason in told] == reasons
+    assert told == numbered(reasons, file, 1)
     assert (report.skipped, report.quads_added) == (len(reasons), 2)
     assert {line.split()[0] for line in quads_of(engine.store)} == {"<http://e/a>", "<http://e/f>"}
 
@@ -87,7 +101,7 @@ def test_replayed_rows(engine: Engine, given: tuple[Path, Path, list[str]]) -> N
     answers = [sorted(str(row[0]) for row in a.rows()) for a in heard]
     assert [rows for rows in answers if rows] == [["<http://e/a>", "<http://e/f>"]]
     assert (stream.accepted_count, stream.malformed_count) == (2, len(reasons))
-    assert [reason.partition(": ")[2] for reason in stream.set_aside] == reasons
+    assert list(stream.set_aside) == numbered(reasons, file, 0)
 
 
 def test_a_value_that_no_literal_holds_names_its_row(engine: Engine, tmp_path: Path) -> None:
@@ -119,3 +133,38 @@ def test_an_integer_that_python_does_not_write(engine: Engine, tmp_path: Path) -
         "an integer of more than 4300 digits: y",
         "an integer of more than 4300 digits: ms",
     ]
+
+
+def test_lines_in_a_file_called_json(engine: Engine, tmp_path: Path) -> None:
+    mapping, file = tmp_path / "m.yml", tmp_path / "r.json"
+    mapping.write_text(_MAPPING.replace("r~form", "r.json~jsonpath"), "utf-8")
+    file.write_text(_LINES, "utf-8")
+    report = engine.load_static(file, mapping=mapping, on_error="skip")
+    assert (report.skipped, report.quads_added) == (4, 2)
+
+
+def test_a_row_that_is_not_looked_at_is_one_all_the_same(engine: Engine, tmp_path: Path) -> None:
+    """A mapping of constants reads no value of any row."""
+    mapping, file = tmp_path / "m.yml", tmp_path / "r.jsonl"
+    constant = _MAPPING.replace("$(x)", "a").replace("$(y)", "b")
+    mapping.write_text(constant.replace("r~form", "r.jsonl~jsonpath"), "utf-8")
+    file.write_text('{"x": "c"\n', "utf-8")
+    report = engine.load_static(file, mapping=mapping, on_error="skip")
+    assert (report.skipped, report.quads_added) == (1, 0)
+
+
+def test_a_quote_that_is_not_closed_is_no_one_row(engine: Engine, tmp_path: Path) -> None:
+    mapping, file = tmp_path / "m.yml", tmp_path / "r.csv"
+    mapping.write_text(_MAPPING.replace("r~form", "r.csv~csv"), "utf-8")
+    file.write_text('x,y\na,1\n"b,2\nc,3\n', "utf-8")
+    with pytest.raises(MappingError, match=r"r\.csv: no CSV"):
+        engine.load_static(file, mapping=mapping, on_error="skip")
+    assert not quads_of(engine.store)
+
+
+def test_rows_to_join_with_are_named_by_their_number(engine: Engine, tmp_path: Path) -> None:
+    mapping, file = tmp_path / "m.ttl", tmp_path / "r.jsonl"
+    mapping.write_text(_JOINED, "utf-8")
+    file.write_text('{"x": "a", "y": "a"}\n{"x": "b", "y": {"z": 1}}\n', "utf-8")
+    with pytest.raises(MappedRowError, match="row 2: a JSON object has no lexical form: y"):
+        engine.load_static(file, mapping=mapping, on_error="skip")
