@@ -16,8 +16,12 @@ HALF = 6
 
 
 def numbered_stream(random: Random, size: int) -> list[StreamElement]:
-    """Elements in order of time, each of a triple that no other has, and one that joins."""
-    times = sorted(random.randrange(1, 60, 2) for _ in range(size))
+    """Elements in order of time, each of a triple that no other has, and one that joins.
+
+    Both halves of the last window have one: at the end of a stream, windows are answered while they hold something.
+    """
+    last = [random.randrange(49, 54, 2), random.randrange(55, 60, 2)]
+    times = sorted([*(random.randrange(1, 60, 2) for _ in range(size - 2)), *last])
     elements = []
     for place, time in enumerate(times):
         subject, other = random.choice("abc"), random.choice("abc")
