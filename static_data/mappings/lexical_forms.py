@@ -150,11 +150,10 @@ def natural_value(value: Any) -> NaturalValue:
 
 
 def _digits(value: int) -> str:
+    # Python writes no longer ones: that takes time by the square of their length.
     try:
         return str(value)
-    except (
-        ValueError
-    ):  # Python writes no longer ones: that takes time by the square of their length
+    except ValueError:
         raise NoLexicalFormError(TOO_LONG) from None
 
 
