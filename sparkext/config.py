@@ -221,7 +221,8 @@ class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings,
         whole_number(0),
         1_000_000,
         "An evaluation runs on the driver only when no step of its plan is estimated to have more rows (a"
-        " prepared Spark SQL query: when it reads no more), and a job would not be sooner.",
+        " prepared Spark SQL query: when it reads no more), and a job would not be sooner; what is kept of static data,"
+        " such as pre-joins, is made there when these are no more triples.",
     )
     driver_execution_threads: int = declare(
         "driverExecution.threads",
@@ -241,7 +242,7 @@ class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings,
     load_driver_max_bytes: int = declare(
         "load.driverMaxBytes",
         whole_number(0),
-        256 * 1024,
+        4 << 20,
         "Static files that are no larger together are read on the driver, without a Spark job, and stay"
         " in its memory until they are saved; 0 gives all loading to Spark.",
     )

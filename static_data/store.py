@@ -32,15 +32,15 @@ from static_data.storage.catalogue import Catalogue, counts_of_quads, counts_of_
 from static_data.storage.catalogue_upkeep import CatalogueUpkeep
 from static_data.storage.folders import Folder
 from static_data.storage.row_edits import Pair, RowEdits, TableKey
-from static_data.storage.saved_store import SavedTable, read_saved, write_saved
+from static_data.storage.saved_store import read_saved, write_saved
 from static_data.storage.store_changes import ChangeLock, StoreChange
 from static_data.storage.stored_tables import StoredTables
 from static_data.storage.tables import Table, Tables
 from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
-DRIVER_BYTES = (
-    256 * 1024
-)  # local files of so many together are read on the driver, unless said otherwise
+DRIVER_BYTES = 4 << 20
+"""Local files of so many bytes together are read on the driver, unless said otherwise: up to 8 MB that takes no longer
+than two cores' Spark job, and a tenth where the process has run none yet."""
 
 
 class StaticStore:
@@ -342,8 +342,8 @@ class StaticStore:
 
     def _counts(self, keys: Sequence[TableKey]) -> list[list[int]]:
         tables = self._tables.now
-        if not any(isinstance(tables.whole.get(key), SavedTable) for key in keys):
-            here = [tables.as_edited(self._spark, key) for key in keys]
+        here = tables.contents(self._spark, keys)
+        if here is not None:
             return counts_of_tables(self._spark, here)
         rows = sum(tables.rows(key) for key in keys)
         return counts_of_quads(self._spark, tables.frame(self._spark, keys), rows)

@@ -163,9 +163,17 @@ class EngineRoom:
         assert self.spark._jvm is not None
         return int(java_class(self.spark._jvm, "java.lang.Runtime").getRuntime().maxMemory())
 
-    def static_content(self, name: str, frame: DataFrame, counted: bool = False) -> Any:
-        """A static relation from the rows of a DataFrame of ids; the last column is a count if `counted`."""
-        return self.jvm.staticContent(name, frame._jdf, counted)
+    def static_content(self, name: str, frame: DataFrame) -> Any:
+        """A static relation from the rows of a DataFrame of ids."""
+        return self.jvm.staticContent(name, frame._jdf)
+
+    def counted_content(self, name: str, frame: DataFrame) -> Any:
+        """The same with each row once, and how often it counts."""
+        return self.jvm.countedContent(name, frame._jdf)
+
+    def pattern_content(self, name: str, tables: Sequence[Any], spec: str, merged: bool) -> Any:
+        """What a pattern finds in tables in the JVM's memory; `merged`: they are read as those of one graph."""
+        return self.jvm.patternContent(name, list(tables), spec, merged)
 
     def mapped_content(self, name: str, table: Any, constants: tuple[int, int, int]) -> Any:
         """The rows of a table in index files: (subject, object), or the other one where one of them is a constant."""

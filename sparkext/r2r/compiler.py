@@ -67,7 +67,7 @@ from sparkext.r2r.operators.optional_and_minus import optional, without_compatib
 from sparkext.r2r.operators.path_searches import PathSearches
 from sparkext.r2r.operators.slices import sliced
 from sparkext.r2r.patterns.stage_rows import Given, LiveRows, StageRows
-from sparkext.r2r.relations.frames import Frames, StockFrames
+from sparkext.r2r.relations.frames import Frames
 from sparkext.r2r.relations.part_keys import leaf_key
 from sparkext.r2r.relations.solutions import Solutions, union
 from sparkext.rewriting.bound_variables import certain_variables
@@ -305,22 +305,22 @@ class PatternCompiler(ClusterCompiling):
                 return self.frames.static(leaf, rows)
             case DerivedLeaf() if self.keeps(leaf):
                 key, columns = leaf_key(leaf, self.estimates.dataset)
-                make = self.stock()
+                maker = self.maker()
                 return self.frames.kept(
                     key,
                     name,
                     columns,
-                    lambda: make.compile(leaf.node, leaf.scope).select(columns).frame,
+                    lambda: maker.compile(leaf.node, leaf.scope).select(columns).frame,
                 )
             case _:
                 return self.compile(leaf.node, leaf.scope)
 
-    def stock(self) -> PatternCompiler:
+    def maker(self) -> PatternCompiler:
         return replace(
             self,
             # Kept parts are made in the background, too, while an evaluation counts what it calls.
             expressions=self.expressions.apart(),
-            frames=StockFrames(self.room, self.estimates.dataset),
+            frames=self.frames.making(),
             policy=PrejoinPolicy(enabled=False),
             rules=False,
             orders=(),

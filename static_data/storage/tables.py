@@ -84,6 +84,13 @@ class Tables:
         cells = edits.cells
         return extension(spark).loading.MemoryTables.edited(known, *key, cells.added, cells.removed)
 
+    def contents(self, spark: SparkSession, keys: Iterable[TableKey]) -> list[Any] | None:
+        """The JVM's tables of now, edits included; None where some are in files."""
+        keys = list(keys)
+        if any(isinstance(self.whole.get(key), SavedTable) for key in keys):
+            return None
+        return [self.as_edited(spark, key) for key in keys]
+
     # -- reading ----------------------------------------------------------------------------------
 
     def table(self, spark: SparkSession, key: TableKey) -> DataFrame:

@@ -68,12 +68,12 @@ def test_the_same_data_either_way(spark: SparkSession, files: list[Path]) -> Non
 
 
 def test_small_data_meet_large_data(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:
-    store = StaticStore(spark, driver_bytes=DRIVER_BYTES)
+    store = StaticStore(spark, driver_bytes=100_000)
     store.load(files[1])
     large = tmp_path / "large.nt"
     lines = [f"<http://e/a> <http://e/p> <http://e/n{i}> .\n" for i in range(8000)]
     large.write_text("".join(lines) + MORE, encoding="utf-8", newline="")
-    assert large.stat().st_size > DRIVER_BYTES
+    assert large.stat().st_size > 100_000
     report = store.load(large)
     assert (report.quads_added, report.duplicates) == (8000, 2)
     again = store.load(files[1])

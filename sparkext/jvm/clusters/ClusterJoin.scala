@@ -26,7 +26,9 @@ final class JoinShape(val names: Array[String], val relations: Array[JoinedRelat
 final case class ItemShape(name: String, reads: Long, binds: Int, expensive: Boolean)
 
 /** Where a relation of a cluster has its rows: a relation of ours, or (`child` >= 0) a plan that is computed before each evaluation. */
-final class ClusterSource(@transient val content: RelationContent, val child: Int) extends Serializable
+final class ClusterSource(@transient val content: RelationContent, val child: Int) extends Serializable {
+  def isLive: Boolean = child < 0 && content.live
+}
 
 /** An inner join of any number of relations of ids, with filters and BINDs, whose order is data.
  *
@@ -45,6 +47,8 @@ case class ClusterJoin(
   override def stats: Statistics =
     Statistics(sizeInBytes = math.max(1L, estimatedRows) * 8 * (output.size + 1), rowCount = Some(math.max(1L, estimatedRows)))
   override def maxRows: Option[Long] = None
+  /** Whether some relation of ours may hold other rows in the next evaluation. */
+  def readsLive: Boolean = sources.exists(_.isLive)
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[LogicalPlan]): ClusterJoin = copy(children = newChildren)
   override def simpleString(maxFields: Int): String = s"ClusterJoin ${shape.relations.map(_.name).mkString(", ")}"
 }
@@ -70,7 +74,7 @@ case class ClusterJoinExec(
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): ClusterJoinExec = copy(children = newChildren)
 
   /** Whether what it joins may be other rows in the next evaluation. */
-  def readsLive: Boolean = sources.exists(s => s.child < 0 && s.content.live)
+  def readsLive: Boolean = sources.exists(_.isLive)
 
   @transient private lazy val spec = new JoinSpec(shape.names, shape.relations,
     shape.items.zip(conditions).map { case (i, e) => new JoinItem(i.name, i.reads, i.binds, e, i.expensive) }, variables.toArray, shape.output)

@@ -86,6 +86,25 @@ object MemoryTables {
     row
   }
 
+  /** All quads (s, p, o, g) of some tables; `merged`: those of several graphs as of one, whose id is 0. */
+  private[cqels] def quads(tables: JList[MemoryTable], merged: Boolean): LongTable = {
+    val quads = new LongTable(4, math.max(1, tables.asScala.map(_.pairs.rowCount).sum))
+    def add(table: MemoryTable, graph: Long): Unit = for (i <- 0 until table.pairs.rowCount) {
+      val at = quads.appendRow()
+      quads.set(at, table.pairs(i, 0))
+      quads.set(at + 1, table.predicate)
+      quads.set(at + 2, table.pairs(i, 1))
+      quads.set(at + 3, graph)
+    }
+    if (!merged) tables.asScala.foreach(table => add(table, table.graph))
+    else for ((predicate, same) <- tables.asScala.groupBy(_.predicate).toSeq.sortBy(_._1)) {
+      val block = new QuadBlock
+      for (table <- same; i <- 0 until table.pairs.rowCount) block.add(table.pairs(i, 0), predicate, table.pairs(i, 1), 0L)
+      of(Seq(block), Nil).foreach(add(_, 0L))
+    }
+    quads
+  }
+
   /** The catalogue's counts of some tables, see CatalogueCounts.count: a line of numbers for each of its rows. */
   def counts(tables: JList[MemoryTable], top: Int): String = {
     val block = new QuadBlock

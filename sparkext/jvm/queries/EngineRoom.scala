@@ -11,7 +11,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.cqels.runs.ClassArchive
 import org.apache.spark.sql.cqels.answers.{AnswerForm, Description, Template}
 import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
-import org.apache.spark.sql.cqels.clusters.ClusterBuilder
+import org.apache.spark.sql.cqels.clusters.{ClusterBuilder, ClusterJoin}
 import org.apache.spark.sql.cqels.columns.{BatchRows, LiveRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.documents.DocumentBatch
@@ -20,6 +20,7 @@ import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.functions.{Numbers, TermValues}
 import org.apache.spark.sql.cqels.journal.{CheckpointFolder, RestoredElements, Segment, SegmentWriter}
 import org.apache.spark.sql.cqels.leaves.IdRelationLeaf
+import org.apache.spark.sql.cqels.loading.{MemoryTable, MemoryTables}
 import org.apache.spark.sql.cqels.ingest.Handover
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.indexes.{IndexedTable, MappedContent}
@@ -34,6 +35,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeRef
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.LocalTableScanExec
+import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.types.{BooleanType, LongType}
 
 /** The one object that Python calls: streams, windows, relations and prepared queries of one engine.
@@ -140,20 +142,44 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
    */
   def matchQuads(data: Dataset[Row], spec: String, columns: JList[String]): Dataset[Row] = {
     val quads = staticContent("quads", data, counted = false, zeroes = 3).table
-    val pattern = QuadPattern.parse(spec)
-    val matcher = new QuadMatcher(pattern, dictionary)
-    val rows = new LongTable(pattern.columns.length)
-    PatternFeed.each(quads, 0, quads.rowCount)((cells, at) => if (matcher.matches(cells, at)) rows.appendAll(matcher.row, 0, 1))
+    val rows = matching(quads, QuadPattern.parse(spec))
     frame(StaticContent("quoted triples", rows, null), columns, rows.rowCount.toLong)
   }
 
   /** The rows of a pattern over static data, to which windows can be merged; with `bag`, all of theirs count. */
   def mergedContent(name: String, static: StaticContent, bag: Boolean): MergedContent = new MergedContent(name, static, bag)
 
-  /** A static relation from a DataFrame of id columns, the last one its multiplicity when `counted`. */
-  def staticContent(name: String, given: Dataset[Row], counted: Boolean): StaticContent = staticContent(name, given, counted, -1)
+  /** The rows that a triple pattern finds in tables in memory, without a Spark job; `spec` as [[QuadPattern.parse]] reads
+   *  it. With `merged`, tables of several graphs are read as one graph.
+   */
+  def patternContent(name: String, tables: JList[MemoryTable], spec: String, merged: Boolean): StaticContent =
+    StaticContent(name, QuadPattern.parse(spec) match {
+      case QuadPattern(Seq(0L, p, 0L, 0L), Seq(), Seq(0, 2), Seq(), _) if p != 0L && tables.size == 1 => tables.get(0).pairs
+      case pattern => matching(MemoryTables.quads(tables, merged), pattern)
+    }, null)
 
-  /** The same; in column `zeroes`, if there is one, 0 is an id: the default graph's. */
+  private def matching(quads: LongTable, pattern: QuadPattern): LongTable = {
+    val matcher = new QuadMatcher(pattern, dictionary)
+    val rows = new LongTable(pattern.columns.length)
+    PatternFeed.each(quads, 0, quads.rowCount)((cells, at) => if (matcher.matches(cells, at)) rows.appendAll(matcher.row, 0, 1))
+    rows
+  }
+
+  /** A static relation from a DataFrame of id columns. */
+  def staticContent(name: String, given: Dataset[Row]): StaticContent = staticContent(name, given, counted = false, -1)
+
+  /** The same with each row once, and how often it counts. */
+  def countedContent(name: String, given: Dataset[Row]): StaticContent =
+    planHere(given, name) match {
+      case Some(plan) => StaticContent.counted(name, rowsHere(plan, -1))
+      case None =>
+        val columns = given.columns.toIndexedSeq.map(given.col)
+        staticContent(name, given.groupBy(columns: _*).agg(count(lit(1)).as("multiplicity")), counted = true, -1)
+    }
+
+  /** The last column is a row's multiplicity when `counted`; in column `zeroes`, if there is one, 0 is an id: the default
+   *  graph's.
+   */
   private def staticContent(name: String, given: Dataset[Row], counted: Boolean, zeroes: Int): StaticContent = {
     val data = withTexts(given, name)
     val width = data.schema.size
@@ -172,14 +198,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
       }
       table.toArray
     }
-    val parts = session.withActive(data.queryExecution.executedPlan match {
-      case rows: LocalTableScanExec => Array(collected(rows.executeCollect().iterator))
-      case _ if runsHere(data, name) =>
-        val rows = PreparedPlan(data, name, 1, sliceNanos, interpreted = true).runOnDriver().toArray
-        if (rows.indices.exists(i => rows(i) == 0L && i % width != zeroes))
-          throw new IllegalArgumentException(s"$name has no id in a column of a row")
-        Array(rows)
-      case plan => data.queryExecution.toRdd.mapPartitions(rows => Iterator.single(collected(rows))).collect()
+    val parts = session.withActive(planHere(data, name) match {
+      case Some(plan) => Array(rowsHere(plan, zeroes).toArray)
+      case None => data.queryExecution.toRdd.mapPartitions(rows => Iterator.single(collected(rows))).collect()
     })
     val rows = parts.map(_.length.toLong).sum / math.max(1, width)
     if (rows * arity > Int.MaxValue - 8) throw new IllegalArgumentException(s"$name has $rows rows: too many for one in-memory relation")
@@ -205,14 +226,27 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   /** The data, with what executors cannot compute computed already. */
   private def withTexts(data: Dataset[Row], name: String): Dataset[Row] = {
     val plan = data.queryExecution.analyzed
-    if (!executorsApart || TextNeeds.of(plan).isEmpty || runsHere(data, name)) data
+    if (!executorsApart || TextNeeds.of(plan).isEmpty || planHere(data, name).isDefined) data
     else Frames.of(session, TextsHere(session, plan))
   }
 
-  /** Whether all is computed from rows in this process, by operators that the driver can iterate. */
-  private def runsHere(data: Dataset[Row], name: String): Boolean =
-    data.queryExecution.analyzed.collectLeaves().forall(_.isInstanceOf[LocalRelation]) &&
-      PreparedPlan(data, name, 1, sliceNanos, interpreted = true).driverRefusal == null
+  /** The plan by which all is computed from rows in this process, where the driver can iterate its operators. */
+  private def planHere(data: Dataset[Row], name: String): Option[PreparedPlan] =
+    if (data.queryExecution.analyzed.exists(!readsHere(_))) None
+    else Some(PreparedPlan(data, name, 1, sliceNanos, interpreted = true)).filter(_.driverRefusal == null)
+
+  private def readsHere(node: LogicalPlan): Boolean = node match {
+    case relation: IdRelationLeaf => !relation.content.live
+    case cluster: ClusterJoin => !cluster.readsLive
+    case other => other.children.nonEmpty || other.isInstanceOf[LocalRelation]
+  }
+
+  private def rowsHere(plan: PreparedPlan, zeroes: Int): LongTable = {
+    val rows = plan.runOnDriver()
+    for (r <- 0 until rows.rowCount; c <- 0 until rows.arity)
+      if (rows(r, c) == 0L && c != zeroes) throw new IllegalArgumentException(s"${plan.label} has no id in column ${c + 1} of a row")
+    rows
+  }
 
   /** The rows of a table that lie in its index files; with a constant (else 0), what stands beside it there, in memory. */
   def mappedContent(name: String, table: IndexedTable, subject: Long, obj: Long): StaticContent =
@@ -263,7 +297,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   }
 
   /** How many pairs any number of steps (.., from, to) connects, `most` + 1 when there are more. */
-  def pathPairs(steps: Dataset[Row], most: Long): Long = PathReach.pairs(staticContent("steps", steps, counted = false).table, most)
+  def pathPairs(steps: Dataset[Row], most: Long): Long = PathReach.pairs(staticContent("steps", steps).table, most)
 
   /** Rows cut in order; see [[OrderedSlice]]. `order` holds column names, "-" before those that descend. */
   def slice(data: Dataset[Row], order: JList[String], ties: JList[String], offset: Long, limit: Long): Dataset[Row] = {

@@ -34,6 +34,24 @@ object StaticContent {
   /** Rows in memory, see [[TableContent]]. */
   def apply(name: String, table: LongTable, counts: Array[Int], lasting: Boolean = true): StaticContent =
     new TableContent(name, table, counts, lasting)
+
+  /** Each row of a table once, and how often it counts. */
+  def counted(name: String, table: LongTable): StaticContent =
+    distinct(table, null) match { case (rows, times) => apply(name, rows, times) }
+
+  private[relations] def distinct(table: LongTable, counts: Array[Int]): (LongTable, Array[Int]) =
+    if (table.arity == 0) (table, counts)
+    else {
+      val rows = new WindowTable(table.arity, bag = true)
+      val row = new Array[Long](table.arity)
+      var r = 0
+      while (r < table.rowCount) {
+        System.arraycopy(table.data, r * table.arity, row, 0, table.arity)
+        rows.insertTimes(row, if (counts == null) 1 else counts(r))
+        r += 1
+      }
+      if (rows.rowCount == rows.occurrenceCount) (table, null) else (rows.snapshot(), rows.snapshotTimes())
+    }
 }
 
 /** Static rows in memory; `counts` are multiplicities (null: all one).
@@ -71,19 +89,7 @@ final class TableContent(name: String, val table: LongTable, val counts: Array[I
   override def isKeyed(keys: Array[Int]): Boolean = keyedRows.containsKey(keys.toSeq)
 
   /** Each row of a moment once, and how often it counts: whoever asks whether there is a row is told that. */
-  private lazy val distinctRows: (LongTable, Array[Int]) =
-    if (arity == 0) (table, counts)
-    else {
-      val rows = new WindowTable(arity, bag = true)
-      val row = new Array[Long](arity)
-      var r = 0
-      while (r < table.rowCount) {
-        System.arraycopy(table.data, r * arity, row, 0, arity)
-        rows.insertTimes(row, if (counts == null) 1 else counts(r))
-        r += 1
-      }
-      if (rows.rowCount == rows.occurrenceCount) (table, null) else (rows.snapshot(), rows.snapshotTimes())
-    }
+  private lazy val distinctRows: (LongTable, Array[Int]) = StaticContent.distinct(table, counts)
 
   /** An index by exactly these columns, in this order, whatever else it shows; null when none has been made. */
   def indexOn(cells: Array[Int]): StaticIndex = {

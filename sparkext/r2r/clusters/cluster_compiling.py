@@ -43,8 +43,8 @@ class ClusterCompiling(PatternCompiling, Protocol):
     def keeps(self, leaf: Leaf) -> bool:
         """Whether a static part that is no plain pattern is computed once and kept, by its estimated size."""
 
-    def stock(self) -> ClusterCompiling:
-        """A compiler of static patterns to ordinary Spark plans."""
+    def maker(self) -> ClusterCompiling:
+        """A compiler of static parts that are kept."""
 
     def count_rows_of(self, condition: Expression) -> None:
         """Have the rows of a filter counted though it calls no uncertainty function."""

@@ -157,8 +157,8 @@ class PathSearches:
             return False
         most = int(min(policy.max_rows, max(policy.always_rows, policy.max_growth * inputs)))
         key = ("pairs", leaf_key(DerivedLeaf(node, scope), compiler.estimates.dataset)[0], most)
-        stock = PathSearches(compiler.stock())
-        return compiler.frames.measured(key, lambda: stock.pairs(node.path, scope, most)) <= most
+        searches = PathSearches(compiler.maker())
+        return compiler.frames.measured(key, lambda: searches.pairs(node.path, scope, most)) <= most
 
     def _nodes(self, scope: Scope) -> Solutions:
         """The subjects and objects of the graph, each once."""
@@ -171,9 +171,9 @@ class PathSearches:
         leaf = DerivedLeaf(nodes, scope)
         if leaf.static and compiler.frames.prepared:
             key, _ = leaf_key(leaf, compiler.estimates.dataset)
-            make = compiler.stock()
+            maker = compiler.maker()
             return compiler.frames.kept(
-                key, "nodes", columns, lambda: make.compile(nodes, scope).select(columns).frame
+                key, "nodes", columns, lambda: maker.compile(nodes, scope).select(columns).frame
             )
         return compiler.compile(nodes, scope).select(columns)
 

@@ -38,7 +38,7 @@ class PatternCompiling(Protocol):
         `needed` are the variables that are read above (None: all); others may be dropped, rows may not.
         """
 
-    def stock(self) -> PatternCompiling:
+    def maker(self) -> PatternCompiling:
         """A compiler of static patterns to ordinary Spark plans."""
 
     def number(self) -> int:

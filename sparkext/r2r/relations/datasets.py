@@ -48,8 +48,13 @@ class TableKey:
     inner: tuple[int, ...] = ()
 
     @property
+    def merged(self) -> bool:
+        """Whether several graphs are read as one: an RDF graph is a set."""
+        return len(self.graphs or ()) > 1 and not self.named
+
+    @property
     def spec(self) -> str:
-        """The pattern for `EngineRoom.match_quads`; the graph has been seen to."""
+        """The pattern as the JVM reads it; the graph has been seen to."""
         constants = (*self.constants, 0, *self.inner)
         return pattern_text(constants, self.quoted, self.columns, self.equal)
 
@@ -139,13 +144,14 @@ class Dataset:
         finally:
             self._noted = [noted for noted in self._noted if noted is not reads]
 
-    def _note(self, reads: Iterable[StaticRead]) -> None:
+    def note(self, reads: Iterable[StaticRead]) -> None:
+        """These are read, too."""
         for noted in self._noted:
             noted.update(reads)
 
     def key(self, leaf: StaticLeaf) -> TableKey:
         """What the pattern reads; raises UnknownGraphError for a graph that was never loaded."""
-        self._note(self.reads_of(leaf))
+        self.note(self.reads_of(leaf))
         named = isinstance(leaf.graph, NamedGraph) and isinstance(leaf.graph.name, Variable)
         places = PatternPlaces.of(leaf.pattern, leaf.graph.name if named else None)  # type: ignore[union-attr]
         subject, predicate, object_, _, *inner = places.constants(self._constant)
@@ -169,8 +175,7 @@ class Dataset:
         if not parts:
             parts = [self.store.quads(None).where(F.lit(False))]
         frame = reduce(lambda a, b: a.unionAll(b), parts)
-        if len(parts) > 1 and not key.named:
-            # Several graphs read as one are merged: an RDF graph is a set.
+        if key.merged:
             frame = frame.drop("g").distinct().withColumn("g", F.lit(0).cast("bigint"))
         if key.quoted:
             return self._room.match_quads(frame.select(*"spog"), key.spec, names)
@@ -192,6 +197,17 @@ class Dataset:
         return (
             None if table is None else (graphs[0], table, tables.edits_of((graphs[0], predicate)))
         )
+
+    def in_memory(self, key: TableKey) -> list[Any] | None:
+        """The JVM's tables that have the pattern's rows among theirs; None where some are in files."""
+        predicate, tables = key.constants[1], self.store.tables
+        found = (table for graph in key.graphs or () for table in sorted(tables.of_graph(graph)))
+        wanted = [table for table in found if predicate in (0, table[1])]
+        return tables.contents(self._room.spark, wanted)
+
+    def row_count(self) -> int:
+        """How many triples all graphs have."""
+        return sum(self.store.row_count(graph.id) for graph in self.store.graphs())
 
     def _graph_rows(self, graph: int, key: TableKey) -> DataFrame:
         subject, predicate, object_ = key.constants

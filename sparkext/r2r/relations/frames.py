@@ -55,6 +55,9 @@ class Frames(Protocol):
     ) -> Solutions:
         """A static part of the query, computed once by `make` and kept with multiplicities."""
 
+    def making(self) -> Frames:
+        """The relations of a part that is to be kept."""
+
     def stage(self, name: str, solutions: Solutions) -> Solutions:
         """Rows that are computed before the rest of the evaluation and read more than once."""
 
@@ -118,6 +121,11 @@ class PreparedFrames:
         """A number that tells of static data, found once."""
         return self._relations.measured(key, measure)
 
+    def making(self) -> Frames:
+        if self._relations.made_here(self._dataset):
+            return OnceFrames(self._room, self._relations, self._dataset)
+        return StockFrames(self._room, self._dataset)
+
     def stage(self, name: str, solutions: Solutions) -> Solutions:
         content = self._room.stage_content(name, len(solutions.variables))
         self.stages[name] = (content, solutions)
@@ -134,8 +142,23 @@ class PreparedFrames:
         return Solutions(frame, variables, frozenset(variables), rows, str(content.name()))
 
 
+def _nothing_live(read: object) -> Any:
+    raise AssertionError(f"static parts do not read {read}")
+
+
+class OnceFrames(PreparedFrames):
+    """Relations of our own to be read once: the making of kept parts of few static rows."""
+
+    def __init__(self, room: EngineRoom, relations: StaticRelations, dataset: Dataset) -> None:
+        super().__init__(room, relations, dataset, _nothing_live, _nothing_live)
+
+    def static(self, leaf: StaticLeaf, rows: float) -> Solutions:
+        content = self._relations.rows(self._dataset, leaf)
+        return self._solutions(content, leaf.variables, column_names(leaf), rows)
+
+
 class StockFrames:
-    """Tables and window contents as Spark knows them: `spark.cqels.enabled=false`, and the making of kept parts."""
+    """Tables and window contents as Spark knows them: `spark.cqels.enabled=false`, and kept parts of many rows."""
 
     prepared = False
 
@@ -180,6 +203,9 @@ class StockFrames:
         self, key: object, name: str, variables: Sequence[Variable], make: Callable[[], DataFrame]
     ) -> Solutions:
         raise AssertionError("stock plans keep nothing")
+
+    def making(self) -> Frames:
+        return self
 
     def stage(self, name: str, solutions: Solutions) -> Solutions:
         self._stages[name] = solutions

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
-
 from adaptive.recent import Recent
 from sparkext.r2r.leaves.leaf import StaticLeaf
 from sparkext.r2r.relations.datasets import Dataset, TableKey
@@ -48,14 +46,16 @@ class _Held:
 class StaticRelations:
     """Contents by what they hold, not by what a query calls them: equal patterns share rows and indexes.
 
+    Kept joins and groups are made on the driver where there are no more than `rows_here` static triples.
     A relation stays as long as the `Dataset` of a query holds it, or it is among the last that were asked for. With
     `sharing` off, every request makes its own. `made` counts those that were made from the store, `edited` those that
     followed a change row by row.
     """
 
-    def __init__(self, room: EngineRoom, sharing: bool = True) -> None:
+    def __init__(self, room: EngineRoom, sharing: bool = True, rows_here: int = -1) -> None:
         self._room = room
         self._sharing = sharing
+        self._rows_here = rows_here
         self._contents: weakref.WeakValueDictionary[object, _Held] = weakref.WeakValueDictionary()
         self._recent = Recent[object, _Held](IDLE_RELATIONS)
         self._idle_bytes = int(_IDLE_SHARE * room.memory_bytes())
@@ -67,21 +67,38 @@ class StaticRelations:
     def table(self, dataset: Dataset, leaf: StaticLeaf) -> Any:
         """The rows of a static pattern."""
         key = dataset.key(leaf)
-        name = " ".join("?" if c == 0 else "#" for c in key.constants)
-        names = [f"c{place}" for place in range(len(key.columns))]
-
-        def make() -> Any:
-            called = f"{name} {leaf.pattern.predicate.n3()}"
-            indexed = dataset.indexed(key)
-            if indexed is None:
-                return self._room.static_content(called, dataset.rows(key, names))
-            graph, table, edits = indexed
-            content = self._room.mapped_content(f"{called} in files", table, key.constants)
-            return self._room.edited(content, _cells_of(key, graph, key.constants[1], edits))
-
         return self._content(
-            dataset, ("table", key), make, lambda: frozenset(dataset.reads_of(leaf)), key
+            dataset,
+            ("table", key),
+            lambda: self._rows(dataset, leaf, key),
+            lambda: frozenset(dataset.reads_of(leaf)),
+            key,
         )
+
+    def rows(self, dataset: Dataset, leaf: StaticLeaf) -> Any:
+        """The same to be read once, kept for nobody."""
+        key = dataset.key(leaf)
+        with self._making:
+            held = self._contents.get(("table", key))
+        return self._rows(dataset, leaf, key) if held is None else held.content
+
+    def _rows(self, dataset: Dataset, leaf: StaticLeaf, key: TableKey) -> Any:
+        places = " ".join("?" if c == 0 else "#" for c in key.constants)
+        name = f"{places} {leaf.pattern.predicate.n3()}"
+        here = dataset.in_memory(key)
+        if here is not None:
+            return self._room.pattern_content(name, here, key.spec, key.merged)
+        indexed = dataset.indexed(key)
+        if indexed is None:
+            names = [f"c{place}" for place in range(len(key.columns))]
+            return self._room.static_content(name, dataset.rows(key, names))
+        graph, table, edits = indexed
+        content = self._room.mapped_content(f"{name} in files", table, key.constants)
+        return self._room.edited(content, _cells_of(key, graph, key.constants[1], edits))
+
+    def made_here(self, dataset: Dataset) -> bool:
+        """Whether kept joins and groups are made on the driver, without Spark jobs."""
+        return dataset.row_count() <= self._rows_here
 
     def kept(self, dataset: Dataset, key: object, name: str, make: Callable[[], DataFrame]) -> Any:
         """The rows of a static join or group, with their multiplicities counted.
@@ -93,9 +110,8 @@ class StaticRelations:
         def count() -> Any:
             with dataset.noting(reads):
                 frame = make()
-            counted = frame.groupBy(*frame.columns).agg(F.count(F.lit(1)).alias("multiplicity"))
             with progress_bar(self._room.spark, f"pre-join {name}", None):
-                return self._room.static_content(name, counted, counted=True)
+                return self._room.counted_content(name, frame)
 
         return self._content(dataset, ("kept", key), count, lambda: frozenset(reads))
 
@@ -117,6 +133,7 @@ class StaticRelations:
                     return content
                 held = _Held(content, reads(), table, int(content.memoryBytes()))
             dataset.hold(key, held)
+            dataset.note(held.reads)
             self._keep(key, held)
             return held.content
 

@@ -115,7 +115,8 @@ class EngineParts:
             self.call_costs.call_us,
             self.call_costs.row_us,
         )
-        self.relations = StaticRelations(self.room, settings.sharing_enabled)
+        made_here = settings.driver_execution_max_rows if settings.driver_execution_enabled else -1
+        self.relations = StaticRelations(self.room, settings.sharing_enabled, made_here)
         self.horizon = TimeHorizon(settings.max_ahead)
         self.profile = profile_named(settings.semantics)
         self.prejoin_policy = PrejoinPolicy(

@@ -48,8 +48,9 @@ class LiveRoom:
 
     def counted(self, name: str, rows: Iterable[Sequence[int]], arity: int = 2) -> Any:
         """Static content of rows whose last number, beyond `arity`, is their multiplicity."""
-        columns = [f"c{i}" for i in range(arity)] + ["n"]
-        return self.room.staticContent(name, self.stock(list(rows), *columns)._jdf, True)
+        columns = [f"c{i}" for i in range(arity)]
+        repeated = [row[:arity] for row in rows for _ in range(row[arity])]
+        return self.room.countedContent(name, self.stock(repeated, *columns)._jdf)
 
     def stage(self, name: str, arity: int = 2) -> Any:
         """Live content that is replaced as a whole."""

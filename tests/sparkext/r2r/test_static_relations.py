@@ -12,6 +12,7 @@ import pytest
 import sparkext
 from sparkext.engine import Engine
 from sparkext.r2r.relations import static_relations
+from tests.sparkext.uncertainty.readings import engine_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,3 +103,50 @@ def test_a_query_sees_changes_of_what_it_alone_still_holds(engine: Engine) -> No
         seen = sorted(str(name) for _, name in query.last_answers.rows())
         assert set(seen) == {'"n7"', *(f'"n{n + 10}"' for n in range(1, second + 1))}
     query.stop()
+
+
+QUADS = "".join(
+    f"<{E}a{n % 4}> <{E}p{n % 3}> <{E}a{n % 5}> {graph}.\n"
+    for n in range(30)
+    for graph in ("", f"<{E}g{n % 2}> ", f"<{E}g2> ")
+    if (n + len(graph)) % 4
+)
+STARS = "".join(
+    f"<< <{E}a{n}> <{E}p0> <{E}a{n % 2}> >> <{E}said> <{E}a{n % 3}> .\n" for n in range(6)
+)
+PATTERNS = (
+    "?s :p1 ?o",
+    "?s :p1 :a1",
+    ":a1 ?p ?o",
+    "?s ?p ?s",
+    "?s :none ?o",
+    ":a1 :p1 :a1",
+    "GRAPH ?g { ?s :p2 ?o }",
+    "GRAPH :g2 { ?s ?p ?o }",
+    "GRAPH ?g { ?s ?p ?s . ?s :p1 ?o }",
+    "<< ?s :p0 ?o >> :said ?who",
+    "<< ?s ?p ?s >> ?q :a1",
+    "?s :p0 ?x . ?x :p1 ?y . ?y :p2 ?z",
+    "?s (:p0|:p1)+ ?o",
+    "?s :p0 ?x { SELECT ?x (COUNT(?y) AS ?many) { ?x :p1 ?y } GROUP BY ?x }",
+)
+
+
+@pytest.mark.parametrize("clause", ["", f"FROM <{E}g0> FROM <{E}g1> FROM NAMED <{E}g2>"])
+def test_patterns_find_the_same_in_memory_and_in_files(
+    spark: SparkSession, tmp_path: Path, clause: str
+) -> None:
+    (tmp_path / "quads.nq").write_text(QUADS)
+    (tmp_path / "stars.nt").write_text(STARS)
+    found = []
+    for most, here in (("100000", "true"), ("100000", "false"), ("0", "true")):
+        settings = {"load__driverMaxBytes": most, "driverExecution__enabled": here}
+        with engine_with(spark, **settings) as engine:
+            for name in ("quads.nq", "stars.nt"):
+                engine.load_static(tmp_path / name, progress=False)
+            engine.insert(f"<{E}a7> <{E}p1> <{E}a7> .\n<{E}a1> <{E}p1> <{E}a1> .")
+            texts = (f"PREFIX : <{E}> SELECT * {clause} {{ {p} }}" for p in PATTERNS)
+            answers = (engine.select(text).answer().rows() for text in texts)
+            found.append([sorted(map(str, rows)) for rows in answers])
+    assert all(other == found[0] for other in found[1:])
+    assert sum(bool(rows) for rows in found[0]) >= (8 if clause else 12)

@@ -197,7 +197,7 @@ def check_static_rows_are_computed_where_the_texts_are(live: LiveRoom) -> None:
         "groups": (table.groupBy("n").agg(F.expr(call("max", "t"))), rows),
     }
     for name, (frame, expected) in wanted.items():
-        content = live.room.staticContent(name, frame._jdf, False)
+        content = live.room.staticContent(name, frame._jdf)
         assert live.rows(content.table()) == sorted(expected), name
 
 

@@ -171,12 +171,19 @@ def test_an_index_is_built_once_for_all_plans(live: LiveRoom) -> None:
     assert content.indexCount() == 2
 
 
-def test_a_multiplicity_below_one_is_refused(live: LiveRoom) -> None:
-    with pytest.raises(Exception, match="multiplicity below 1"):
-        live.counted("rows", [(1, 2, 1), (3, 4, 0)])
+def test_rows_are_counted_here_and_by_a_job(live: LiveRoom) -> None:
+    rows = [(n % 3 + 1, n % 5 + 1) for n in range(100)]
+    here = live.frame(live.static("few", rows), "a", "b")
+    job = live.spark.range(100).selectExpr("id % 3 + 1 AS a", "id % 5 + 1 AS b")
+    for frame in (here, job):
+        content = live.room.countedContent("rows", frame._jdf)
+        assert content.rowCount() == 100
+        assert content.table().rowCount() == 15
+        copied = live.stock_copy(content, "a", "b").collect()
+        assert Counter(map(tuple, copied)) == Counter(rows)
 
 
 def test_a_missing_id_is_refused(live: LiveRoom) -> None:
     frame = live.spark.createDataFrame([(1, 2), (3, None)], "a bigint, b bigint")
     with pytest.raises(Exception, match="rows has no id in column 2"):
-        live.room.staticContent("rows", frame._jdf, False)
+        live.room.staticContent("rows", frame._jdf)
