@@ -13,6 +13,8 @@ import org.apache.spark.sql.{ForeachWriter, Row}
 /** Rows that tasks of this process hand over one by one, as Spark's real-time mode has them, until a stream takes them.
  *
  *  `named`: which of subject, predicate, object and graph they have, in this order, texts all; their time comes last.
+ *  A row is known by its batch, its partition and its number there: where a batch is read again, after a failure or a
+ *  restart, its partitions give the same rows in the same order, and those that the stream has had are left out.
  */
 final class LiveRows private (named: Array[String]) {
   import LiveRows._
@@ -21,31 +23,68 @@ final class LiveRows private (named: Array[String]) {
   private var rows = mutable.ArrayBuffer[Row]()
   private var put, taken = 0L
   private var failure: String = _
+  private var ending = 0 // tasks that wait for their rows to be taken
+  private var begun = false
+  private var batch = -1L
+  private var had = new mutable.LongMap[Long]() // rows of the batch, by partition
+  private var read, told = -1L // batches of which rows were given, and are in the stream
+  private var positionRead = ""
 
   /** What tasks write their rows with. */
   def writer: LiveRowsWriter = new LiveRowsWriter(number)
 
-  private[columns] def add(row: Row): Unit = synchronized {
+  /** Lets tasks begin; of `known`, a batch, its first `rows` (pairs of partition and number) are in the stream already,
+   *  and all batches before. -1: nothing is known.
+   */
+  def begin(known: Long, rows: String): Unit = synchronized {
+    batch = known
+    rows.split(',').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach(pair => had(pair(0)) = pair(1))
+    begun = true
+    notifyAll()
+  }
+
+  /** How many rows of a partition of a batch are not to be added, since they were. */
+  private[columns] def opened(partition: Long, number: Long): Long = synchronized {
+    while (!begun && failure == null) wait()
+    check()
+    val next = if (had.isEmpty) batch else batch + 1 // a batch that is known has partitions
+    if (batch >= 0 && number > next) throw new IllegalStateException(
+      s"batches $next to ${number - 1} are done for their source, and are not in the checkpoint, which is an older one: " +
+        "begin the source anew, or do without them by another checkpoint folder of the source")
+    if (number < batch) throw new IllegalStateException(
+      s"batch $number is read again, and batch $batch has come in already: the checkpoint folder of the source is an older one")
+    if (number != batch) { batch = number; had.clear() }
+    had.getOrElseUpdate(partition, 0L)
+  }
+
+  private[columns] def add(row: Row, partition: Long): Unit = synchronized {
     while (rows.length >= MostWaiting && failure == null) wait()
     check()
     rows += row
     put += 1
+    had(partition) += 1
     if (rows.length == 1) notifyAll()
   }
 
-  /** Waits until all rows that were added have been taken: only then has the source gone on for good. */
+  /** Waits until the stream has all rows that were added, and knows of the batch: only then has the source gone on for good. */
   private[columns] def awaitTaken(): Unit = synchronized {
     val until = put
-    while (taken < until && failure == null) wait()
+    ending += 1
+    notifyAll()
+    try while ((taken < until || told < batch) && failure == null) wait()
+    finally ending -= 1
     check()
   }
 
+  /** Whether a task waits for the stream. */
+  def isEnding: Boolean = synchronized(ending > 0 && (taken < put || told < batch))
+
   private def check(): Unit = if (failure != null) throw new IllegalStateException(failure)
 
-  /** How many rows wait, after so many milliseconds at most. */
-  def await(millis: Long): Int = synchronized {
-    if (rows.isEmpty) wait(millis)
-    rows.length
+  /** Whether rows wait, or a task for those that were taken; after so many milliseconds at most. */
+  def await(millis: Long): Boolean = synchronized {
+    if (rows.isEmpty && !isEnding) wait(millis)
+    rows.nonEmpty || isEnding
   }
 
   /** Has tasks end with this error, unless they already do with another; they find out with the next row. */
@@ -53,7 +92,13 @@ final class LiveRows private (named: Array[String]) {
 
   /** The rows that wait, read; see [[BatchRows]]. */
   def take(rdf12: Boolean, accepts: Boolean): BatchRows = {
-    val these = synchronized { val waiting = rows; rows = mutable.ArrayBuffer[Row](); waiting }
+    val these = synchronized {
+      val waiting = rows
+      rows = mutable.ArrayBuffer[Row]()
+      read = batch
+      positionRead = (batch +: had.toSeq.sorted.flatMap { case (p, n) => Seq(p, n) }).mkString(",")
+      waiting
+    }
     val reader = new TermReader(rdf12, accepts)
     val texts = named.map(_ => new TextBuilder)
     val times = new Array[Long](these.length)
@@ -69,8 +114,11 @@ final class LiveRows private (named: Array[String]) {
     BatchRows.of(new TermRows(times, terms))
   }
 
-  /** Says that so many rows that `take` gave are in the stream. */
-  def tookIn(count: Int): Unit = synchronized { taken += count; notifyAll() }
+  /** How far the source has been read with what `take` gave: a batch, and how many rows of each of its partitions. */
+  def position: String = positionRead
+
+  /** Says that so many rows that `take` gave are in the stream for good. */
+  def tookIn(count: Int): Unit = synchronized { taken += count; told = read; notifyAll() }
 
   def close(): Unit = { fail("the stream takes no rows any more"); open.remove(number) }
 }
@@ -100,14 +148,17 @@ object LiveRows {
 /** Writes the rows of a task to the [[LiveRows]] of a number, in the process that they are in. */
 final class LiveRowsWriter(number: Long) extends ForeachWriter[Row] {
   @transient private var rows: LiveRows = _
+  private var part, known = 0L
 
   override def open(partition: Long, epoch: Long): Boolean = {
     rows = LiveRows.numbered(number)
     if (rows == null) throw new IllegalStateException("the stream that this query feeds is not in this process, or closed")
+    part = partition
+    known = rows.opened(partition, epoch)
     true
   }
 
-  override def process(row: Row): Unit = rows.add(row)
+  override def process(row: Row): Unit = if (known > 0) known -= 1 else rows.add(row, part)
 
   override def close(error: Throwable): Unit = if (error == null && rows != null) rows.awaitTaken()
 }

@@ -42,6 +42,7 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "late": mark.late_count,
         "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
         "applied": [[source, batch] for source, batch in stream.batches.last.items()],
+        "begun": [[source, list(rows.items())] for source, rows in stream.batches.begun.items()],
         "position": stream.position,
         "on_error": stream.on_error.value,
         "mapped": stream.record_layout,
@@ -68,6 +69,6 @@ def restore(
     stream.watermark.restore(state["complete"], final, state["on_time"], state["late"])
     if stream.watermark.corrects:
         evaluations.restore_corrected(stream.iri, state["newest"], state["settled"])
-    stream.restore_counts(
-        state["counts"], state["newest"], dict(map(tuple, state["applied"])), state["position"]
-    )
+    stream.restore_counts(state["counts"], state["newest"], state["position"])
+    begun = {source: dict(map(tuple, rows)) for source, rows in state.get("begun", ())}
+    stream.batches.restore(dict(map(tuple, state["applied"])), begun)

@@ -35,11 +35,16 @@ class AppliedBatches:
 
     def __init__(self) -> None:
         self.last: dict[Hashable, int] = {}
+        self.begun: dict[Hashable, dict[int, int]] = {}
+        """Of sources in real-time mode, how many rows of each partition of the batch after the last were taken in."""
         self._restored: set[Hashable] = set()
 
-    def restore(self, last: Mapping[Hashable, int]) -> None:
+    def restore(
+        self, last: Mapping[Hashable, int], begun: Mapping[Hashable, Mapping[int, int]]
+    ) -> None:
         """Have these been taken in last, as a checkpoint says."""
         self.last, self._restored = dict(last), set(last)
+        self.begun = {source: dict(rows) for source, rows in begun.items()}
 
     def has(self, source: Hashable, number: int) -> bool:
         """Whether this batch of a source, or a later one, has been taken in."""
@@ -48,9 +53,34 @@ class AppliedBatches:
     def note(self, source: Hashable, number: int) -> None:
         """Say that a batch is taken in."""
         self.last[source] = number
+        self.begun.pop(source, None)
 
-    def check_no_gap(self, source: Hashable, number: int) -> None:
-        """After a restart the source must go on where the checkpoint ends, or before; raises StreamElementError."""
+    def begin(self, source: Hashable, number: int, rows: Mapping[int, int]) -> None:
+        """Say that so many rows of each partition of a batch are taken in, and all batches before."""
+        self.last[source] = number - 1
+        self.begun[source] = dict(rows)
+
+    def begun_by(self, source: Hashable) -> tuple[int, dict[int, int]]:
+        """The batch of a source that was begun last, and the rows of its partitions; -1 where nothing is known.
+
+        >>> applied = AppliedBatches()
+        >>> applied.begin("s", 4, {0: 17})
+        >>> applied.has("s", 3), applied.has("s", 4), applied.begun_by("s"), applied.begun_by("t")
+        (True, False, (4, {0: 17}), (-1, {}))
+        """
+        if source not in self.last:
+            return -1, {}
+        return self.last[source] + 1, dict(self.begun.get(source, {}))
+
+    def check_next(self, source: Hashable, number: int) -> None:
+        """A batch must be whole, and after a restart go on where the checkpoint ends; raises StreamElementError."""
+        if begun := self.begun.get(source):
+            if number == self.last[source] + 2:  # that one has ended
+                self.note(source, number - 1)
+            elif any(begun.values()):
+                raise StreamElementError(
+                    f"batch {number} of the source was begun in real-time mode, and can only end in that mode"
+                )
         if source not in self._restored:
             return
         last = self.last[source]

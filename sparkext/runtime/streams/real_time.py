@@ -7,11 +7,12 @@ Spark's ends when the stream has taken in all of its rows.
 
 from __future__ import annotations
 
-import logging
 import threading
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sparkext.errors import CqelsError, EvaluationError, first_line
+from sparkext.errors import CqelsError, first_line
+from sparkext.runtime.streams.numbered_batches import AppliedBatches
 from sparkext.runtime.streams.structured_source import (
     TERM_COLUMNS,
     StreamSourceError,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     from sparkext.bridge.engine_room import EngineRoom
 
-logger = logging.getLogger(__name__)
-
 # How long a thread may not see that its query has ended.
 _LOOK_MS = 200
 
@@ -35,9 +34,12 @@ class LiveStream(Protocol):
     """A stream that takes rows which tasks have handed over."""
 
     iri: str
+    batches: AppliedBatches
     sources: list[StreamingQuery]
 
-    def take_live(self, rows: Any) -> None: ...
+    def take_live(self, source: Hashable, rows: Any) -> int: ...
+
+    def wait_kept(self) -> None: ...
 
 
 def read_real_time(
@@ -50,8 +52,7 @@ def read_real_time(
     """Feed `stream` from a streaming DataFrame in real-time mode, with long batches of `duration` ("5 minutes").
 
     The DataFrame has the columns subject, predicate, object, time and, if wanted, graph, as `read_stream` has them.
-    Each row is an element, or part of one with those of the same graph and time that came since the last look. Rows of
-    a batch that Spark repeats after a failure come again.
+    Each row is an element, or part of one with those of the same graph and time that came since the last look.
 
     Raises StreamSourceError: for other columns, and on a cluster, whose tasks run elsewhere.
     """
@@ -73,6 +74,8 @@ def read_real_time(
     rows = room.live_rows(named)
     writer._jwrite.foreach(rows.writer())
     query: StreamingQuery = writer.start()
+    number, had = stream.batches.begun_by(query.id)
+    rows.begin(number, ",".join(f"{part},{count}" for part, count in had.items()))
     threading.Thread(
         target=_feed, args=(stream, query, rows), name=f"real-time {stream.iri}", daemon=True
     ).start()
@@ -82,13 +85,15 @@ def read_real_time(
 
 def _feed(stream: LiveStream, query: StreamingQuery, rows: Any) -> None:
     """Have the stream take in what waits, until its query has ended."""
+    taken = 0
     try:
         while getattr(rows, "await")(_LOOK_MS) or query.isActive:
             try:
-                stream.take_live(rows)
-            except EvaluationError as error:
-                # The rows are in; the failing query counts it, and must not take the stream from the others.
-                logger.error("stream <%s>: %s", stream.iri, error)
+                taken += stream.take_live(query.id, rows)
+                if rows.isEnding():
+                    stream.wait_kept()
+                    rows.tookIn(taken)
+                    taken = 0
             except CqelsError as error:
                 rows.fail(first_line(error))
                 return

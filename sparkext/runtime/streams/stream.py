@@ -213,11 +213,6 @@ class Stream(StreamIntake):
         self._check_nobody_makes_it()  # At once, not with the first batch.
         if real_time is not None:
             check.text("real_time", real_time)
-            if self._parts.keeper is not None:
-                raise StreamElementError(
-                    "real_time: the rows of a long batch come one by one, and again after a restart: an engine with a"
-                    " checkpoint reads in micro-batches"
-                )
             return read_real_time(self, frame, self._parts.room, real_time, checkpoint)
         return read_stream(self, frame, checkpoint, format)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +236,7 @@ class StreamIntake:
                 with self._fed():
                     fresh = entry.enter() and not self.batches.has(source, number)
                     if fresh:
-                        self.batches.check_no_gap(source, number)
+                        self.batches.check_next(source, number)
                         take()
                         self.batches.note(source, number)
             except EvaluationError as error:  # the elements are in, and are to be kept
@@ -265,22 +265,28 @@ class StreamIntake:
             raise StreamElementError(f"stream <{self.iri}>: {reasons[0]}")
         self._note_flaws(len(reasons), reasons[:_KEPT_REASONS])
 
-    def take_live(self, rows: Any) -> None:
-        """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`."""
+    def take_live(self, source: Hashable, rows: Any) -> int:
+        """Take in the rows that tasks have handed over, see `sparkext.runtime.streams.real_time`; how many there were.
+
+        An evaluation that fails is logged: the rows are in, and must not take the stream from other queries.
+        """
         read = rows.take(self.rdf is RdfVersion.RDF_1_2, self.accepts)
+        number, *counts = map(int, rows.position().split(","))
         try:
             with self._fed():
-                self._taken(lambda rules: [self._take_batch(read, rules)])
-        finally:
-            rows.tookIn(read.rows())
+                if read.rows():
+                    self._taken(lambda rules: [self._take_batch(read, rules)])
+                self.batches.begin(
+                    source, number, dict(zip(counts[::2], counts[1::2], strict=True))
+                )
+        except EvaluationError as error:
+            logger.error("stream <%s>: %s", self.iri, error)
+        return int(read.rows())
 
-    def restore_counts(
-        self, counts: Sequence[int], newest: int, applied: Mapping[Hashable, int], position: Any
-    ) -> None:
+    def restore_counts(self, counts: Sequence[int], newest: int, position: Any) -> None:
         """Have counted what the stream had of which this is the state."""
         self.accepted_count, self.malformed_count, self.late_count = counts
         self.newest_time = newest
-        self.batches.restore(applied)
         self.position = position
 
     def _append(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkext import Engine
-from sparkext.errors import ArgumentError, CheckpointError, CqelsError, StreamElementError
+from sparkext.errors import ArgumentError, CheckpointError, CqelsError
 from sparkext.runtime.checkpoint.owner import Owner
 from tests.sparkext.listening import S, listen, query, settings, triple
 from tests.sparkext.restart.broken_runs import leave
@@ -218,14 +218,6 @@ def test_files_that_nobody_needs_go(spark: SparkSession, tmp_path: Path) -> None
         assert len(list(folder.glob("elements-*"))) <= 20
         assert engine.checkpoint_report.commits >= 39
     shutil.rmtree(folder)
-
-
-def test_real_time_mode_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
-        stream = engine.register_stream(S)
-        frame = spark.readStream.format("rate").load()
-        with pytest.raises(StreamElementError, match=r"real_time: .* again after a restart"):
-            stream.read(frame, real_time="1 minute")
 
 
 def test_positions_are_plain_data(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import DataFrame
 
 from sparkext.errors import StreamElementError
 from sparkext.runtime.streams.structured_source import StreamSourceError
+from tests.sparkext.restart.live_source import E, Source, awaited, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,45 +21,8 @@ if TYPE_CHECKING:
     from sparkext import Engine
     from sparkext.runtime.streams.stream import Stream
 
-E = "http://example.org/"
 QUERY = f"""SELECT ?s ?n FROM NAMED WINDOW <{E}w> ON <{E}s> [RANGE PT1S]
     WHERE {{ WINDOW <{E}w> {{ ?s <{E}p> ?o }} ?o <{E}name> ?n }}"""
-
-
-class Source:
-    """A source in memory that real-time mode reads: lines of terms and a time."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
-        sources = self._jvm.org.apache.spark.sql.execution.streaming.sources
-        module = getattr(getattr(sources, "LowLatencyMemoryStream$"), "MODULE$")
-        strings = self._jvm.org.apache.spark.sql.Encoders.STRING()
-        self._stream = module.apply(spark._jsparkSession, 1, strings)
-        cells = [
-            f"split(value, ' ')[{n}] AS {name}"
-            for n, name in enumerate(("subject", "predicate", "object"))
-        ]
-        self.frame = DataFrame(self._stream.toDF(), spark).selectExpr(
-            *cells, "CAST(split(value, ' ')[3] AS BIGINT) AS time"
-        )
-
-    def add(self, *lines: str) -> None:
-        self._stream.addData(self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(lines)))
-
-
-def line(number: int, moment: int, object_: str = f"<{E}o>") -> str:
-    return f"{E}a{number} {E}p {object_} {moment}"
-
-
-def awaited(condition: Callable[[], object], query: StreamingQuery) -> None:
-    """Wait for something, or for the end of the query."""
-    until = time.monotonic() + 60
-    while not condition() and time.monotonic() < until:
-        if not query.isActive:
-            query.awaitTermination(1)
-            raise AssertionError("the query has ended")
-        time.sleep(0.02)
-    assert condition()
 
 
 @pytest.fixture

@@ -1,0 +1,162 @@
+"""Spark's real-time mode beside a checkpoint: each row once, wherever its long batch was broken off."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext import Engine
+from tests.sparkext.listening import S, listen, query, settings
+from tests.sparkext.restart.broken_runs import leave
+from tests.sparkext.restart.live_source import Source, awaited, line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.answering.answers import Answers
+
+TEXT = query("WINDOW :w { ?x :p ?y }", "[RANGE 5000 STEP 1000]", "*", "ISTREAM")
+LONG = "5 minutes"
+
+
+@pytest.fixture
+def source(spark: SparkSession) -> Source:
+    return Source(spark, partitions=2)
+
+
+@pytest.fixture(autouse=True)
+def seldom(spark: SparkSession) -> Iterator[None]:
+    with settings(spark, **{"checkpoint.interval": "1h"}):
+        yield
+
+
+@pytest.fixture
+def short(spark: SparkSession) -> Iterator[str]:
+    """Long batches that are as short as a test wants them."""
+    key = "spark.sql.streaming.realTimeMode.minBatchDuration"
+    spark.conf.set(key, "500ms")
+    yield "1 second"
+    spark.conf.unset(key)
+
+
+class Run:
+    """A program that reads a source in real-time mode, until it is left."""
+
+    def __init__(self, spark: SparkSession, source: Source, folder: Path, duration: str) -> None:
+        self._folder = folder
+        self.engine = Engine(spark, checkpoint=folder / "engine")
+        # Two partitions are read side by side: which row comes first is chance.
+        self.stream = self.engine.register_stream(S, allowed_lateness=30_000, late="hold")
+        self.had = self.stream.accepted_count
+        self.heard: list[Answers] = listen(self.engine, TEXT)
+        self.query = self.stream.read(source.frame, str(folder / "spark"), real_time=duration)
+
+    def read(self, count: int) -> None:
+        awaited(lambda: self.stream.accepted_count >= count, self.query)
+
+    def left(self, to: Path) -> Path:
+        """The folders as they would be if the process were killed now."""
+        leave(self._folder / "engine", to / "engine")
+        shutil.copytree(self._folder / "spark", to / "spark")
+        return to
+
+
+def rows(count: int, start: int = 0) -> list[str]:
+    return [line(number, 700 * number) for number in range(start, start + count)]
+
+
+def found(heard: list[Answers]) -> dict[tuple[int, int], list[object]]:
+    return {(a.time, a.sequence): sorted(map(str, a.rows())) for a in heard}
+
+
+def test_rows_of_a_batch_that_was_broken_off_come_once(
+    spark: SparkSession, source: Source, tmp_path: Path
+) -> None:
+    first = Run(spark, source, tmp_path / "lived", LONG)
+    with closing(first.engine) as engine:
+        source.add(*rows(10))
+        first.read(10)
+        engine.commit()
+        source.add(*rows(5, 10))
+        first.read(15)
+        left = first.left(tmp_path / "left")
+        source.add(*rows(5, 15))
+        first.read(20)
+        engine.advance_to(50_000)
+        unbroken = found(first.heard)
+    second = Run(spark, source, left, LONG)
+    with closing(second.engine) as engine:
+        assert second.had == 10
+        second.read(20)
+        engine.advance_to(50_000)
+        again = found(second.heard)
+        assert second.stream.accepted_count == 20
+        assert second.stream.late_count == 0
+    assert unbroken
+    assert again == unbroken
+
+
+def test_a_batch_has_ended_when_its_rows_are_kept(
+    spark: SparkSession, source: Source, tmp_path: Path, short: str
+) -> None:
+    first = Run(spark, source, tmp_path / "lived", short)
+    with closing(first.engine):
+        source.add(*rows(6))
+        awaited(lambda: (first.query.lastProgress or {"batchId": 0})["batchId"] >= 2, first.query)
+        left = first.left(tmp_path / "left")
+    second = Run(spark, source, left, short)
+    with closing(second.engine):
+        assert second.had == 6
+        source.add(*rows(2, 6))
+        second.read(8)
+        third = second.left(tmp_path / "third")
+        assert second.stream.accepted_count == 8
+    last = Run(spark, source, third, short)
+    with closing(last.engine):
+        last.read(8)
+        source.add(*rows(1, 8))
+        last.read(9)
+        assert last.stream.accepted_count == 9
+
+
+def test_a_gap_and_a_step_back_are_told(
+    spark: SparkSession, source: Source, tmp_path: Path, short: str
+) -> None:
+    first = Run(spark, source, tmp_path / "lived", short)
+    with closing(first.engine) as engine:
+        source.add(*rows(3))
+        first.read(3)
+        engine.commit()
+        early = first.left(tmp_path / "early")
+        awaited(lambda: (first.query.lastProgress or {"batchId": 0})["batchId"] >= 4, first.query)
+        late = first.left(tmp_path / "late")
+    mixed = {"gap": (early, late), "step back": (late, early)}
+    told = {}
+    for name, (ours, its) in mixed.items():
+        shutil.copytree(ours / "engine", tmp_path / name / "engine")
+        shutil.copytree(its / "spark", tmp_path / name / "spark")
+        run = Run(spark, source, tmp_path / name, short)
+        with closing(run.engine):
+            with pytest.raises(Exception, match="batch"):
+                run.query.awaitTermination(60)
+            told[name] = str(run.query.exception())
+    assert "are not in the checkpoint, which is an older one" in told["gap"]
+    assert "the checkpoint folder of the source is an older one" in told["step back"]
+
+
+def test_a_batch_that_was_begun_is_no_micro_batch(
+    spark: SparkSession, source: Source, tmp_path: Path
+) -> None:
+    run = Run(spark, source, tmp_path / "lived", LONG)
+    with closing(run.engine):
+        source.add(*rows(4))
+        run.read(4)
+        run.query.stop()
+        query = run.stream.read(source.frame, str(tmp_path / "lived" / "spark"))
+        with pytest.raises(Exception, match="begun in real-time mode"):
+            query.awaitTermination(60)
