@@ -11,8 +11,16 @@ from bench.long_runs import intake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+USUAL = ("push", "push_table, mapped", "streaming DataFrame", intake.REPLAY)
 
-@pytest.mark.parametrize("name", intake.NAMES)
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in USUAL else pytest.param(name, marks=pytest.mark.slow)
+        for name in intake.NAMES
+    ],
+)
 def test_memory_is_read_eight_times(spark: SparkSession, name: str) -> None:
     row = intake.measure(spark, name, elements=2_350, window=100)
     assert (row["way"], row["elements"]) == (name, 2_350)

@@ -96,6 +96,7 @@ def test_the_bench_is_discovered() -> None:
     assert discover()["scale"] is scale
 
 
+@pytest.mark.slow
 def test_a_small_world_goes_all_the_way_and_a_wrong_answer_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,7 +179,9 @@ def test_a_run_in_which_all_is_done_exits_with_0(tmp_path: Path) -> None:
     assert main(["all", *chosen, "--minutes", "0"]) == 1  # it is not begun
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "kind", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_run_ends_its_bench_and_leaves_a_page(
     tmp_path: Path, kind: signal.Signals
 ) -> None:

@@ -26,6 +26,7 @@ WINDOWS = (
     "[LANDMARK 4]",
     "[NOW]",
 )
+EVERY = " COMPUTED EVERY PT0.004S"
 REGISTERED = ("RSTREAM", "ISTREAM", "DSTREAM")
 ROOMS = ("r0", "r1", "r2")
 
@@ -65,8 +66,14 @@ def run(engine: Engine, text: str, seed: int, late: int = 0) -> Told:
     return told
 
 
-@pytest.mark.parametrize("every", ["", " COMPUTED EVERY PT0.004S"])
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize(
+    ("window", "every"),
+    [(window, "") for window in WINDOWS]
+    + [
+        (WINDOWS[0], EVERY),
+        *(pytest.param(window, EVERY, marks=pytest.mark.slow) for window in WINDOWS[1:]),
+    ],
+)
 def test_late_instances_answer_as_late_queries_do(
     spark: SparkSession, window: str, every: str
 ) -> None:
@@ -90,8 +97,13 @@ def test_late_instances_answer_as_late_queries_do(
     assert answered
 
 
-@pytest.mark.parametrize("late", ["hold", "correct"])
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize(
+    ("window", "late"),
+    [(window, "correct") for window in WINDOWS[::2]]
+    + [(window, "hold") for window in WINDOWS[1::2]]
+    + [pytest.param(window, "hold", marks=pytest.mark.slow) for window in WINDOWS[::2]]
+    + [pytest.param(window, "correct", marks=pytest.mark.slow) for window in WINDOWS[1::2]],
+)
 def test_late_instances_answer_as_late_queries_do_where_elements_come_late(
     spark: SparkSession, window: str, late: str
 ) -> None:

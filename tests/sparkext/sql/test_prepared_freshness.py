@@ -73,7 +73,15 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        name
+        if name in ("join", "aggregate", "scalar")
+        else pytest.param(name, marks=pytest.mark.slow)
+        for name in SHAPES
+    ],
+)
 def test_a_table_of_the_catalogue(
     engine: Engine, spark: SparkSession, table: str, now: str, shape: str
 ) -> None:
