@@ -94,17 +94,22 @@ class JsonRows:
         """The values of each row; raises MappingError where one has no lexical form, unless `flaws` take the reason."""
         values: list[Values] = []
         for number, row in enumerate(self.rows):
-            try:
-                if isinstance(row, UnreadRow):
-                    raise NoLexicalFormError(row.reason)
-                values.append(_found(row, reference.steps, self.source))
-            except NoLexicalFormError as error:
-                reason = row.reason if isinstance(row, UnreadRow) else f"{error}: {reference.text}"
+            found, reason = self._values_of(row, reference)
+            values.append(found)
+            if reason is not None:
                 if flaws is None:
-                    raise self.source.place.error(reason) from None
+                    raise self.source.place.error(reason)
                 flaws.setdefault(number, reason)
-                values.append(())
         return values
+
+    def _values_of(self, row: Any, reference: Reference) -> tuple[Values, str | None]:
+        """The values of a row, or none and what is wrong with it."""
+        if isinstance(row, UnreadRow):
+            return (), row.reason
+        try:
+            return _found(row, reference.steps, self.source), None
+        except NoLexicalFormError as error:
+            return (), f"{error}: {reference.text}"
 
 
 def column_of(

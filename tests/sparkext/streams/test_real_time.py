@@ -83,6 +83,26 @@ def test_an_error_ends_the_query(source: Source, started: Callable[..., Any]) ->
     assert stream.accepted_count == 0
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_rows_wait_for_whoever_has_the_engine(
+    engine: Engine, source: Source, started: Callable[..., Any], stopped: bool
+) -> None:
+    stream, query = started()
+    source.add(line(0, 1000))
+    awaited(lambda: stream.accepted_count == 1, query)
+    with engine.parts.in_use():
+        source.add(*(line(number, 2000) for number in range(1, 5)))
+        time.sleep(0.5)
+        assert stream.accepted_count == 1
+        if stopped:  # as a subscriber may
+            stream.stop_sources()
+    until = time.monotonic() + 60
+    while stream.accepted_count < 5 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert stream.accepted_count == 5  # handed over is handed over
+    assert query.isActive is not stopped
+
+
 def test_what_cannot_be_read_so_is_refused(
     engine: Engine, spark: SparkSession, source: Source
 ) -> None:
