@@ -305,12 +305,11 @@ class PatternCompiler(ClusterCompiling):
                 return self.frames.static(leaf, rows)
             case DerivedLeaf() if self.keeps(leaf):
                 key, columns = leaf_key(leaf, self.estimates.dataset)
-                maker = self.maker()
                 return self.frames.kept(
                     key,
                     name,
                     columns,
-                    lambda: maker.compile(leaf.node, leaf.scope).select(columns).frame,
+                    lambda: self.maker().compile(leaf.node, leaf.scope).select(columns).frame,
                 )
             case _:
                 return self.compile(leaf.node, leaf.scope)

@@ -27,6 +27,8 @@ from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import SourceFile
 from static_data.loading.statements import as_skipped, malformed
 
+_UNPACKED = 20  # times the size of a packed file, in bytes of text: RDF repeats itself
+
 logger = logging.getLogger(__name__)
 
 _LINES_PER_BATCH = 8192
@@ -128,11 +130,16 @@ def encode_sources(
 ) -> Any:
     """As `encode_files`, on the driver where the files are local and have no more bytes together."""
     inputs = (spark, dictionary, files, scopes, graph, base_iri, reading, one_graph)
-    if sum(file.size for file in files) <= driver_bytes and all(file.local_path for file in files):
+    if sum(map(_text_bytes, files)) <= driver_bytes and all(file.local_path for file in files):
         encoded = encode_small_files(*inputs)
         if encoded is not None:
             return encoded
     return encode_files(*inputs, resuming)
+
+
+def _text_bytes(file: SourceFile) -> int:
+    """About how many bytes a file unpacks to."""
+    return file.size * (_UNPACKED if file.format.compression is not Compression.NONE else 1)
 
 
 def encode_files(

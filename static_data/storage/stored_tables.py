@@ -24,7 +24,7 @@ from static_data.storage.tables import MemoryTable, Table, Tables
 
 logger = logging.getLogger(__name__)
 
-_ROWS_IN_MEMORY = 1 << 18
+_ROWS_IN_MEMORY = 1 << 17
 """So many rows of a load, with the tables that it adds to, may stay in the driver's memory."""
 
 

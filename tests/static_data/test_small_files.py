@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from static_data.errors import MalformedRdfError
+from static_data.storage.saved_store import SavedTable
 from static_data.storage.tables import MemoryTable
 from static_data.store import DRIVER_BYTES, StaticStore
 
@@ -79,6 +81,16 @@ def test_small_data_meet_large_data(spark: SparkSession, files: list[Path], tmp_
     again = store.load(files[1])
     assert (again.quads_added, again.duplicates) == (0, 2)
     assert store.row_count(0) == 8002 == store.quads(0).count()
+
+
+def test_packed_files_are_as_large_as_what_they_hold(spark: SparkSession, tmp_path: Path) -> None:
+    lines = "".join(f"<http://e/a{i}> <http://e/p> <http://e/b> .\n" for i in range(1000))
+    (tmp_path / "packed.nt.gz").write_bytes(gzip.compress(lines.encode()))
+    assert (tmp_path / "packed.nt.gz").stat().st_size < 10_000 < len(lines)
+    for most, kind in ((10_000, SavedTable), (1 << 20, MemoryTable)):
+        store = loaded(spark, [tmp_path / "packed.nt.gz"], most)
+        assert store.row_count(0) == 1000
+        assert all(isinstance(table, kind) for table in store.tables.whole.values())
 
 
 def test_saved_and_opened_again(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:

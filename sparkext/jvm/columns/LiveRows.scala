@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.mutable
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.{ForeachWriter, Row}
 
 /** Rows that tasks of this process hand over one by one, as Spark's real-time mode has them, until a stream takes them.
@@ -26,6 +27,7 @@ final class LiveRows private (named: Array[String]) {
   private var ending = 0 // tasks that wait for their rows to be taken
   private var begun = false
   private var batch = -1L
+  private var partitions = 0 // of the batch; 0: not known
   private var had = new mutable.LongMap[Long]() // rows of the batch, by partition
   private var read, told = -1L // batches of which rows were given, and are in the stream
   private var positionRead = ""
@@ -33,18 +35,19 @@ final class LiveRows private (named: Array[String]) {
   /** What tasks write their rows with. */
   def writer: LiveRowsWriter = new LiveRowsWriter(number)
 
-  /** Lets tasks begin; of `known`, a batch, its first `rows` (pairs of partition and number) are in the stream already,
-   *  and all batches before. -1: nothing is known.
+  /** Lets tasks begin; of `known`, a batch in so many partitions, its first `rows` (pairs of partition and number) are in
+   *  the stream already, and all batches before. -1: nothing is known.
    */
-  def begin(known: Long, rows: String): Unit = synchronized {
+  def begin(known: Long, in: Int, rows: String): Unit = synchronized {
     batch = known
+    partitions = in
     rows.split(',').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach(pair => had(pair(0)) = pair(1))
     begun = true
     notifyAll()
   }
 
-  /** How many rows of a partition of a batch are not to be added, since they were. */
-  private[columns] def opened(partition: Long, number: Long): Long = synchronized {
+  /** How many rows of a partition of a batch, which has so many, are not to be added, since they were. */
+  private[columns] def opened(partition: Long, number: Long, in: Int): Long = synchronized {
     while (!begun && failure == null) wait()
     check()
     val next = if (had.isEmpty) batch else batch + 1 // a batch that is known has partitions
@@ -52,8 +55,12 @@ final class LiveRows private (named: Array[String]) {
       s"batches $next to ${number - 1} are done for their source, and are not in the checkpoint, which is an older one: " +
         "begin the source anew, or do without them by another checkpoint folder of the source")
     if (number < batch) throw new IllegalStateException(
-      s"batch $number is read again, and batch $batch has come in already: the checkpoint folder of the source is an older one")
-    if (number != batch) { batch = number; had.clear() }
+      s"batch $number is read again, and has come in already: the checkpoint folder of the source is an older one, " +
+        "or it was a micro-batch, which can only end in that mode")
+    if (number != batch) { batch = number; partitions = 0; had.clear() }
+    if (partitions > 0 && partitions != in) throw new IllegalStateException(
+      s"batch $number is read again in $in partitions, not in $partitions: which of its rows came in is not known; begin the source anew")
+    partitions = in
     had.getOrElseUpdate(partition, 0L)
   }
 
@@ -96,7 +103,7 @@ final class LiveRows private (named: Array[String]) {
       val waiting = rows
       rows = mutable.ArrayBuffer[Row]()
       read = batch
-      positionRead = (batch +: had.toSeq.sorted.flatMap { case (p, n) => Seq(p, n) }).mkString(",")
+      positionRead = (Seq(batch, partitions.toLong) ++ had.toSeq.sorted.flatMap { case (p, n) => Seq(p, n) }).mkString(",")
       waiting
     }
     val reader = new TermReader(rdf12, accepts)
@@ -114,7 +121,7 @@ final class LiveRows private (named: Array[String]) {
     BatchRows.of(new TermRows(times, terms))
   }
 
-  /** How far the source has been read with what `take` gave: a batch, and how many rows of each of its partitions. */
+  /** How far the source has been read with what `take` gave: a batch, how many partitions it has, and how many rows of each. */
   def position: String = positionRead
 
   /** Says that so many rows that `take` gave are in the stream for good. */
@@ -154,11 +161,16 @@ final class LiveRowsWriter(number: Long) extends ForeachWriter[Row] {
     rows = LiveRows.numbered(number)
     if (rows == null) throw new IllegalStateException("the stream that this query feeds is not in this process, or closed")
     part = partition
-    known = rows.opened(partition, epoch)
+    known = rows.opened(partition, epoch, TaskContext.get().numPartitions())
     true
   }
 
   override def process(row: Row): Unit = if (known > 0) known -= 1 else rows.add(row, part)
 
-  override def close(error: Throwable): Unit = if (error == null && rows != null) rows.awaitTaken()
+  override def close(error: Throwable): Unit = if (error == null && rows != null) {
+    // The next batch would begin with rows that have come in.
+    if (known > 0) throw new IllegalStateException(
+      s"the batch has ended $known rows before those that came in of it before: give it a longer real_time, as it had")
+    rows.awaitTaken()
+  }
 }

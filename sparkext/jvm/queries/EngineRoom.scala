@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.cqels.runs.ClassArchive
+import org.apache.spark.sql.cqels.runs.{ClassArchive, RunLimit}
 import org.apache.spark.sql.cqels.answers.{AnswerForm, Description, Template}
 import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.{ClusterBuilder, ClusterJoin}
@@ -34,7 +34,6 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
-import org.apache.spark.sql.execution.LocalTableScanExec
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.types.{BooleanType, LongType}
 
@@ -162,7 +161,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
     val matcher = new QuadMatcher(pattern, dictionary)
     val rows = new LongTable(pattern.columns.length)
     PatternFeed.each(quads, 0, quads.rowCount)((cells, at) => if (matcher.matches(cells, at)) rows.appendAll(matcher.row, 0, 1))
-    rows
+    LongTable.of(rows.arity, rows.toArray)
   }
 
   /** A static relation from a DataFrame of id columns. */
@@ -170,12 +169,19 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   /** The same with each row once, and how often it counts. */
   def countedContent(name: String, given: Dataset[Row]): StaticContent =
-    planHere(given, name) match {
-      case Some(plan) => StaticContent.counted(name, rowsHere(plan, -1))
+    planHere(given, name).flatMap(littleHere) match {
+      case Some(rows) => StaticContent.counted(name, rows)
       case None =>
         val columns = given.columns.toIndexedSeq.map(given.col)
         staticContent(name, given.groupBy(columns: _*).agg(count(lit(1)).as("multiplicity")), counted = true, -1)
     }
+
+  /** A plan's rows, all of them; None where they take too much memory: Spark's aggregate counts them as they come. */
+  private def littleHere(plan: PreparedPlan): Option[LongTable] = {
+    var rows: LongTable = null
+    val share = Runtime.getRuntime.maxMemory / EngineRoom.ShareOfAPart
+    if (RunLimit.exceeded(session.sparkContext, Long.MaxValue, share) { rows = rowsHere(plan, -1) } == null) Some(rows) else None
+  }
 
   /** The last column is a row's multiplicity when `counted`; in column `zeroes`, if there is one, 0 is an id: the default
    *  graph's.
@@ -346,6 +352,8 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
 object EngineRoom {
   private val numbers = new AtomicLong()
+  /** Of this part of Java's memory, a kept part may be made on the driver. */
+  private final val ShareOfAPart = 8
 
   def apply(session: SparkSession, dictionary: Dictionary, scratchFolder: String, threads: Int): EngineRoom =
     new EngineRoom(session, dictionary, scratchFolder, threads)

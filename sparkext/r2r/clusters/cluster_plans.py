@@ -305,9 +305,8 @@ class ClusterPlanner:
         shown = [v for v in cluster.variables if v.name in plan.variables] or [cluster.variables[0]]
         compiler = self._compiler
         key, columns = join_key(cluster, shown, compiler.estimates.dataset)
-        maker = compiler.maker()
         return compiler.frames.kept(
-            key, plan.name, columns, lambda: maker.join(cluster).select(columns).frame
+            key, plan.name, columns, lambda: compiler.maker().join(cluster).select(columns).frame
         )
 
 

@@ -171,9 +171,11 @@ class PathSearches:
         leaf = DerivedLeaf(nodes, scope)
         if leaf.static and compiler.frames.prepared:
             key, _ = leaf_key(leaf, compiler.estimates.dataset)
-            maker = compiler.maker()
             return compiler.frames.kept(
-                key, "nodes", columns, lambda: maker.compile(nodes, scope).select(columns).frame
+                key,
+                "nodes",
+                columns,
+                lambda: compiler.maker().compile(nodes, scope).select(columns).frame,
             )
         return compiler.compile(nodes, scope).select(columns)
 

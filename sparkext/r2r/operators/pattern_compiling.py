@@ -39,7 +39,7 @@ class PatternCompiling(Protocol):
         """
 
     def maker(self) -> PatternCompiling:
-        """A compiler of static patterns to ordinary Spark plans."""
+        """A compiler of static parts that are kept."""
 
     def number(self) -> int:
         """A number that this query has not used yet."""

@@ -201,13 +201,14 @@ class Dataset:
     def in_memory(self, key: TableKey) -> list[Any] | None:
         """The JVM's tables that have the pattern's rows among theirs; None where some are in files."""
         predicate, tables = key.constants[1], self.store.tables
-        found = (table for graph in key.graphs or () for table in sorted(tables.of_graph(graph)))
-        wanted = [table for table in found if predicate in (0, table[1])]
-        return tables.contents(self._room.spark, wanted)
+        graphs = frozenset(key.graphs or ())
+        wanted = [t for t in tables.of_graph() if t[0] in graphs and predicate in (0, t[1])]
+        return tables.contents(self._room.spark, sorted(wanted))
 
     def row_count(self) -> int:
         """How many triples all graphs have."""
-        return sum(self.store.row_count(graph.id) for graph in self.store.graphs())
+        tables = self.store.tables
+        return sum(map(tables.rows, tables.of_graph()))
 
     def _graph_rows(self, graph: int, key: TableKey) -> DataFrame:
         subject, predicate, object_ = key.constants

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from sparkext.runtime.streams.numbered_batches import BegunBatch
+
 if TYPE_CHECKING:
     from sparkext.runtime.streams.stream import Stream
 
@@ -42,7 +44,10 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "late": mark.late_count,
         "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
         "applied": [[source, batch] for source, batch in stream.batches.last.items()],
-        "begun": [[source, list(rows.items())] for source, rows in stream.batches.begun.items()],
+        "begun": [
+            [source, begun.partitions, list(begun.rows.items())]
+            for source, begun in stream.batches.begun.items()
+        ],
         "position": stream.position,
         "on_error": stream.on_error.value,
         "mapped": stream.record_layout,
@@ -70,5 +75,8 @@ def restore(
     if stream.watermark.corrects:
         evaluations.restore_corrected(stream.iri, state["newest"], state["settled"])
     stream.restore_counts(state["counts"], state["newest"], state["position"])
-    begun = {source: dict(map(tuple, rows)) for source, rows in state.get("begun", ())}
+    begun = {
+        source: BegunBatch(partitions, dict(map(tuple, rows)))
+        for source, partitions, rows in state.get("begun", ())
+    }
     stream.batches.restore(dict(map(tuple, state["applied"])), begun)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Event, Lock, RLock
+from dataclasses import dataclass
+from threading import Event, Lock, RLock, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sparkext.errors import EvaluationError, StreamElementError
@@ -25,6 +26,15 @@ Read = Callable[[Hashable, int, "DataFrame"], Taking]
 """Reads the rows of a batch: of a source, by its number."""
 
 
+@dataclass(frozen=True)
+class BegunBatch:
+    """A batch of a source in real-time mode of which rows were taken in: how many partitions it has, and of each how
+    many rows."""
+
+    partitions: int
+    rows: dict[int, int]
+
+
 class AppliedBatches:
     """Which batches of numbered sources a stream has taken in.
 
@@ -35,16 +45,16 @@ class AppliedBatches:
 
     def __init__(self) -> None:
         self.last: dict[Hashable, int] = {}
-        self.begun: dict[Hashable, dict[int, int]] = {}
-        """Of sources in real-time mode, how many rows of each partition of the batch after the last were taken in."""
+        self.begun: dict[Hashable, BegunBatch] = {}
+        """Of sources in real-time mode, the batch after the last."""
+        self.threads: dict[Hashable, Thread] = {}
+        """Of those, what takes in their rows."""
         self._restored: set[Hashable] = set()
 
-    def restore(
-        self, last: Mapping[Hashable, int], begun: Mapping[Hashable, Mapping[int, int]]
-    ) -> None:
+    def restore(self, last: Mapping[Hashable, int], begun: Mapping[Hashable, BegunBatch]) -> None:
         """Have these been taken in last, as a checkpoint says."""
         self.last, self._restored = dict(last), set(last)
-        self.begun = {source: dict(rows) for source, rows in begun.items()}
+        self.begun = dict(begun)
 
     def has(self, source: Hashable, number: int) -> bool:
         """Whether this batch of a source, or a later one, has been taken in."""
@@ -55,29 +65,34 @@ class AppliedBatches:
         self.last[source] = number
         self.begun.pop(source, None)
 
-    def begin(self, source: Hashable, number: int, rows: Mapping[int, int]) -> None:
-        """Say that so many rows of each partition of a batch are taken in, and all batches before."""
+    def begin(self, source: Hashable, position: str) -> None:
+        """Say what is taken in of a batch, and all batches before: its number, how many partitions it has, and for each
+        of them its number and how many rows."""
+        number, partitions, *rows = map(int, position.split(","))
         self.last[source] = number - 1
-        self.begun[source] = dict(rows)
+        self.begun[source] = BegunBatch(partitions, dict(zip(rows[::2], rows[1::2], strict=True)))
 
-    def begun_by(self, source: Hashable) -> tuple[int, dict[int, int]]:
-        """The batch of a source that was begun last, and the rows of its partitions; -1 where nothing is known.
+    def begun_by(self, source: Hashable) -> tuple[int, BegunBatch]:
+        """The batch of a source that was begun last, and what was taken in of it; -1 where nothing is known.
 
         >>> applied = AppliedBatches()
-        >>> applied.begin("s", 4, {0: 17})
-        >>> applied.has("s", 3), applied.has("s", 4), applied.begun_by("s"), applied.begun_by("t")
-        (True, False, (4, {0: 17}), (-1, {}))
+        >>> applied.begin("s", "4,1,0,17")
+        >>> applied.has("s", 3), applied.has("s", 4), applied.begun_by("s")
+        (True, False, (4, BegunBatch(partitions=1, rows={0: 17})))
+        >>> applied.begun_by("t")
+        (-1, BegunBatch(partitions=0, rows={}))
         """
+        nothing = BegunBatch(0, {})
         if source not in self.last:
-            return -1, {}
-        return self.last[source] + 1, dict(self.begun.get(source, {}))
+            return -1, nothing
+        return self.last[source] + 1, self.begun.get(source, nothing)
 
     def check_next(self, source: Hashable, number: int) -> None:
         """A batch must be whole, and after a restart go on where the checkpoint ends; raises StreamElementError."""
         if begun := self.begun.get(source):
             if number == self.last[source] + 2:  # that one has ended
                 self.note(source, number - 1)
-            elif any(begun.values()):
+            elif any(begun.rows.values()):
                 raise StreamElementError(
                     f"batch {number} of the source was begun in real-time mode, and can only end in that mode"
                 )

@@ -74,28 +74,35 @@ def read_real_time(
     rows = room.live_rows(named)
     writer._jwrite.foreach(rows.writer())
     query: StreamingQuery = writer.start()
-    number, had = stream.batches.begun_by(query.id)
-    rows.begin(number, ",".join(f"{part},{count}" for part, count in had.items()))
-    threading.Thread(
-        target=_feed, args=(stream, query, rows), name=f"real-time {stream.iri}", daemon=True
-    ).start()
+    threads = stream.batches.threads
+    given = (stream, query, rows, threads.get(query.id))
+    thread = threading.Thread(target=_feed, args=given, name=f"real-time {stream.iri}", daemon=True)
+    threads[query.id] = thread
+    thread.start()
     stream.sources.append(query)
     return query
 
 
-def _feed(stream: LiveStream, query: StreamingQuery, rows: Any) -> None:
-    """Have the stream take in what waits, until its query has ended."""
-    taken = 0
+def _feed(
+    stream: LiveStream, query: StreamingQuery, rows: Any, before: threading.Thread | None
+) -> None:
+    """Have the stream take in what waits until its query has ended, after a thread that did so for this source."""
+    if before is not None:
+        before.join()
     try:
-        while getattr(rows, "await")(_LOOK_MS) or query.isActive:
-            try:
+        number, begun = stream.batches.begun_by(query.id)
+        had = ",".join(f"{partition},{count}" for partition, count in begun.rows.items())
+        rows.begin(number, begun.partitions, had)
+        taken, active = 0, True
+        while active:
+            active = query.isActive  # what comes before it has ended is taken in
+            while getattr(rows, "await")(_LOOK_MS):
                 taken += stream.take_live(query.id, rows)
                 if rows.isEnding():
                     stream.wait_kept()
                     rows.tookIn(taken)
                     taken = 0
-            except CqelsError as error:
-                rows.fail(first_line(error))
-                return
+    except CqelsError as error:
+        rows.fail(first_line(error))
     finally:
         rows.close()

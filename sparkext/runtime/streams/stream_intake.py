@@ -271,14 +271,11 @@ class StreamIntake:
         An evaluation that fails is logged: the rows are in, and must not take the stream from other queries.
         """
         read = rows.take(self.rdf is RdfVersion.RDF_1_2, self.accepts)
-        number, *counts = map(int, rows.position().split(","))
         try:
             with self._fed():
                 if read.rows():
                     self._taken(lambda rules: [self._take_batch(read, rules)])
-                self.batches.begin(
-                    source, number, dict(zip(counts[::2], counts[1::2], strict=True))
-                )
+                self.batches.begin(source, rows.position())
         except EvaluationError as error:
             logger.error("stream <%s>: %s", self.iri, error)
         return int(read.rows())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -160,3 +162,41 @@ def test_a_batch_that_was_begun_is_no_micro_batch(
         query = run.stream.read(source.frame, str(tmp_path / "lived" / "spark"))
         with pytest.raises(Exception, match="begun in real-time mode"):
             query.awaitTermination(60)
+
+
+def test_a_source_without_rows_is_nowhere(
+    spark: SparkSession, source: Source, tmp_path: Path
+) -> None:
+    run = Run(spark, source, tmp_path / "lived", LONG)
+    with closing(run.engine):
+        time.sleep(1)
+        assert run.query.isActive
+        assert run.stream.batches.last == {}
+
+
+def broken_off(spark: SparkSession, source: Source, folder: Path) -> Path:
+    """What is left of a run that had ten rows of a batch."""
+    run = Run(spark, source, folder / "lived", LONG)
+    with closing(run.engine) as engine:
+        source.add(*rows(10))
+        run.read(10)
+        engine.commit()
+        return run.left(folder / "left")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "message"),
+    [(2, "the batch has ended .* rows before those"), (3, "in 3 partitions, not in 2")],
+)
+def test_a_batch_that_is_another_one_when_it_is_read_again_is_refused(
+    spark: SparkSession, source: Source, tmp_path: Path, short: str, partitions: int, message: str
+) -> None:
+    left = broken_off(spark, source, tmp_path)
+    other = Source(spark, partitions)
+    other.add(*rows(4))
+    run = Run(spark, other, left, short)
+    with closing(run.engine):
+        with pytest.raises(Exception, match="batch"):
+            run.query.awaitTermination(60)
+        assert re.search(message, str(run.query.exception()))
+        assert run.stream.accepted_count == 10

@@ -103,6 +103,23 @@ def test_rows_wait_for_whoever_has_the_engine(
     assert query.isActive is not stopped
 
 
+def test_a_source_that_goes_on_waits_for_the_rows_of_before(
+    engine: Engine, source: Source, started: Callable[..., Any], tmp_path: Path
+) -> None:
+    stream, query = started()
+    source.add(line(0, 1000))
+    awaited(lambda: stream.accepted_count == 1, query)
+    with engine.parts.in_use():
+        source.add(*(line(number, 2000) for number in range(1, 5)))
+        time.sleep(0.5)  # they are handed over, and wait
+        stream.stop_sources()
+        query = stream.read(source.frame, str(tmp_path / "checkpoint"), real_time="5 minutes")
+    awaited(lambda: stream.accepted_count >= 5, query)
+    source.add(line(5, 3000))
+    awaited(lambda: stream.accepted_count >= 6, query)
+    assert stream.accepted_count == 6
+
+
 def test_what_cannot_be_read_so_is_refused(
     engine: Engine, spark: SparkSession, source: Source
 ) -> None:
