@@ -243,8 +243,8 @@ class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings,
         "load.driverMaxBytes",
         whole_number(0),
         4 << 20,
-        "Static files that are no larger together are read on the driver, without a Spark job, and stay"
-        " in its memory until they are saved; 0 gives all loading to Spark.",
+        "Static files that are no larger together (packed ones count twenty times) are read on the driver, without a"
+        " Spark job, and up to 131,072 triples stay in its memory until they are saved; 0 gives all loading to Spark.",
     )
     mapped_indexes_min_rows: int = declare(
         "mappedIndexes.minRows",

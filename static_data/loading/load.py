@@ -27,9 +27,9 @@ from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import SourceFile
 from static_data.loading.statements import as_skipped, malformed
 
-_UNPACKED = 20  # times the size of a packed file, in bytes of text: RDF repeats itself
-
 logger = logging.getLogger(__name__)
+
+_UNPACKED = 20  # times the size of a packed file, in bytes of text: RDF repeats itself
 
 _LINES_PER_BATCH = 8192
 _ENDINGS_FOR_SPARK = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2"}

@@ -10,6 +10,7 @@ import scala.collection.mutable
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.{ForeachWriter, Row}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Deduplicate, DeduplicateWithinWatermark, Distinct, Join, LogicalPlan, RepartitionOperation, Sort, Window}
 
 /** Rows that tasks of this process hand over one by one, as Spark's real-time mode has them, until a stream takes them.
  *
@@ -28,19 +29,21 @@ final class LiveRows private (named: Array[String]) {
   private var begun = false
   private var batch = -1L
   private var partitions = 0 // of the batch; 0: not known
-  private var had = new mutable.LongMap[Long]() // rows of the batch, by partition
-  private var read, told = -1L // batches of which rows were given, and are in the stream
+  private val had = new mutable.LongMap[Long]() // rows of the batch, by partition
+  private val closed = new mutable.HashSet[Long]() // partitions of the batch that have no more rows
+  private var read, told = (-1L, false) // up to which batch rows were given, or are in the stream, and whether all of it
   private var positionRead = ""
 
   /** What tasks write their rows with. */
   def writer: LiveRowsWriter = new LiveRowsWriter(number)
 
   /** Lets tasks begin; of `known`, a batch in so many partitions, its first `rows` (pairs of partition and number) are in
-   *  the stream already, and all batches before. -1: nothing is known.
+   *  the stream already, which is all of it where it has `ended`, and all batches before. -1: nothing is known.
    */
-  def begin(known: Long, in: Int, rows: String): Unit = synchronized {
+  def begin(known: Long, in: Int, ended: Boolean, rows: String): Unit = synchronized {
     batch = known
     partitions = in
+    told = (known, ended)
     rows.split(',').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach(pair => had(pair(0)) = pair(1))
     begun = true
     notifyAll()
@@ -50,22 +53,25 @@ final class LiveRows private (named: Array[String]) {
   private[columns] def opened(partition: Long, number: Long, in: Int): Long = synchronized {
     while (!begun && failure == null) wait()
     check()
-    val next = if (had.isEmpty) batch else batch + 1 // a batch that is known has partitions
+    val next = if (told == (batch, true)) batch + 1 else batch
     if (batch >= 0 && number > next) throw new IllegalStateException(
       s"batches $next to ${number - 1} are done for their source, and are not in the checkpoint, which is an older one: " +
         "begin the source anew, or do without them by another checkpoint folder of the source")
     if (number < batch) throw new IllegalStateException(
-      s"batch $number is read again, and has come in already: the checkpoint folder of the source is an older one, " +
-        "or it was a micro-batch, which can only end in that mode")
+      s"batch $number is read again, and has come in already: the checkpoint folder of the source is an older one")
     if (number != batch) { batch = number; partitions = 0; had.clear() }
-    if (partitions > 0 && partitions != in) throw new IllegalStateException(
-      s"batch $number is read again in $in partitions, not in $partitions: which of its rows came in is not known; begin the source anew")
-    partitions = in
+    if (partitions != in) {
+      if (had.values.exists(_ > 0)) throw new IllegalStateException(
+        s"batch $number is read again in $in partitions, not in $partitions: which of its rows came in is not known; begin the source anew")
+      partitions = in
+      closed.clear()
+    }
+    closed -= partition
     had.getOrElseUpdate(partition, 0L)
   }
 
   private[columns] def add(row: Row, partition: Long): Unit = synchronized {
-    while (rows.length >= MostWaiting && failure == null) wait()
+    while (rows.length >= mostWaiting && failure == null) wait()
     check()
     rows += row
     put += 1
@@ -73,18 +79,24 @@ final class LiveRows private (named: Array[String]) {
     if (rows.length == 1) notifyAll()
   }
 
-  /** Waits until the stream has all rows that were added, and knows of the batch: only then has the source gone on for good. */
-  private[columns] def awaitTaken(): Unit = synchronized {
+  /** Waits until the stream has all rows that were added, and knows that the partition, or with the last one the batch,
+   *  has ended: only then has the source gone on for good.
+   */
+  private[columns] def awaitTaken(partition: Long): Unit = synchronized {
     val until = put
+    closed += partition
     ending += 1
     notifyAll()
-    try while ((taken < until || told < batch) && failure == null) wait()
+    try while ((taken < until || isUntold) && failure == null) wait()
     finally ending -= 1
     check()
   }
 
+  private def hasEnded: Boolean = closed.size == partitions
+  private def isUntold: Boolean = told != (batch, true) && (hasEnded || told._1 < batch)
+
   /** Whether a task waits for the stream. */
-  def isEnding: Boolean = synchronized(ending > 0 && (taken < put || told < batch))
+  def isEnding: Boolean = synchronized(ending > 0 && (taken < put || isUntold))
 
   private def check(): Unit = if (failure != null) throw new IllegalStateException(failure)
 
@@ -102,8 +114,9 @@ final class LiveRows private (named: Array[String]) {
     val these = synchronized {
       val waiting = rows
       rows = mutable.ArrayBuffer[Row]()
-      read = batch
-      positionRead = (Seq(batch, partitions.toLong) ++ had.toSeq.sorted.flatMap { case (p, n) => Seq(p, n) }).mkString(",")
+      read = (batch, hasEnded)
+      notifyAll() // there is room
+      positionRead = (Seq(batch, partitions.toLong, if (hasEnded) 1L else 0L) ++ had.toSeq.sorted.flatMap { case (p, n) => Seq(p, n) }).mkString(",")
       waiting
     }
     val reader = new TermReader(rdf12, accepts)
@@ -121,7 +134,9 @@ final class LiveRows private (named: Array[String]) {
     BatchRows.of(new TermRows(times, terms))
   }
 
-  /** How far the source has been read with what `take` gave: a batch, how many partitions it has, and how many rows of each. */
+  /** How far the source has been read with what `take` gave: a batch, how many partitions it has, whether that is all
+   *  of it (1), and how many rows of each.
+   */
   def position: String = positionRead
 
   /** Says that so many rows that `take` gave are in the stream for good. */
@@ -131,9 +146,16 @@ final class LiveRows private (named: Array[String]) {
 }
 
 object LiveRows {
-  private final val MostWaiting = 1 << 17
+  /** How many rows may wait; fewer in tests. */
+  @volatile var mostWaiting: Int = 1 << 17
   private val numbers = new AtomicLong
   private val open = new ConcurrentHashMap[Long, LiveRows]()
+
+  /** What has a partition of a plan have rows in no certain order; null: nothing. */
+  def mixesRows(plan: LogicalPlan): String = plan.collectFirst {
+    case node @ (_: RepartitionOperation | _: Aggregate | _: Distinct | _: Deduplicate | _: DeduplicateWithinWatermark | _: Join | _: Sort | _: Window) => node.nodeName
+    case node if node.nodeName.startsWith("TransformWithState") || node.nodeName.startsWith("FlatMapGroups") => node.nodeName
+  }.orNull
 
   def of(named: String): LiveRows = {
     val made = new LiveRows(named.split(','))
@@ -170,7 +192,7 @@ final class LiveRowsWriter(number: Long) extends ForeachWriter[Row] {
   override def close(error: Throwable): Unit = if (error == null && rows != null) {
     // The next batch would begin with rows that have come in.
     if (known > 0) throw new IllegalStateException(
-      s"the batch has ended $known rows before those that came in of it before: give it a longer real_time, as it had")
-    rows.awaitTaken()
+      s"the batch has ended $known rows before those that came in of it before: begin the source again, with a longer real_time")
+    rows.awaitTaken(part)
   }
 }

@@ -99,6 +99,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def readDocuments(batch: Dataset[Row], timeProperties: String, refusesTrig: Boolean, rdf12: Boolean, accepts: Boolean): DocumentBatch =
     DocumentBatch.read(batch, timeProperties, refusesTrig, rdf12, accepts)
 
+  /** What has a partition of a frame have rows in no certain order; null: nothing. */
+  def mixesRows(frame: Dataset[Row]): String = LiveRows.mixesRows(frame.queryExecution.analyzed)
+
   /** Rows that tasks hand over one by one: the columns of these names, divided by commas, and a time. */
   def liveRows(named: String): LiveRows = LiveRows.of(named)
 

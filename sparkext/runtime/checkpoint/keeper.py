@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sparkext.errors import CheckpointError
+from sparkext.errors import CheckpointError, EvaluationError, first_line
 from sparkext.runtime.checkpoint import stream_state
 from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
 from sparkext.runtime.checkpoint.commits import CommitFolder
@@ -191,7 +191,9 @@ class Keeper:
 
     @property
     def _is_idle(self) -> bool:
-        return self._kept is not None and self._kept.evaluations.is_idle and self.resumption is None
+        if self._kept is None or self.resumption is not None or self._parts.takings:
+            return False
+        return self._kept.evaluations.is_idle
 
     def check_written(self) -> None:
         """Raise CheckpointError where so much could not be written that no more may come in."""
@@ -286,7 +288,12 @@ class Keeper:
         resumption = self.resumption
         if resumption is None:
             return []
-        resumption.run()
+        try:
+            resumption.run()
+        except (
+            EvaluationError
+        ) as error:  # of whoever takes elements in, one would mean that they are in
+            raise CheckpointError(self.path, first_line(error)) from error
         self.resumption = None
         self.taken_up.update(resumption.names)
         return resumption.names

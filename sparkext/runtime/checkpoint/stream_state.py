@@ -45,7 +45,7 @@ def state_of(stream: Stream, evaluations: StreamTimesKept) -> dict[str, Any]:
         "counts": [stream.accepted_count, stream.malformed_count, stream.late_count],
         "applied": [[source, batch] for source, batch in stream.batches.last.items()],
         "begun": [
-            [source, begun.partitions, list(begun.rows.items())]
+            [source, begun.partitions, begun.ended, list(begun.rows.items())]
             for source, begun in stream.batches.begun.items()
         ],
         "position": stream.position,
@@ -76,7 +76,7 @@ def restore(
         evaluations.restore_corrected(stream.iri, state["newest"], state["settled"])
     stream.restore_counts(state["counts"], state["newest"], state["position"])
     begun = {
-        source: BegunBatch(partitions, dict(map(tuple, rows)))
-        for source, partitions, rows in state.get("begun", ())
+        source: BegunBatch(partitions, ended, dict(map(tuple, rows)))
+        for source, partitions, ended, rows in state.get("begun", ())
     }
     stream.batches.restore(dict(map(tuple, state["applied"])), begun)

@@ -79,6 +79,7 @@ class EngineParts:
         self.waiting: set[Waiting] = set()
         self.closed = False
         self.keeper: EngineKeeper | None = None
+        self.takings = 0  # intakes under way, one within the other
         self.is_kept = False  # whether there is a checkpoint, also when the engine is closed
         self.rdf = RdfVersion(settings.rdf)
         self.store = StaticStore(
@@ -157,6 +158,15 @@ class EngineParts:
         if self.keeper is not None:
             self.keeper.resume()
             self.keeper.check_written()
+
+    @contextmanager
+    def taking_in(self) -> Iterator[None]:
+        """Make no commit while elements come in: how far their source was read is noted after them."""
+        self.takings += 1
+        try:
+            yield
+        finally:
+            self.takings -= 1
 
     def wait_kept(self) -> None:
         """Where there is a checkpoint, return when all that has come in is in it; called without the engine's lock.

@@ -28,10 +28,11 @@ Read = Callable[[Hashable, int, "DataFrame"], Taking]
 
 @dataclass(frozen=True)
 class BegunBatch:
-    """A batch of a source in real-time mode of which rows were taken in: how many partitions it has, and of each how
-    many rows."""
+    """A batch of a source in real-time mode of which rows were taken in: how many partitions it has, whether these rows
+    are all of it, and how many there are of each partition."""
 
     partitions: int
+    ended: bool
     rows: dict[int, int]
 
 
@@ -66,23 +67,24 @@ class AppliedBatches:
         self.begun.pop(source, None)
 
     def begin(self, source: Hashable, position: str) -> None:
-        """Say what is taken in of a batch, and all batches before: its number, how many partitions it has, and for each
-        of them its number and how many rows."""
-        number, partitions, *rows = map(int, position.split(","))
+        """Say what is taken in of a batch, and all batches before: its number, how many partitions it has, 1 where it
+        has ended, and for each of them its number and how many rows."""
+        number, partitions, ended, *rows = map(int, position.split(","))
         self.last[source] = number - 1
-        self.begun[source] = BegunBatch(partitions, dict(zip(rows[::2], rows[1::2], strict=True)))
+        pairs = zip(rows[::2], rows[1::2], strict=True)
+        self.begun[source] = BegunBatch(partitions, bool(ended), dict(pairs))
 
     def begun_by(self, source: Hashable) -> tuple[int, BegunBatch]:
         """The batch of a source that was begun last, and what was taken in of it; -1 where nothing is known.
 
         >>> applied = AppliedBatches()
-        >>> applied.begin("s", "4,1,0,17")
+        >>> applied.begin("s", "4,1,0,0,17")
         >>> applied.has("s", 3), applied.has("s", 4), applied.begun_by("s")
-        (True, False, (4, BegunBatch(partitions=1, rows={0: 17})))
+        (True, False, (4, BegunBatch(partitions=1, ended=False, rows={0: 17})))
         >>> applied.begun_by("t")
-        (-1, BegunBatch(partitions=0, rows={}))
+        (-1, BegunBatch(partitions=0, ended=False, rows={}))
         """
-        nothing = BegunBatch(0, {})
+        nothing = BegunBatch(0, False, {})
         if source not in self.last:
             return -1, nothing
         return self.last[source] + 1, self.begun.get(source, nothing)
@@ -90,9 +92,9 @@ class AppliedBatches:
     def check_next(self, source: Hashable, number: int) -> None:
         """A batch must be whole, and after a restart go on where the checkpoint ends; raises StreamElementError."""
         if begun := self.begun.get(source):
-            if number == self.last[source] + 2:  # that one has ended
+            if begun.ended and number == self.last[source] + 2:
                 self.note(source, number - 1)
-            elif any(begun.rows.values()):
+            elif number == self.last[source] + 1 and any(begun.rows.values()):
                 raise StreamElementError(
                     f"batch {number} of the source was begun in real-time mode, and can only end in that mode"
                 )
@@ -178,6 +180,11 @@ class BatchFeed:
     def __call__(self, batch: DataFrame, number: int) -> None:
         self._begun.wait()  # the query may be faster than who starts it
         stream = self._stream
+        jvm: Any = batch.sparkSession._jvm
+        thread = stream.batches.threads.get(self._source)
+        while thread is not None and thread.is_alive():  # the source was in real-time mode before
+            thread.join(_LOOK_S)
+            jvm.java.lang.Thread.sleep(1)
         if stream.batches.has(self._source, number):
             logger.info("stream <%s>: batch %d is known, left out", stream.iri, number)
             taking: Taking = self._known
@@ -185,7 +192,6 @@ class BatchFeed:
             taking = self._read(self._source, number, batch)
         entry = Entry()
         done = self._thread.submit(self._take, taking, entry, number)
-        jvm: Any = batch.sparkSession._jvm
         self._await(done, entry, jvm)
         done.result()
 

@@ -7,17 +7,19 @@ Spark's ends when the stream has taken in all of its rows.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sparkext.errors import CqelsError, first_line
-from sparkext.runtime.streams.numbered_batches import AppliedBatches
+from sparkext.runtime.streams.numbered_batches import AppliedBatches, BegunBatch
 from sparkext.runtime.streams.structured_source import (
     TERM_COLUMNS,
     StreamSourceError,
     checked_format,
     drop_unfinished,
+    unfinished_batch,
 )
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from sparkext.bridge.engine_room import EngineRoom
+
+logger = logging.getLogger(__name__)
 
 # How long a thread may not see that its query has ended.
 _LOOK_MS = 200
@@ -41,6 +45,8 @@ class LiveStream(Protocol):
 
     def wait_kept(self) -> None: ...
 
+    def begun_by(self, source: Hashable) -> tuple[int, BegunBatch]: ...
+
 
 def read_real_time(
     stream: LiveStream,
@@ -54,7 +60,8 @@ def read_real_time(
     The DataFrame has the columns subject, predicate, object, time and, if wanted, graph, as `read_stream` has them.
     Each row is an element, or part of one with those of the same graph and time that came since the last look.
 
-    Raises StreamSourceError: for other columns, and on a cluster, whose tasks run elsewhere.
+    Raises StreamSourceError: for other columns, rows that are shuffled or aggregated before, a micro-batch that has not
+    ended, and on a cluster, whose tasks run elsewhere.
     """
     if checked_format(frame, "columns") != "columns":  # pragma: no cover
         raise StreamSourceError("real_time: a source of columns is wanted")
@@ -63,6 +70,10 @@ def read_real_time(
             "real_time: tasks of a cluster run in other processes than the stream; read it in"
             " micro-batches, or use a local master"
         )
+    if (shuffles := room.jvm.mixesRows(frame._jdf)) is not None:
+        raise StreamSourceError(
+            f"real_time: {shuffles} mixes the rows of partitions, so that none is known when it is read again"
+        )
     named = [name for name in TERM_COLUMNS if name in frame.columns]
     writer: Any = frame.select(*named, "time").writeStream.outputMode("update")
     # The JVM's own: Python's trigger(realTime=...) came with Spark 4.2, a version later than the mode.
@@ -70,10 +81,15 @@ def read_real_time(
     writer._jwrite.trigger(triggers.RealTime(duration))
     if checkpoint is not None:
         drop_unfinished(frame.sparkSession, checkpoint)
+        _check_ended(stream, frame, checkpoint)
         writer = writer.option("checkpointLocation", checkpoint)
     rows = room.live_rows(named)
-    writer._jwrite.foreach(rows.writer())
-    query: StreamingQuery = writer.start()
+    try:
+        writer._jwrite.foreach(rows.writer())
+        query: StreamingQuery = writer.start()
+    except BaseException:
+        rows.close()
+        raise
     threads = stream.batches.threads
     given = (stream, query, rows, threads.get(query.id))
     thread = threading.Thread(target=_feed, args=given, name=f"real-time {stream.iri}", daemon=True)
@@ -83,16 +99,28 @@ def read_real_time(
     return query
 
 
+def _check_ended(stream: LiveStream, frame: DataFrame, checkpoint: str) -> None:
+    """Spark would forget the offsets of a micro-batch that has come in and has not ended, and read it with others."""
+    found = unfinished_batch(frame.sparkSession, checkpoint)
+    if found is None:
+        return
+    source, number = found
+    if source not in stream.batches.begun and stream.batches.has(source, number):
+        raise StreamSourceError(
+            f"real_time: batch {number} in {checkpoint} was begun as a micro-batch, and can only end as one"
+        )
+
+
 def _feed(
     stream: LiveStream, query: StreamingQuery, rows: Any, before: threading.Thread | None
 ) -> None:
     """Have the stream take in what waits until its query has ended, after a thread that did so for this source."""
-    if before is not None:
-        before.join()
     try:
-        number, begun = stream.batches.begun_by(query.id)
+        if before is not None:
+            before.join()
+        number, begun = stream.begun_by(query.id)
         had = ",".join(f"{partition},{count}" for partition, count in begun.rows.items())
-        rows.begin(number, begun.partitions, had)
+        rows.begin(number, begun.partitions, begun.ended, had)
         taken, active = 0, True
         while active:
             active = query.isActive  # what comes before it has ended is taken in
@@ -102,7 +130,11 @@ def _feed(
                     stream.wait_kept()
                     rows.tookIn(taken)
                     taken = 0
-    except CqelsError as error:
+    except Exception as error:
+        if not isinstance(error, CqelsError):
+            logger.exception("stream <%s>: real-time rows are taken in no more", stream.iri)
         rows.fail(first_line(error))
     finally:
         rows.close()
+        if stream.batches.threads.get(query.id) is threading.current_thread():
+            del stream.batches.threads[query.id]

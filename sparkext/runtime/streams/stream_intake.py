@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sparkext.bridge.engine_room import EngineRoom
     from sparkext.r2r.leaves.scopes import RecordTriple
     from sparkext.runtime.parts.engine_parts import EngineParts
+    from sparkext.runtime.streams.numbered_batches import BegunBatch
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +180,8 @@ class StreamIntake:
         with self._parts.in_use():
             self._check_nobody_makes_it()
             self._parts.ready()
-            yield
+            with self._parts.taking_in():
+                yield
             if position is not None:
                 self.position = position
             self._evaluations.evaluate_due()
@@ -279,6 +281,11 @@ class StreamIntake:
         except EvaluationError as error:
             logger.error("stream <%s>: %s", self.iri, error)
         return int(read.rows())
+
+    def begun_by(self, source: Hashable) -> tuple[int, BegunBatch]:
+        """The batch of a source in real-time mode that was begun last, when nothing of it is being taken in."""
+        with self._parts.in_use():
+            return self.batches.begun_by(source)
 
     def restore_counts(self, counts: Sequence[int], newest: int, position: Any) -> None:
         """Have counted what the stream had of which this is the state."""

@@ -8,7 +8,9 @@ stream. Any other error ends the StreamingQuery, which then holds it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -161,6 +163,25 @@ def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:
     if all(path.getName().startswith(".") for path in found):
         for path in found:
             files.delete(path, False)
+
+
+def unfinished_batch(spark: SparkSession, checkpoint: str) -> tuple[str, int] | None:
+    """The id of the source whose folder this is, and its batch that has not ended for Spark, if there is one."""
+    jvm: Any = spark._jvm
+    folder = jvm.org.apache.hadoop.fs.Path(checkpoint)
+    files = folder.getFileSystem(spark._jsc.hadoopConfiguration())
+    newest = []
+    for name in ("offsets", "commits"):
+        inner = jvm.org.apache.hadoop.fs.Path(folder, name)
+        found = files.listStatus(inner) if files.exists(inner) else ()
+        numbers = [status.getPath().getName() for status in found]
+        newest.append(max((int(n) for n in numbers if n.isdigit()), default=-1))
+    told = jvm.org.apache.hadoop.fs.Path(folder, "metadata")
+    if newest[0] <= newest[1] or not files.exists(told):
+        return None
+    with closing(files.open(told)) as stream:
+        text = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+    return str(json.loads(text)["id"]), newest[0]
 
 
 def checked_format(frame: DataFrame, format: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext import Engine
+from sparkext.runtime.streams.structured_source import StreamSourceError
 from tests.sparkext.listening import S, listen, query, settings
 from tests.sparkext.restart.broken_runs import leave
 from tests.sparkext.restart.live_source import Source, awaited, line
@@ -200,3 +201,35 @@ def test_a_batch_that_is_another_one_when_it_is_read_again_is_refused(
             run.query.awaitTermination(60)
         assert re.search(message, str(run.query.exception()))
         assert run.stream.accepted_count == 10
+
+
+def test_a_micro_batch_ends_as_one(spark: SparkSession, source: Source, tmp_path: Path) -> None:
+    with closing(Engine(spark, checkpoint=tmp_path / "engine")) as engine:
+        stream = engine.register_stream(S)
+        source.add(*rows(3))
+        query = stream.read(source.frame, str(tmp_path / "spark"))
+        awaited(lambda: stream.accepted_count == 3, query)
+        query.processAllAvailable()
+        query.stop()
+        kept = sorted(tmp_path.glob("spark/offsets/[0-9]*"))
+        for file in tmp_path.glob(f"spark/commits/*{kept[-1].name}*"):
+            file.unlink()
+        with pytest.raises(StreamSourceError, match="begun as a micro-batch"):
+            stream.read(source.frame, str(tmp_path / "spark"), real_time=LONG)
+        assert sorted(tmp_path.glob("spark/offsets/[0-9]*")) == kept
+
+
+def test_the_rest_of_a_batch_that_is_gone_is_told(
+    spark: SparkSession, source: Source, tmp_path: Path, short: str
+) -> None:
+    left = broken_off(spark, source, tmp_path)
+    ended = Run(spark, source, shutil.copytree(left, tmp_path / "ended"), short)
+    with closing(ended.engine):
+        awaited((tmp_path / "ended" / "spark" / "commits" / "0").exists, ended.query)
+        shutil.rmtree(left / "spark")
+        shutil.copytree(tmp_path / "ended" / "spark", left / "spark")
+    run = Run(spark, source, left, short)  # some of batch 0, which Spark takes to be done
+    with closing(run.engine):
+        with pytest.raises(Exception, match="batch"):
+            run.query.awaitTermination(60)
+        assert "batches 0 to " in str(run.query.exception())

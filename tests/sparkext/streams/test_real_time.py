@@ -103,6 +103,26 @@ def test_rows_wait_for_whoever_has_the_engine(
     assert query.isActive is not stopped
 
 
+def test_more_rows_than_may_wait(
+    spark: SparkSession, engine: Engine, source: Source, started: Callable[..., Any]
+) -> None:
+    jvm: Any = spark._jvm
+    columns = jvm.org.apache.spark.sql.cqels.columns
+    live_rows = getattr(getattr(columns, "LiveRows$"), "MODULE$")
+    most = live_rows.mostWaiting()
+    getattr(live_rows, "mostWaiting_$eq")(3)
+    try:
+        stream, query = started()
+        source.add(line(0, 1000))
+        awaited(lambda: stream.accepted_count == 1, query)
+        with engine.parts.in_use():
+            source.add(*(line(number, 2000) for number in range(1, 20)))
+            time.sleep(0.5)
+        awaited(lambda: stream.accepted_count == 20, query)
+    finally:
+        getattr(live_rows, "mostWaiting_$eq")(most)
+
+
 def test_a_source_that_goes_on_waits_for_the_rows_of_before(
     engine: Engine, source: Source, started: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -127,6 +147,8 @@ def test_what_cannot_be_read_so_is_refused(
     documents = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
     with pytest.raises(StreamSourceError, match="no column subject"):
         stream.read(documents, real_time="1 minute")
+    with pytest.raises(StreamSourceError, match="Repartition mixes the rows"):
+        stream.read(source.frame.repartition(2), real_time="1 minute")
     with pytest.raises(Exception, match="real_time"):
         stream.read(source.frame, real_time=5)  # type: ignore[arg-type]
     assert not stream.sources
