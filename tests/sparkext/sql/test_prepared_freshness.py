@@ -71,17 +71,10 @@ SHAPES = {
     "common": "WITH c AS (SELECT k, max(n) AS m FROM {t} GROUP BY k) SELECT * FROM {now} o JOIN c USING (k)",
     "static alone": "SELECT count(*) AS c, sum(n) AS s FROM {t}",
 }
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in list(SHAPES)[3:]]
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        name
-        if name in ("join", "aggregate", "scalar")
-        else pytest.param(name, marks=pytest.mark.slow)
-        for name in SHAPES
-    ],
-)
+@pytest.mark.parametrize("shape", [*list(SHAPES)[:3], *SLOW])
 def test_a_table_of_the_catalogue(
     engine: Engine, spark: SparkSession, table: str, now: str, shape: str
 ) -> None:
