@@ -40,7 +40,7 @@ from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
 DRIVER_BYTES = 4 << 20
 """Local files of so many bytes together are read on the driver, unless said otherwise: up to 8 MB that takes no longer
-than two cores' Spark job, and a tenth where the process has run none yet."""
+than two cores' Spark job, and a sixth where the process has run none yet."""
 
 
 class StaticStore:

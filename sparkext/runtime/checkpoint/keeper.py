@@ -290,9 +290,8 @@ class Keeper:
             return []
         try:
             resumption.run()
-        except (
-            EvaluationError
-        ) as error:  # of whoever takes elements in, one would mean that they are in
+        except EvaluationError as error:
+            # Of whoever takes elements in, one would mean that they are in.
             raise CheckpointError(self.path, first_line(error)) from error
         self.resumption = None
         self.taken_up.update(resumption.names)

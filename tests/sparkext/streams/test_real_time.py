@@ -43,6 +43,15 @@ def started(engine: Engine, source: Source, tmp_path: Path) -> Iterator[Callable
     engine.stream(f"{E}s").stop_sources()
 
 
+@pytest.fixture
+def begun(source: Source, started: Callable[..., Any]) -> tuple[Stream, StreamingQuery]:
+    """A stream that has one row, and its source."""
+    stream, query = started()
+    source.add(line(0, 1000))
+    awaited(lambda: stream.accepted_count == 1, query)
+    return stream, query
+
+
 def test_rows_are_answered_while_their_batch_goes_on(
     engine: Engine, source: Source, started: Callable[..., Any]
 ) -> None:
@@ -85,11 +94,9 @@ def test_an_error_ends_the_query(source: Source, started: Callable[..., Any]) ->
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_rows_wait_for_whoever_has_the_engine(
-    engine: Engine, source: Source, started: Callable[..., Any], stopped: bool
+    engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery], stopped: bool
 ) -> None:
-    stream, query = started()
-    source.add(line(0, 1000))
-    awaited(lambda: stream.accepted_count == 1, query)
+    stream, query = begun
     with engine.parts.in_use():
         source.add(*(line(number, 2000) for number in range(1, 5)))
         time.sleep(0.5)
@@ -104,17 +111,15 @@ def test_rows_wait_for_whoever_has_the_engine(
 
 
 def test_more_rows_than_may_wait(
-    spark: SparkSession, engine: Engine, source: Source, started: Callable[..., Any]
+    spark: SparkSession, engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery]
 ) -> None:
+    stream, query = begun
     jvm: Any = spark._jvm
     columns = jvm.org.apache.spark.sql.cqels.columns
     live_rows = getattr(getattr(columns, "LiveRows$"), "MODULE$")
     most = live_rows.mostWaiting()
     getattr(live_rows, "mostWaiting_$eq")(3)
     try:
-        stream, query = started()
-        source.add(line(0, 1000))
-        awaited(lambda: stream.accepted_count == 1, query)
         with engine.parts.in_use():
             source.add(*(line(number, 2000) for number in range(1, 20)))
             time.sleep(0.5)
@@ -124,11 +129,9 @@ def test_more_rows_than_may_wait(
 
 
 def test_a_source_that_goes_on_waits_for_the_rows_of_before(
-    engine: Engine, source: Source, started: Callable[..., Any], tmp_path: Path
+    engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery], tmp_path: Path
 ) -> None:
-    stream, query = started()
-    source.add(line(0, 1000))
-    awaited(lambda: stream.accepted_count == 1, query)
+    stream, query = begun
     with engine.parts.in_use():
         source.add(*(line(number, 2000) for number in range(1, 5)))
         time.sleep(0.5)  # they are handed over, and wait
