@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkext.engine import Engine
 
 _SEMANTICS = f"{PREFIX}semantics"
-_THROWN = re.compile(r"Exception in thread \"\w+\" [\w.]+: ")
+_THROWN = re.compile(r"(?:Exception in thread \"\w+\" [\w.$]+|Caused by: (?:\w+\.)*([\w$]+)): (.+)")
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -115,10 +115,11 @@ def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:
     with tempfile.TemporaryFile() as chatter:
         try:
             configure(builder)
-            if not arguments.debug:
-                _launch(builder, chatter)
-                _make_session(builder)
-            session = builder.getOrCreate()
+            with _own_address(arguments.master):
+                if not arguments.debug:
+                    _launch(builder, chatter)
+                    _make_session(builder)
+                session = builder.getOrCreate()
             if not arguments.debug:
                 _announce_archive(builder)
             return session
@@ -175,7 +176,9 @@ def _reason(error: Exception, chatter: IO[bytes]) -> str:
         lines = chatter.read().decode("utf-8", "replace").splitlines()
         # A virtual machine that cannot begin says so in one line, and why in the next.
         lines = [line for line in lines if line.strip() and "initialization of VM" not in line]
-        thrown = [_THROWN.sub("", line) for line in lines if _THROWN.match(line)]
+        thrown = [
+            ": ".join(filter(None, found.groups())) for found in map(_THROWN.match, lines) if found
+        ]
         text = next(iter(thrown or lines), "the Java process ended at once")
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
 
@@ -187,6 +190,20 @@ def _local_settings() -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
+
+
+@contextmanager
+def _own_address(master: str) -> Iterator[None]:
+    """Where all is on one machine: Spark looks up the machine's name if it is told no address, and some have none."""
+    name = "SPARK_LOCAL_IP"
+    if not master.startswith("local") or name in os.environ:
+        yield
+        return
+    os.environ[name] = "127.0.0.1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 def _default_memory() -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from sparkext.errors import ArgumentError, SourceError
 from sparkext.sources.extras import library
 from sparkext.sources.frames import elements, rows
 from sparkext.sources.rdf_messages import TIMES
+from static_data.jvm import java_class
 from static_data.loading.python_workers import driver_python
 
 if TYPE_CHECKING:
@@ -149,9 +151,24 @@ def kafka_connector(spark: SparkSession, connector: str = "auto") -> str:
     library("confluent_kafka", "kafka", "a Kafka source without Spark's own connector")
     from sparkext.sources.kafka_reader import KafkaDataSource
 
-    with driver_python(spark):
+    with driver_python(spark), _active(spark):
         spark.dataSource.register(KafkaDataSource)
     return "python"
+
+
+@contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Spark looks in the active session, not in this one, whether a name is taken."""
+    sessions = java_class(spark.sparkContext._jvm, "org.apache.spark.sql.classic.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def has_spark_connector(spark: SparkSession) -> bool:

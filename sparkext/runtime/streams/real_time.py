@@ -60,8 +60,8 @@ def read_real_time(
     The DataFrame has the columns subject, predicate, object, time and, if wanted, graph, as `read_stream` has them.
     Each row is an element, or part of one with those of the same graph and time that came since the last look.
 
-    Raises StreamSourceError: for other columns, rows that are shuffled or aggregated before, a micro-batch that has not
-    ended, and on a cluster, whose tasks run elsewhere.
+    Raises StreamSourceError: for other columns, on a cluster, whose tasks run elsewhere, and with a checkpoint for rows
+    that are shuffled, joined or aggregated before, and for a micro-batch that has not ended.
     """
     if checked_format(frame, "columns") != "columns":  # pragma: no cover
         raise StreamSourceError("real_time: a source of columns is wanted")
@@ -70,9 +70,11 @@ def read_real_time(
             "real_time: tasks of a cluster run in other processes than the stream; read it in"
             " micro-batches, or use a local master"
         )
-    if (shuffles := room.jvm.mixesRows(frame._jdf)) is not None:
+    # Without a checkpoint no batch is read again.
+    if checkpoint is not None and (mixing := room.jvm.mixesRows(frame._jdf)) is not None:
         raise StreamSourceError(
-            f"real_time: {shuffles} mixes the rows of partitions, so that none is known when it is read again"
+            f"real_time with a checkpoint: {mixing} mixes the rows of partitions, so that none is"
+            " known when it is read again"
         )
     named = [name for name in TERM_COLUMNS if name in frame.columns]
     writer: Any = frame.select(*named, "time").writeStream.outputMode("update")

@@ -228,20 +228,35 @@ def test_a_query_is_for_its_command(world: World, without_spark: Command) -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "variables", "message"),
     [
-        ("--driver-memory 1k", "on local[*]: Too small maximum heap"),
-        ("--master nowhere --work-dir work", "on nowhere: Master must either be"),
+        ("--driver-memory 1k", {}, "on local[*]: Too small maximum heap"),
+        ("--master nowhere --work-dir work", {}, "on nowhere: Master must either be"),
+        ("", {"SPARK_LOCAL_IP": "no.where"}, "on local[*]: UnknownHostException: no.where: "),
     ],
 )
-def test_spark_that_cannot_start_says_why(world: World, options: str, message: str) -> None:
-    world.write("query.rspql", QUERY)
-    arguments = [sys.executable, "-m", "sparkext.cli", *run_arguments(), *options.split()]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=300)
+def test_spark_that_cannot_start_says_why(
+    world: World, options: str, variables: dict[str, str], message: str
+) -> None:
+    done = _run_apart(world, options, variables)
     assert done.stderr.startswith(f"cqels: Spark cannot be started {message}"), done.stderr
     assert done.stderr.count("\n") == 1
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_spark_starts_where_the_machine_has_a_name_that_nobody_knows(world: World) -> None:
+    world.write("hosts", "")
+    done = _run_apart(world, "", {"JAVA_TOOL_OPTIONS": "-Djdk.net.hosts.file=hosts"})
+    assert done.returncode == 0, done.stderr
+
+
+def _run_apart(
+    world: World, options: str, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    world.write("query.rspql", QUERY)
+    arguments = [sys.executable, "-m", "sparkext.cli", *run_arguments(), *options.split()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,16 @@ def test_a_restart_from_the_checkpoint_goes_on(
     assert seen() == [1, 2, 3, 4]
 
 
+def test_a_second_session_reads_beside_the_first(spark: SparkSession, kafka: KafkaBroker) -> None:
+    topic = kafka.topic()
+    kafka.send(topic, document(1))
+    for session in (spark, spark.newSession(), spark):
+        frame = sources.kafka(session, kafka.servers, topic, starting="earliest")
+        query = frame.writeStream.format("noop").trigger(availableNow=True).start()
+        query.awaitTermination(60)
+        assert sum(batch.numInputRows for batch in query.recentProgress) == 1
+
+
 def test_a_topic_that_is_not_there_is_told(
     spark: SparkSession, engine: Engine, kafka: KafkaBroker
 ) -> None:

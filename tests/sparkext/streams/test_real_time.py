@@ -143,15 +143,28 @@ def test_a_source_that_goes_on_waits_for_the_rows_of_before(
     assert stream.accepted_count == 6
 
 
+def test_rows_that_join_static_ones_are_read_where_there_is_no_checkpoint(
+    engine: Engine, spark: SparkSession, source: Source, tmp_path: Path
+) -> None:
+    wanted = spark.createDataFrame([(f"{E}a1",), (f"{E}a3",)], ["subject"])
+    joined = source.frame.join(wanted.hint("broadcast"), "subject")
+    stream = engine.register_stream(f"{E}s")
+    with pytest.raises(StreamSourceError, match="with a checkpoint: Join mixes the rows"):
+        stream.read(joined, str(tmp_path / "checkpoint"), real_time="1 minute")
+    query = stream.read(joined, real_time="1 minute")
+    source.add(*(line(number, 1000 * number) for number in range(4)))
+    awaited(lambda: stream.accepted_count == 2, query)
+
+
 def test_what_cannot_be_read_so_is_refused(
-    engine: Engine, spark: SparkSession, source: Source
+    engine: Engine, spark: SparkSession, source: Source, tmp_path: Path
 ) -> None:
     stream = engine.register_stream(f"{E}s")
     documents = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
     with pytest.raises(StreamSourceError, match="no column subject"):
         stream.read(documents, real_time="1 minute")
     with pytest.raises(StreamSourceError, match="Repartition mixes the rows"):
-        stream.read(source.frame.repartition(2), real_time="1 minute")
+        stream.read(source.frame.repartition(2), str(tmp_path / "c"), real_time="1 minute")
     with pytest.raises(Exception, match="real_time"):
         stream.read(source.frame, real_time=5)  # type: ignore[arg-type]
     assert not stream.sources
