@@ -242,7 +242,7 @@ class Settings(RestartSettings, SparkSqlSettings, StreamSettings, LimitSettings,
     load_driver_max_bytes: int = declare(
         "load.driverMaxBytes",
         whole_number(0),
-        4 << 20,
+        8 << 20,
         "Static files that are no larger together (packed ones count twenty times) are read on the driver, without a"
         " Spark job, and up to 131,072 triples stay in its memory until they are saved; 0 gives all loading to Spark.",
     )

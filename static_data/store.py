@@ -38,9 +38,9 @@ from static_data.storage.stored_tables import StoredTables
 from static_data.storage.tables import Table, Tables
 from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
-DRIVER_BYTES = 4 << 20
-"""Local files of so many bytes together are read on the driver, unless said otherwise: up to 8 MB that takes no longer
-than two cores' Spark job, and a sixth where the process has run none yet."""
+DRIVER_BYTES = 8 << 20
+"""Local files of so many bytes together are read on the driver, unless said otherwise: that takes no longer than two
+cores' Spark job, and a third where the process has run none yet."""
 
 
 class StaticStore:
@@ -364,11 +364,11 @@ class StaticStore:
                 Folder(self._spark, path),
                 overwrite,
                 self.dictionary,
+                self.catalogue(),  # before tables are in files, where a job would count them
                 self._tables.in_files(),
                 self.indexes.save,
                 [text for text in self._graphs.values() if text is not None],
                 self._scopes,
-                self.catalogue(),
             )
             while self._resumings:
                 self._resumings.pop().clear()

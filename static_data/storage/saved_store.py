@@ -69,11 +69,11 @@ def write_saved(
     folder: Folder,
     overwrite: bool,
     dictionary: Any,
+    catalogue: Catalogue | None,
     tables: Sequence[SavedTable],
     save_indexes: Callable[[Sequence[SavedTable], Folder], Sequence[TableKey]],
     graphs: Sequence[str],
     scopes: int,
-    catalogue: Catalogue | None,
 ) -> None:
     """Write a store beside `folder`, then rename it; raises StoreFormatError when `folder` must not
     be replaced.

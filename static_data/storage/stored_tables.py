@@ -112,10 +112,17 @@ class StoredTables:
     # -- files --------------------------------------------------------------------------------------
 
     def _write_out(self, keys: Collection[TableKey]) -> None:
-        rows = self.now.frame(self._spark, keys)._jdf
-        write = self._extension.loading.QuadTables.writeFrame
-        session = self._spark._jsparkSession
-        written = self._files.write(lambda folder: write(session, rows, folder))
+        session, loading = self._spark._jsparkSession, self._extension.loading
+        here = self.now.contents(self._spark, keys)
+        if here is None:
+            rows = self.now.frame(self._spark, keys)._jdf
+            written = self._files.write(
+                lambda folder: loading.QuadTables.writeFrame(session, rows, folder)
+            )
+        else:
+            written = self._files.write(
+                lambda folder: loading.MemoryTables.write(session, here, folder)
+            )
         self.now = self.now.replaced(keys, written)
 
     def in_files(self) -> list[SavedTable]:

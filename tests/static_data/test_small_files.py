@@ -12,6 +12,7 @@ from static_data.errors import MalformedRdfError
 from static_data.storage.saved_store import SavedTable
 from static_data.storage.tables import MemoryTable
 from static_data.store import DRIVER_BYTES, StaticStore
+from tests.sparkext.sql.tables import jobs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,7 +96,7 @@ def test_packed_files_are_as_large_as_what_they_hold(spark: SparkSession, tmp_pa
 
 def test_saved_and_opened_again(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:
     store = loaded(spark, files, DRIVER_BYTES)
-    store.save(tmp_path / "saved")
+    assert jobs_of(spark, lambda: store.save(tmp_path / "saved")) == 0
     again = StaticStore(spark)
     again.open(tmp_path / "saved")
     assert content(again) == content(store)

@@ -6,6 +6,18 @@ import java.util.{List => JList}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ParquetProperties.WriterVersion
+import org.apache.parquet.hadoop.ParquetWriter
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.io.OutputFile
+import org.apache.parquet.io.api.RecordConsumer
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
+import org.apache.parquet.schema.Type.Repetition
+import org.apache.parquet.schema.{MessageType, PrimitiveType, Type}
 import org.apache.spark.sql.cqels.dictionary.ChangeTerms
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.spark.Frames
@@ -103,6 +115,36 @@ object MemoryTables {
       of(Seq(block), Nil).foreach(add(_, 0L))
     }
     quads
+  }
+
+  /** Writes each table that has rows into `folder`, as QuadTables.write does, and says the same of them; without a Spark job. */
+  def write(session: SparkSession, tables: JList[MemoryTable], folder: String): Array[Array[Long]] = {
+    val hadoop = session.sessionState.newHadoopConf()
+    for (table <- tables.asScala.toArray if table.rows > 0) yield {
+      val file = new Path(folder, s"graph=${table.graph}/predicate=${table.predicate}/part-00000.snappy.parquet")
+      val writer = new PairFile(HadoopOutputFile.fromPath(file, hadoop), table.pairs).withConf(hadoop)
+        .withCompressionCodec(CompressionCodecName.SNAPPY).withDictionaryEncoding(false).withWriterVersion(WriterVersion.PARQUET_2_0).build()
+      try for (i <- 0 until table.pairs.rowCount) writer.write(i)
+      finally writer.close()
+      Array(table.graph, table.predicate, table.rows)
+    }
+  }
+
+  /** Rows of pairs, by number, into a file of columns s and o. */
+  private final class PairFile(file: OutputFile, pairs: LongTable) extends ParquetWriter.Builder[Int, PairFile](file) {
+    override protected def self(): PairFile = this
+    override protected def getWriteSupport(conf: Configuration): WriteSupport[Int] = new WriteSupport[Int] {
+      private val names = Array("s", "o")
+      private val schema = new MessageType("pairs", names.map(name => new PrimitiveType(Repetition.REQUIRED, PrimitiveTypeName.INT64, name): Type): _*)
+      private var out: RecordConsumer = _
+      override def init(conf: Configuration): WriteSupport.WriteContext = new WriteSupport.WriteContext(schema, new java.util.HashMap[String, String])
+      override def prepareForWrite(consumer: RecordConsumer): Unit = out = consumer
+      override def write(row: Int): Unit = {
+        out.startMessage()
+        for (c <- 0 to 1) { out.startField(names(c), c); out.addLong(pairs(row, c)); out.endField(names(c), c) }
+        out.endMessage()
+      }
+    }
   }
 
   /** The catalogue's counts of some tables, see CatalogueCounts.count: a line of numbers for each of its rows. */
