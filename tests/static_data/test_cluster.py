@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 import sparkext
 from static_data.errors import MalformedRdfError
-from static_data.store import StaticStore
+from static_data.store import DRIVER_BYTES, StaticStore
 
 def main(folder):
     builder = (
@@ -34,19 +34,20 @@ def main(folder):
     turtle.write_text("".join(lines))
     ntriples = folder / "b.nt"
     ntriples.write_text("".join(line.replace(f" {i % 7} >", f' "{i % 7}" >') for i, line in enumerate(lines)))
-    store = StaticStore(spark, work_dir=folder / "work")
-    store.dictionary.setHashBits(10)
-    report = store.load([turtle, ntriples])
-    assert report.quads_added == 300, report
-    assert store.dictionary.exceptionCount() > 0
-    texts = {store.text(s) + store.text(o) for s, p, o, g in store.quads().collect()}
-    assert len(texts) == 300
-    assert store.catalogue().relation(0, None).rows == 300
-    store.save(folder / "saved")
-    again = StaticStore(spark, work_dir=folder / "again")
-    again.dictionary.setHashBits(10)
-    again.open(folder / "saved")
-    assert {again.text(s) + again.text(o) for s, p, o, g in again.quads().collect()} == texts
+    for driver_bytes in (0, DRIVER_BYTES):  # loaded and saved by executors, and on the driver
+        store = StaticStore(spark, work_dir=folder / "work", driver_bytes=driver_bytes)
+        store.dictionary.setHashBits(10)
+        report = store.load([turtle, ntriples])
+        assert report.quads_added == 300, report
+        assert store.dictionary.exceptionCount() > 0
+        texts = {store.text(s) + store.text(o) for s, p, o, g in store.quads().collect()}
+        assert len(texts) == 300
+        assert store.catalogue().relation(0, None).rows == 300
+        store.save(folder / f"saved-{driver_bytes}")
+        again = StaticStore(spark, work_dir=folder / "again")
+        again.dictionary.setHashBits(10)
+        again.open(folder / f"saved-{driver_bytes}")
+        assert {again.text(s) + again.text(o) for s, p, o, g in again.quads().collect()} == texts
     ntriples.write_text("oops")
     try:
         store.load(ntriples)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from static_data.errors import MalformedRdfError
+from static_data.storage.row_edits import RowEdits
 from static_data.storage.saved_store import SavedTable
 from static_data.storage.tables import MemoryTable
 from static_data.store import DRIVER_BYTES, StaticStore
@@ -96,10 +97,16 @@ def test_packed_files_are_as_large_as_what_they_hold(spark: SparkSession, tmp_pa
 
 def test_saved_and_opened_again(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:
     store = loaded(spark, files, DRIVER_BYTES)
+    key = (0, store.lookup("<http://e/q>"))
+    all_rows = store.tables.rows_of(spark, [key])[key]
+    assert all_rows
+    store.edit(0, {key: RowEdits(removed=frozenset(all_rows))})
+    before = content(store)
+    assert not any("<http://e/q>" in row for row in before)
     assert jobs_of(spark, lambda: store.save(tmp_path / "saved")) == 0
     again = StaticStore(spark)
     again.open(tmp_path / "saved")
-    assert content(again) == content(store)
+    assert content(again) == content(store) == before
     assert summary(again) == summary(store)
     store.load(files[1])
     assert content(again) == content(store)

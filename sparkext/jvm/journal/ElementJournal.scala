@@ -47,31 +47,33 @@ private[cqels] final class ElementJournal(val iri: String, val width: Int) {
     used += 1
   }
 
-  /** Writes what was noted, and forgets it: of elements of a time that is not `kept` any more only that they were there. */
+  /** Writes what was noted: of elements of a time that is not `kept` any more only that they were there. */
   def cut(to: SegmentWriter, kept: Long => Boolean): Unit = {
     var (first, last) = (Long.MaxValue, Long.MinValue)
     for (i <- 0 until used) { first = math.min(first, times(i)); last = math.max(last, times(i)) }
     to.stream(iri, width, used, first, last)
+    to.reserve(24L * used + 32L * quads.rowCount + (if (records == null) 0L else 8L * width * records.rowCount))
     to.longs(times, 0, used)
     to.longs(numbers, 0, used)
     var i = 0
     var isKept = false
+    val (quadBefore, recordBefore) = (new Array[Long](4), new Array[Long](width))
     while (i < used) {
       if (i == 0 || times(i) != times(i - 1)) isKept = kept(times(i))
       if (isKept) {
         to.int(quadEnds(i) - quadBegin(i))
-        to.rows(quads.data, quadBegin(i) * 4, (quadEnds(i) - quadBegin(i)) * 4)
+        to.rows(quads.data, quadBegin(i) * 4, (quadEnds(i) - quadBegin(i)) * 4, quadBefore)
         if (records != null) {
           to.int(recordEnds(i) - recordBegin(i))
-          to.rows(records.data, recordBegin(i) * width, (recordEnds(i) - recordBegin(i)) * width)
+          to.rows(records.data, recordBegin(i) * width, (recordEnds(i) - recordBegin(i)) * width, recordBefore)
         }
       } else to.int(ElementJournal.Gone)
       i += 1
     }
-    forget()
   }
 
-  private def forget(): Unit = {
+  /** Begins anew. */
+  def forget(): Unit = {
     used = 0
     quads.release(ElementJournal.MostKept)
     if (records != null) records.release(ElementJournal.MostKept)

@@ -28,20 +28,28 @@ private[cqels] final class SegmentWriter(dictionary: Dictionary) {
     buffer.position(buffer.position() + 8 * count)
   }
 
-  /** Ids, whose terms are written with them. */
-  def rows(values: Array[Long], from: Int, count: Int): Unit = {
-    longs(values, from, count)
+  /** Rows of ids, whose terms are written with them; `before` is the row written before, and becomes the last one: most
+   *  have its predicate and graph.
+   */
+  def rows(values: Array[Long], from: Int, count: Int, before: Array[Long]): Unit = {
+    reserve(8L * count)
+    var column = 0
     var i = from
     while (i < from + count) {
       val id = values(i)
-      if (id != 0L && !TermId.isInline(id) && seen.get(id) == LongSlots.Absent) {
-        seen.put(id, 0L)
-        if (idCount == ids.length) ids = java.util.Arrays.copyOf(ids, idCount * 2)
-        ids(idCount) = id
-        idCount += 1
-      }
+      buffer.putLong(id)
+      if (id != before(column)) { before(column) = id; if (!TermId.isInline(id)) note(id) }
+      column += 1
+      if (column == before.length) column = 0
       i += 1
     }
+  }
+
+  private def note(id: Long): Unit = if (id != 0L && seen.get(id) == LongSlots.Absent) {
+    seen.put(id, 0L)
+    if (idCount == ids.length) ids = java.util.Arrays.copyOf(ids, idCount * 2)
+    ids(idCount) = id
+    idCount += 1
   }
 
   private def text(value: String): Unit = {
@@ -78,10 +86,11 @@ private[cqels] final class SegmentWriter(dictionary: Dictionary) {
     new Segment(buffer.array(), buffer.position(), spans.mkString("{", ",", "}"))
   }
 
-  private def reserve(more: Int): Unit = if (buffer.remaining() < more) {
-    val needed = buffer.position().toLong + more
+  /** Makes room for so many bytes. */
+  def reserve(more: Long): Unit = if (buffer.remaining() < more) {
+    val needed = buffer.position() + more
     if (needed > Int.MaxValue - 64) throw new IllegalStateException("more elements between two commits of a checkpoint than a segment of 2 GiB holds")
-    val larger = ByteBuffer.allocate(math.min(Int.MaxValue - 64L, math.max(needed, buffer.capacity() * 2L)).toInt)
+    val larger = ByteBuffer.allocate(math.min(Int.MaxValue - 64L, math.max(needed, buffer.capacity() * 3L / 2)).toInt)
     buffer.flip()
     larger.put(buffer)
     buffer = larger

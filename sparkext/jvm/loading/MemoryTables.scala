@@ -6,18 +6,9 @@ import java.util.{List => JList}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.column.ParquetProperties.WriterVersion
-import org.apache.parquet.hadoop.ParquetWriter
-import org.apache.parquet.hadoop.api.WriteSupport
-import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.util.HadoopOutputFile
-import org.apache.parquet.io.OutputFile
-import org.apache.parquet.io.api.RecordConsumer
-import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
-import org.apache.parquet.schema.Type.Repetition
-import org.apache.parquet.schema.{MessageType, PrimitiveType, Type}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptID}
 import org.apache.spark.sql.cqels.dictionary.ChangeTerms
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.spark.Frames
@@ -26,7 +17,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
 /** The distinct pairs (subject, object) of one graph and predicate in the driver's memory, sorted: what small files
  *  become in place of Parquet.
@@ -36,6 +28,8 @@ final class MemoryTable private[cqels] (val graph: Long, val predicate: Long, pr
 }
 
 object MemoryTables {
+  private val pairSchema = StructType(Seq("s", "o").map(StructField(_, LongType, nullable = false)))
+
   /** The quads of `blocks` by graph and predicate, merged with the pairs of `known` tables. */
   private[cqels] def of(blocks: Iterable[QuadBlock], known: Iterable[MemoryTable]): Array[MemoryTable] = {
     val groups = new mutable.HashMap[(Long, Long), PairBuffer]
@@ -119,31 +113,19 @@ object MemoryTables {
 
   /** Writes each table that has rows into `folder`, as QuadTables.write does, and says the same of them; without a Spark job. */
   def write(session: SparkSession, tables: JList[MemoryTable], folder: String): Array[Array[Long]] = {
-    val hadoop = session.sessionState.newHadoopConf()
+    val job = Job.getInstance(session.sessionState.newHadoopConfWithOptions(QuadTables.options))
+    val files = new ParquetFileFormat().prepareWrite(session, job, QuadTables.options, pairSchema)
+    val task = new TaskAttemptContextImpl(job.getConfiguration, new TaskAttemptID)
+    val pair = new UnsafeRow(2)
+    pair.pointTo(new Array[Byte](24), 24)
     for (table <- tables.asScala.toArray if table.rows > 0) yield {
-      val file = new Path(folder, s"graph=${table.graph}/predicate=${table.predicate}/part-00000.snappy.parquet")
-      val writer = new PairFile(HadoopOutputFile.fromPath(file, hadoop), table.pairs).withConf(hadoop)
-        .withCompressionCodec(CompressionCodecName.SNAPPY).withDictionaryEncoding(false).withWriterVersion(WriterVersion.PARQUET_2_0).build()
-      try for (i <- 0 until table.pairs.rowCount) writer.write(i)
-      finally writer.close()
+      val inside = s"graph=${table.graph}/predicate=${table.predicate}/part-00000${files.getFileExtension(task)}"
+      val file = files.newInstance(new Path(folder, inside).toString, pairSchema, task)
+      try for (i <- 0 until table.pairs.rowCount) {
+        for (c <- 0 to 1) pair.setLong(c, table.pairs(i, c))
+        file.write(pair)
+      } finally file.close()
       Array(table.graph, table.predicate, table.rows)
-    }
-  }
-
-  /** Rows of pairs, by number, into a file of columns s and o. */
-  private final class PairFile(file: OutputFile, pairs: LongTable) extends ParquetWriter.Builder[Int, PairFile](file) {
-    override protected def self(): PairFile = this
-    override protected def getWriteSupport(conf: Configuration): WriteSupport[Int] = new WriteSupport[Int] {
-      private val names = Array("s", "o")
-      private val schema = new MessageType("pairs", names.map(name => new PrimitiveType(Repetition.REQUIRED, PrimitiveTypeName.INT64, name): Type): _*)
-      private var out: RecordConsumer = _
-      override def init(conf: Configuration): WriteSupport.WriteContext = new WriteSupport.WriteContext(schema, new java.util.HashMap[String, String])
-      override def prepareForWrite(consumer: RecordConsumer): Unit = out = consumer
-      override def write(row: Int): Unit = {
-        out.startMessage()
-        for (c <- 0 to 1) { out.startField(names(c), c); out.addLong(pairs(row, c)); out.endField(names(c), c) }
-        out.endMessage()
-      }
     }
   }
 

@@ -21,6 +21,11 @@ object QuadTables {
   final val RowsPerTask = 1 << 20
   private final val RowsPerBlock = 1 << 16
 
+  /** Of the files. Nearly all ids of a column differ: a dictionary would be begun, found too large, and written anew
+   *  without it. Differences of sorted ids are short: version 2 of the format has an encoding for them.
+   */
+  private[loading] val options = Map("parquet.enable.dictionary" -> "false", "parquet.writer.version" -> "PARQUET_2_0")
+
   private val schema = StructType(
     Seq("graph", "predicate", "s", "o").map(StructField(_, LongType, nullable = false)))
 
@@ -43,9 +48,7 @@ object QuadTables {
     val ordering = output.map(SortOrder(_, Ascending))
     val plan = LogicalRDD(output, sorted, outputOrdering = ordering)(spark)
     Frames.of(spark, plan).write.mode(SaveMode.ErrorIfExists).partitionBy("graph", "predicate")
-      // Nearly all ids of a column differ: a dictionary would be begun, found too large, and written anew without it.
-      // Differences of sorted ids are short: version 2 of the format has an encoding for them.
-      .option("parquet.enable.dictionary", "false").option("parquet.writer.version", "PARQUET_2_0").parquet(folder)
+      .options(options).parquet(folder)
     val rows = new mutable.HashMap[(Long, Long), Long]
     rowCounts.value.forEach { r => rows((r(0), r(1))) = rows.getOrElse((r(0), r(1)), 0L) + r(2) }
     rows.map { case ((g, p), n) => Array(g, p, n) }.toArray

@@ -84,7 +84,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def cutSegment(): Segment = {
     val made = new SegmentWriter(dictionary)
     streams.values.forEach(_.cutJournal(made))
-    if (made.isEmpty) null else made.made()
+    val segment = if (made.isEmpty) null else made.made()
+    streams.values.forEach(_.forgetJournal()) // not before: what cannot be made is in the next one
+    segment
   }
 
   /** The folder of a checkpoint. */

@@ -164,12 +164,11 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   /** Has what comes in from now on be noted for segments of a checkpoint. */
   def keepJournal(): Unit = synchronized(if (journal == null) journal = new ElementJournal(iri, if (layout == null) 0 else layout.width))
 
-  /** Writes what has come in since the last time into a segment, so far as it is still there; how many elements came. */
-  def cutJournal(to: SegmentWriter): Int = synchronized {
-    val news = if (journal == null) 0 else journal.size
-    if (news > 0) journal.cut(to, panes.get(_) != null)
-    news
-  }
+  /** Writes what has come in since `forgetJournal` into a segment, so far as it is still there. */
+  def cutJournal(to: SegmentWriter): Unit = synchronized { if (journal != null && journal.size > 0) journal.cut(to, panes.get(_) != null) }
+
+  /** Says that all that came in until now is in a segment. */
+  def forgetJournal(): Unit = synchronized { if (journal != null) journal.forget() }
 
   /** Takes in what the log of this stream had in a process before, of which `next` was the number of elements. */
   def restore(from: RestoredElements, next: Long): Unit = synchronized {

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from py4j.protocol import Py4JError
+
 from sparkext.errors import CheckpointError, EvaluationError, first_line
 from sparkext.runtime.checkpoint import stream_state
 from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
@@ -39,6 +41,8 @@ _SETTINGS = (
 
 _SHORTEST = 0.01  # seconds between two looks whether it is time
 _MOST_UNWRITTEN = 64  # segments that could not be written; then elements are taken in no more
+_MOST_AT_ONCE = 1 << 18  # elements of a commit, about: what is in none yet is in memory
+_ROOM_S = 1.0  # how long elements wait for those before them to be written; a sink may need who brings them
 
 
 class Evaluations(StreamTimesKept, Protocol):
@@ -94,6 +98,7 @@ class Keeper:
         self._registrations_changed = before is None
         self._kept: Kept | None = None
         self._cut_at = time.monotonic()
+        self._elements_cut = 0
         self._dirty = threading.Event()
         self._closed = False
         self.resumption: Resumption | None = None  # what is still to be taken up
@@ -152,8 +157,9 @@ class Keeper:
         """Make a commit where it is time for one: nothing is due now."""
         if self._closed or not self._is_idle:
             return
-        if time.monotonic() - self._cut_at >= self._interval and not self._writer.is_busy:
-            self._cut()
+        is_time = time.monotonic() - self._cut_at >= self._interval
+        if (is_time or self._has_many) and not self._writer.is_busy:
+            self._try_to_cut()
         else:
             self.note()
 
@@ -178,16 +184,19 @@ class Keeper:
             with self._parts.lock:
                 busy = self._writer.is_busy
                 if self._dirty.is_set() and not self._closed and self._is_idle and not busy:
-                    self._cut()
+                    self._try_to_cut()
             if self._dirty.is_set():  # not yet
                 time.sleep(self._interval)
 
     def commit(self) -> Commit | None:
         """Make a commit now, to be waited for without the lock; None where something is due.
 
-        Before what the last commit has is taken up, there is none either.
+        Before what the last commit has is taken up, there is none either. Raises CheckpointError.
         """
-        return self._cut() if self._is_idle else None
+        try:
+            return self._cut() if self._is_idle else None
+        except Py4JError as error:
+            raise self._writer.note_failure(error) from error
 
     @property
     def _is_idle(self) -> bool:
@@ -195,8 +204,19 @@ class Keeper:
             return False
         return self._kept.evaluations.is_idle
 
+    @property
+    def _has_many(self) -> bool:
+        return self._elements - self._elements_cut >= _MOST_AT_ONCE
+
+    @property
+    def _elements(self) -> int:
+        streams = {} if self._kept is None else self._kept.streams
+        return sum(stream.accepted_count for stream in streams.values())
+
     def check_written(self) -> None:
-        """Raise CheckpointError where so much could not be written that no more may come in."""
+        """Wait a while where more has come in than is written; raise CheckpointError where no more may come in."""
+        if self._has_many:
+            self._writer.await_room(_ROOM_S)
         if self._writer.unwritten > _MOST_UNWRITTEN:
             raise CheckpointError(
                 self.path,
@@ -217,6 +237,13 @@ class Keeper:
 
     # ---- of what
 
+    def _try_to_cut(self) -> None:
+        """Make a commit; where that fails, say so: all of it is in the next one."""
+        try:
+            self._cut()
+        except Py4JError as error:
+            self._writer.note_failure(error)
+
     def _cut(self) -> Commit:
         kept = self._kept
         assert kept is not None
@@ -231,6 +258,7 @@ class Keeper:
             self._dirty.set()
             self._registrations_changed = self.changes.changed = True
             raise
+        self._elements_cut = self._elements
         self._writer.write(commit)
         return commit
 

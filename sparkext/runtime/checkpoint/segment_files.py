@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 _JOINED = 16  # files of one level become one of the next
+_LARGEST = 64 << 20  # bytes of a file that is made of others, which are in memory meanwhile
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,10 @@ class SegmentFiles:
         first = 0
         for place in range(1, len(self.files) + 1):
             if place == len(self.files) or self.files[place].level != self.files[first].level:
-                if place - first >= _JOINED:
-                    return first, first + _JOINED
+                for begin in range(first, place - _JOINED + 1):
+                    end = begin + _JOINED
+                    if sum(file.size for file in self.files[begin:end]) <= _LARGEST:
+                        return begin, end
                 first = place
         return None
 

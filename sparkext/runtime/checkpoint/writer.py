@@ -79,6 +79,11 @@ class CommitWriter:
         """Whether as many commits wait as may."""
         return len(self._waiting) >= MOST_WAITING
 
+    def await_room(self, seconds: float) -> None:
+        """Return when another commit may be made, after so long at most."""
+        with self._news:
+            self._news.wait_for(lambda: not self.is_busy, seconds)
+
     def write(self, commit: Commit) -> None:
         """Have a commit be written after those before it."""
         with self._news:
@@ -88,7 +93,7 @@ class CommitWriter:
                 )
                 self._thread.start()
             self._waiting.append(commit)
-            self._news.notify()
+            self._news.notify_all()
 
     def end(self) -> None:
         """Write what waits, and end."""
@@ -109,13 +114,15 @@ class CommitWriter:
             try:
                 self._write(commit)
             except Exception as error:
-                commit.failure = self._failed(error)
+                commit.failure = self.note_failure(error)
             finally:
                 with self._news:
                     self._waiting.pop(0)
+                    self._news.notify_all()
                 commit.done.set()
 
-    def _failed(self, error: Exception) -> CheckpointError:
+    def note_failure(self, error: Exception) -> CheckpointError:
+        """Say that a commit could not be made or written."""
         if isinstance(error, CheckpointError):
             failure = error
         else:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from sparkext import Engine
 from sparkext.errors import (
@@ -19,7 +21,7 @@ from sparkext.errors import (
     StreamElementError,
     UnknownStreamError,
 )
-from sparkext.runtime.checkpoint import stream_state
+from sparkext.runtime.checkpoint import keeper, stream_state
 from sparkext.runtime.checkpoint.change_log import ChangeLog, LoggedChange
 from sparkext.runtime.streams.numbered_batches import Entry
 from sparkext.sinks import RetryingSink
@@ -230,6 +232,66 @@ def test_a_commit_that_is_interrupted_is_made_by_the_next(
         stream = engine.register_stream(S)
         assert stream.accepted_count == 2
         assert stream.held()["quads"] == 2
+
+
+class Full:
+    """The JVM's part of an engine, with no memory for a segment."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jvm, name)
+
+    def cutSegment(self) -> None:  # noqa: N802
+        self.asked += 1
+        raise Py4JError("Java heap space")
+
+
+def test_a_commit_that_cannot_be_made_stops_nobody_and_is_made_by_the_next(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        settings(spark, **{"checkpoint.interval": "10ms"}),
+        closing(Engine(spark, checkpoint=tmp_path / "lived")) as engine,
+    ):
+        stream = engine.register_stream(S)
+        heard = listen(engine, TEXT)
+        with monkeypatch.context() as patched:
+            full = Full(engine.parts.room.jvm)
+            patched.setattr(engine.parts.room, "jvm", full)
+            for time in range(1, 101):
+                stream.push(triple(f"x{time}", "at", "r"), time)
+            until = monotonic() + 60
+            while full.asked < 3 and monotonic() < until:
+                sleep(0.01)  # that is the thread that makes commits in a silence
+            assert full.asked >= 3
+            assert "Java heap space" in str(engine.checkpoint_report.failure)
+            with pytest.raises(CheckpointError, match="Java heap space"):
+                engine.commit()
+        assert len(heard) == 99
+        engine.commit()
+        leave(tmp_path / "lived", tmp_path / "left")
+    assert there(spark, tmp_path / "left") == (100, {})
+
+
+def test_many_elements_are_kept_before_it_is_time(
+    spark: SparkSession, tmp_path: Path, seldom: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_MOST_AT_ONCE", 10)
+    with closing(Engine(spark, checkpoint=tmp_path / "kept")) as engine:
+        stream = engine.register_stream(S)
+        listen(engine, TEXT)
+        for time in range(1, 10):
+            stream.push(triple(f"x{time}", "at", "r"), time)
+        assert engine.checkpoint_report.commits == 0
+        for time in range(10, 31):
+            stream.push(triple(f"x{time}", "at", "r"), time)
+        until = monotonic() + 60
+        while engine.checkpoint_report.commits < 3 and monotonic() < until:
+            sleep(0.01)
+        assert engine.checkpoint_report.commits == 3
 
 
 def test_what_is_found_again_may_be_more_than_one_answer_may_be(

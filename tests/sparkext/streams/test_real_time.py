@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark import __version__
 
 from sparkext.errors import StreamElementError
 from sparkext.runtime.streams.structured_source import StreamSourceError
@@ -154,6 +155,18 @@ def test_rows_that_join_static_ones_are_read_where_there_is_no_checkpoint(
     query = stream.read(joined, real_time="1 minute")
     source.add(*(line(number, 1000 * number) for number in range(4)))
     awaited(lambda: stream.accepted_count == 2, query)
+
+
+@pytest.mark.skipif(__version__ < "4.3", reason="Spark shuffles in this mode from 4.3 on")
+def test_rows_that_are_shuffled_are_read_where_there_is_no_checkpoint(
+    engine: Engine, spark: SparkSession
+) -> None:
+    source = Source(spark)
+    stream = engine.register_stream(f"{E}s")
+    query = stream.read(source.frame.repartition(1), real_time="1 minute")
+    for count in (5, 10):
+        source.add(*(line(count + number, 1000) for number in range(5)))
+        awaited(lambda: stream.accepted_count == count, query)  # noqa: B023
 
 
 def test_what_cannot_be_read_so_is_refused(
