@@ -17,5 +17,6 @@ class RestartSettings:
         DURATION,
         1_000,
         "How often an engine with a checkpoint commits what was pushed (docs/restart.md), 262,144 elements or so at"
-        " most; `Engine.commit` does so at once. A batch of a streaming DataFrame is committed before it counts as done.",
+        " most; `Engine.commit` does so at once. A batch of a streaming DataFrame is committed before it counts as"
+        " done.",
     )
