@@ -98,7 +98,7 @@ private[cqels] final class SegmentWriter(dictionary: Dictionary) {
 }
 
 /** A segment in memory; `spans` tells of each stream the first and last time of its elements, as JSON. A file holds one or several, each packed: its version, length, and bytes. */
-final class Segment private[journal] (bytes: Array[Byte], length: Int, val spans: String) {
+final class Segment private[journal] (private var bytes: Array[Byte], length: Int, val spans: String) {
   def size: Int = length
 
   /** Writes it into a file of its own; how many bytes that takes. */
@@ -106,6 +106,7 @@ final class Segment private[journal] (bytes: Array[Byte], length: Int, val spans
     val packed = CheckpointFiles.packed(bytes, length)
     val head = ByteBuffer.allocate(8).putInt(Segment.Version).putInt(packed.length).array()
     folder.files.write(name, Seq(head, packed), replaces = true)
+    bytes = null // Python lets go of this object seconds later
     8L + packed.length
   }
 }
