@@ -1,4 +1,4 @@
-"""A week of a stream in less than half an hour: whether memory and the slowest evaluations stay as they are.
+"""A week of a stream in ten minutes: whether memory and the slowest evaluations stay as they are.
 
 100 elements a second, a minute of stream time at once: readings, each an element with an IRI that was never there
 before, of sensors in 1,000 rooms, and alarms. Four queries: counts by area each minute, rooms that are new in five

@@ -47,7 +47,7 @@ STEPS = (
     Step("throughput"),
     Step("restart"),
     Step("scale", ("--triples", "1000000", "10000000")),
-    Step("soak", ("--hours", "48")),
+    Step("soak"),
 )  # fmt: skip
 
 

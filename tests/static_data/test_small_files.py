@@ -112,6 +112,19 @@ def test_saved_and_opened_again(spark: SparkSession, files: list[Path], tmp_path
     assert content(again) == content(store)
 
 
+def test_saved_as_spark_is_told_to(spark: SparkSession, files: list[Path], tmp_path: Path) -> None:
+    key = "spark.sql.parquet.compression.codec"
+    before = spark.conf.get(key)
+    spark.conf.set(key, "zstd")
+    try:
+        loaded(spark, files, DRIVER_BYTES).save(tmp_path / "saved")
+    finally:
+        spark.conf.set(key, str(before))
+    written = [path.name for path in (tmp_path / "saved" / "quads").rglob("*.parquet")]
+    assert written
+    assert all(name.endswith(".zstd.parquet") for name in written), written
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [

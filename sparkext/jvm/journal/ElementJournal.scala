@@ -50,17 +50,24 @@ private[cqels] final class ElementJournal(val iri: String, val width: Int) {
   /** Writes what was noted: of elements of a time that is not `kept` any more only that they were there. */
   def cut(to: SegmentWriter, kept: Long => Boolean): Unit = {
     var (first, last) = (Long.MaxValue, Long.MinValue)
-    for (i <- 0 until used) { first = math.min(first, times(i)); last = math.max(last, times(i)) }
+    var bytes = 0L
+    val isThere = new Array[Boolean](used)
+    var i = 0
+    while (i < used) {
+      first = math.min(first, times(i))
+      last = math.max(last, times(i))
+      isThere(i) = if (i > 0 && times(i) == times(i - 1)) isThere(i - 1) else kept(times(i))
+      bytes += 20L + (if (isThere(i)) 32L * (quadEnds(i) - quadBegin(i)) + 4L + 8L * width * (recordEnds(i) - recordBegin(i)) else 0L)
+      i += 1
+    }
     to.stream(iri, width, used, first, last)
-    to.reserve(24L * used + 32L * quads.rowCount + (if (records == null) 0L else 8L * width * records.rowCount))
+    to.reserve(bytes)
     to.longs(times, 0, used)
     to.longs(numbers, 0, used)
-    var i = 0
-    var isKept = false
     val (quadBefore, recordBefore) = (new Array[Long](4), new Array[Long](width))
+    i = 0
     while (i < used) {
-      if (i == 0 || times(i) != times(i - 1)) isKept = kept(times(i))
-      if (isKept) {
+      if (isThere(i)) {
         to.int(quadEnds(i) - quadBegin(i))
         to.rows(quads.data, quadBegin(i) * 4, (quadEnds(i) - quadBegin(i)) * 4, quadBefore)
         if (records != null) {

@@ -101,12 +101,14 @@ private[cqels] final class SegmentWriter(dictionary: Dictionary) {
 final class Segment private[journal] (private var bytes: Array[Byte], length: Int, val spans: String) {
   def size: Int = length
 
+  /** Gives its bytes back; it is in a file. */
+  def letGo(): Unit = bytes = null
+
   /** Writes it into a file of its own; how many bytes that takes. */
   def writeTo(folder: CheckpointFolder, name: String): Long = {
     val packed = CheckpointFiles.packed(bytes, length)
     val head = ByteBuffer.allocate(8).putInt(Segment.Version).putInt(packed.length).array()
     folder.files.write(name, Seq(head, packed), replaces = true)
-    bytes = null // Python lets go of this object seconds later
     8L + packed.length
   }
 }

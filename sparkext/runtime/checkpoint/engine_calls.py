@@ -89,10 +89,13 @@ class CheckpointCalls:
         keeper = self._keeper
         if keeper is None or self.parts.keeper is None:
             return
-        with self.parts.lock:
-            commit = keeper.commit()
-            self.parts.keeper = None
-        keeper.close(commit)
+        commit = None
+        try:
+            with self.parts.lock:
+                self.parts.keeper = None  # what is ended from now on is still in the checkpoint
+                commit = keeper.commit()
+        finally:
+            keeper.close(commit)
 
     def restore(self) -> list[str]:
         """Register the queries that the checkpoint has and this program has not, and take up all else in it.

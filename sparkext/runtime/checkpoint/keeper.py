@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -98,7 +99,7 @@ class Keeper:
         self._registrations_changed = before is None
         self._kept: Kept | None = None
         self._cut_at = time.monotonic()
-        self._elements_cut = 0
+        self._cut_after = self._waited_at = 0  # elements that had been taken in
         self._dirty = threading.Event()
         self._closed = False
         self.resumption: Resumption | None = None  # what is still to be taken up
@@ -193,10 +194,7 @@ class Keeper:
 
         Before what the last commit has is taken up, there is none either. Raises CheckpointError.
         """
-        try:
-            return self._cut() if self._is_idle else None
-        except Py4JError as error:
-            raise self._writer.note_failure(error) from error
+        return self._cut() if self._is_idle else None
 
     @property
     def _is_idle(self) -> bool:
@@ -206,17 +204,15 @@ class Keeper:
 
     @property
     def _has_many(self) -> bool:
-        return self._elements - self._elements_cut >= _MOST_AT_ONCE
-
-    @property
-    def _elements(self) -> int:
-        streams = {} if self._kept is None else self._kept.streams
-        return sum(stream.accepted_count for stream in streams.values())
+        return self._parts.taken_in - self._cut_after >= _MOST_AT_ONCE
 
     def check_written(self) -> None:
         """Wait a while where more has come in than is written; raise CheckpointError where no more may come in."""
-        if self._has_many:
+        if self._parts.taken_in - self._waited_at >= _MOST_AT_ONCE and self._has_many:
             self._writer.await_room(_ROOM_S)
+            self._waited_at = (
+                self._parts.taken_in
+            )  # or each element would wait for what does not come
         if self._writer.unwritten > _MOST_UNWRITTEN:
             raise CheckpointError(
                 self.path,
@@ -238,29 +234,33 @@ class Keeper:
     # ---- of what
 
     def _try_to_cut(self) -> None:
-        """Make a commit; where that fails, say so: all of it is in the next one."""
-        try:
+        """Make a commit; where that fails, which is logged, all of it is in the next one."""
+        with suppress(CheckpointError):
             self._cut()
-        except Py4JError as error:
-            self._writer.note_failure(error)
 
     def _cut(self) -> Commit:
         kept = self._kept
         assert kept is not None
         self._dirty.clear()
         self._cut_at = time.monotonic()
+        self._cut_after = self._parts.taken_in
         try:
             self._parts.hand_over()
             commit = self._described(kept)
             # Last of all: what has been cut is in no later commit.
-            commit.segment = self._parts.room.jvm.cutSegment()
+            commit.segment = self._segment()
         except BaseException:  # Ctrl-C, too: nothing of it is kept yet
             self._dirty.set()
             self._registrations_changed = self.changes.changed = True
             raise
-        self._elements_cut = self._elements
         self._writer.write(commit)
         return commit
+
+    def _segment(self) -> Any:
+        try:
+            return self._parts.room.jvm.cutSegment()
+        except Py4JError as error:  # no memory, say
+            raise self._writer.note_failure(error) from error
 
     def _described(self, kept: Kept) -> Commit:
         """All of a commit but its elements."""

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,10 +147,13 @@ class CommitWriter:
         written = 0
         while self._unwritten:
             segment = self._unwritten[0]
+            spans = json.loads(segment.spans())
             name, size = folder.write_segment(segment)
-            segments.add(name, size, json.loads(segment.spans()))
+            segments.add(name, size, spans)
             written += size
             del self._unwritten[0]
+            with suppress(Py4JError):
+                segment.letGo()  # its memory is needed before py4j says that nobody holds it
         segments.tidy(commit.oldest, folder.join_segments)
         for kind in list(self._unwritten_parts):
             self._parts[kind] = folder.write_part(kind, self._unwritten_parts[kind])

@@ -80,6 +80,7 @@ class EngineParts:
         self.closed = False
         self.keeper: EngineKeeper | None = None
         self.takings = 0  # intakes under way, one within the other
+        self.taken_in = 0  # elements, by all streams
         self.is_kept = False  # whether there is a checkpoint, also when the engine is closed
         self.rdf = RdfVersion(settings.rdf)
         self.store = StaticStore(

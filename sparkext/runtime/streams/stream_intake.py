@@ -74,9 +74,7 @@ class StreamIntake:
         # The triples that a record of the stream has of each of its subjects, where there are records.
         self.record_stars: tuple[tuple[RecordTriple, ...], ...] = ()
         self._derived = derived
-        self.accepted_count = 0
-        self.malformed_count = 0
-        self.late_count = 0
+        self.accepted_count = self.malformed_count = self.late_count = 0
         self.panes = 0  # as the log has told last
         self.newest_time = NEVER  # of the elements that were taken in
         self.set_aside: deque[str] = deque(maxlen=_KEPT_REASONS)
@@ -387,6 +385,7 @@ class StreamIntake:
     def _note_taken(self, newest: int, count: int) -> None:
         """Note that elements were taken in, the newest of this time."""
         self.accepted_count += count
+        self._parts.taken_in += count
         self.newest_time = max(newest, self.newest_time)
         self.watermark.note(newest, count)
 

@@ -276,6 +276,22 @@ def test_a_commit_that_cannot_be_made_stops_nobody_and_is_made_by_the_next(
     assert there(spark, tmp_path / "left") == (100, {})
 
 
+def test_an_engine_that_cannot_make_its_last_commit_leaves_the_one_before(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(spark, checkpoint=tmp_path / "kept")
+    stream = engine.register_stream(S)
+    listen(engine, TEXT)
+    stream.push(triple("a", "at", "r"), 1)
+    engine.commit()
+    stream.push(triple("b", "at", "r"), 2)
+    monkeypatch.setattr(engine.parts.room, "jvm", Full(engine.parts.room.jvm))
+    with pytest.raises(CheckpointError, match="Java heap space"):
+        engine.close()
+    sleep(1.2)  # the interval: nothing is committed any more
+    assert there(spark, tmp_path / "kept") == (1, {})
+
+
 def test_many_elements_are_kept_before_it_is_time(
     spark: SparkSession, tmp_path: Path, seldom: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
