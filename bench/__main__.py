@@ -12,8 +12,9 @@ __all__ = ["discover", "main"]
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the bench named by the arguments; returns the exit status."""
-    benches = discover()
-    args = parser_of(benches).parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    benches = discover(given[0] if given else None)
+    args = parser_of(benches).parse_args(given)
     module = benches[args.name]
     try:
         report = module.run(args)

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> Report:
     with world_folder(args.data) as folder:
         world = prepare_world(folder, scale, args.seed)
         paths = write_seconds(world, folder / f"rows-{RATE}", RATE, seconds)
-        if not (folder / ENCODED).exists():
+        if not args.quick and not (folder / ENCODED).exists():  # the first quick run does it
             progress("many: loading static data")
             alone(load, folder)
         for query in queries:

@@ -30,7 +30,7 @@ class Usual:
     budget_s: float
 
 
-QUICK = Usual(0.02, (1000,), 5, 2.0)
+QUICK = Usual(0.02, (1000,), 5, 1.0)
 
 
 def add_minute_options(parser: argparse.ArgumentParser, full: Usual) -> None:

@@ -11,17 +11,18 @@ from types import ModuleType
 PACKAGES = ("bench", "bench.long_runs", "bench.report")
 
 
-def discover() -> dict[str, ModuleType]:
-    """The benches by name: modules of these packages with NAME, add_arguments and run."""
+def discover(only: str | None = None) -> dict[str, ModuleType]:
+    """The benches by name: modules of these packages with NAME, add_arguments and run; with `only`, the one of that
+    name, unless it is in none of that name, since importing all takes a second."""
     found = {}
     for package in map(importlib.import_module, PACKAGES):
         for info in pkgutil.iter_modules(package.__path__):
-            if info.ispkg or info.name == "__main__":
+            if info.ispkg or info.name == "__main__" or (only and info.name != only):
                 continue
             module = importlib.import_module(f"{package.__name__}.{info.name}")
             if hasattr(module, "NAME") and hasattr(module, "run"):
                 found[module.NAME] = module
-    return found
+    return discover() if only and only not in found else found
 
 
 def parser_of(benches: dict[str, ModuleType]) -> argparse.ArgumentParser:
