@@ -75,11 +75,26 @@ def execute(arguments: Namespace) -> None:
             file.flush()
             if kept and not inputs.live:
                 inputs.engine.commit()
-        for line in report_lines(inputs.engine, found):
+        lines = report_lines(inputs.engine, found)
+        if not kept:  # else they may have been given before
+            lines += _nothing_lines(inputs)
+        for line in lines:
             sys.stderr.write(f"cqels: {line}\n")
         if sys.stderr.isatty():
             sys.stderr.write(f"cqels: {inputs.query.progress}\n")
         stay()
+
+
+def _nothing_lines(inputs: Prepared) -> list[str]:
+    """What to say where nothing was answered: an empty file does not tell why."""
+    progress = inputs.query.progress
+    if progress.answers:
+        return []
+    count = sum(stream.accepted_count for stream in inputs.engine.streams.values())
+    return [
+        f"no answers: {count} element(s) came in, {progress.evaluations} instant(s) were evaluated;"
+        " `cqels explain` shows what static data has for each pattern"
+    ]
 
 
 def _run(

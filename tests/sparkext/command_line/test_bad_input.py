@@ -244,6 +244,17 @@ def test_spark_that_cannot_start_says_why(
     assert (done.returncode, done.stdout) == (1, "")
 
 
+def test_a_run_without_answers_says_so(world: World, with_spark: Command) -> None:
+    query = QUERY.replace("foaf:name ?name", "foaf:nmae ?name")
+    world.write("misspelt.rspql", query)
+    done = with_spark(*run_arguments(query="misspelt.rspql"), "--skip-empty")
+    assert (done.status, done.out) == (0, "")
+    assert done.err == (
+        "cqels: no answers: 3 element(s) came in, 3 instant(s) were evaluated;"
+        " `cqels explain` shows what static data has for each pattern\n"
+    )
+
+
 def test_spark_starts_where_the_machine_has_a_name_that_nobody_knows(world: World) -> None:
     world.write("hosts", "")
     done = _run_apart(world, "", {"JAVA_TOOL_OPTIONS": "-Djdk.net.hosts.file=hosts"})
