@@ -39,8 +39,8 @@ from static_data.storage.tables import Table, Tables
 from static_data.table_indexes import MAPPED_ROWS, TableIndexes
 
 DRIVER_BYTES = 8 << 20
-"""Local files of so many bytes together are read on the driver, unless said otherwise: that takes no longer than two
-cores' Spark job, and a third where the process has run none yet."""
+"""Local files of so many bytes together are read on the driver, unless said otherwise: that takes about as long as
+two cores' Spark job, and less than half where the process has run none yet."""
 
 
 class StaticStore:

@@ -12,8 +12,10 @@ PACKAGES = ("bench", "bench.long_runs", "bench.report")
 
 
 def discover(only: str | None = None) -> dict[str, ModuleType]:
-    """The benches by name: modules of these packages with NAME, add_arguments and run; with `only`, the one of that
-    name, unless it is in none of that name, since importing all takes a second."""
+    """The benches by name: modules of these packages with NAME, add_arguments and run.
+
+    With `only`, the one whose module has that name, where there is one: importing all takes longer.
+    """
     found = {}
     for package in map(importlib.import_module, PACKAGES):
         for info in pkgutil.iter_modules(package.__path__):

@@ -141,7 +141,7 @@ def _announce_archive(builder: SparkSession.Builder) -> None:
     if writes_archive(str(builder._options.get("spark.driver.defaultJavaOptions", ""))):
         sys.stderr.write(
             "cqels: starts will take about half the time, by an archive of classes (160 MB) that is"
-            f" written to {cache_folder()} in the minute after this command has ended;"
+            f" written to {cache_folder()} after this command has ended;"
             " --set spark.cqels.classArchive=false forgoes that\n"
         )
 
