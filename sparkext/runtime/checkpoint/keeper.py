@@ -210,9 +210,8 @@ class Keeper:
         """Wait a while where more has come in than is written; raise CheckpointError where no more may come in."""
         if self._parts.taken_in - self._waited_at >= _MOST_AT_ONCE and self._has_many:
             self._writer.await_room(_ROOM_S)
-            self._waited_at = (
-                self._parts.taken_in
-            )  # or each element would wait for what does not come
+            # Else each element would wait for what may not come.
+            self._waited_at = self._parts.taken_in
         if self._writer.unwritten > _MOST_UNWRITTEN:
             raise CheckpointError(
                 self.path,
