@@ -6,6 +6,7 @@ Each node keeps the line on which it was written. By the YARRRML specification o
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field
 from itertools import count
@@ -31,6 +32,8 @@ from static_data.mappings.yarrrml_words import (
     rml_template,
 )
 from static_data.terms import RDF, BlankNode, Iri, Literal
+
+logger = logging.getLogger(__name__)
 
 
 def read_yarrrml(file: str | Path) -> MappingGraph:
@@ -256,6 +259,9 @@ class _Translation:
             self._constant(name, node, given, text, kind, literal)
         else:
             expanded = text if literal or text.startswith("$(") else self._expanded(text)
+            if kind is None and not literal and (expanded != text or IRI_START.match(text)):
+                said = f"{text} makes literals: {text}~iri makes IRIs, ~literal says that they are meant"
+                logger.warning("%s", self._wrong(given, name, said))
             if REFERENCE.fullmatch(expanded):
                 self._add(node, "reference", Literal(plain_reference(references[0])))
             else:

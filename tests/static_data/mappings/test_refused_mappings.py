@@ -237,3 +237,24 @@ def test_json_lines_with_a_flaw_name_the_line(tmp_path: Path) -> None:
     mapped = read_mapping(tmp_path / "m.ttl").of_source()
     with pytest.raises(MappingError, match=r"r\.jsonl, line 2: column 7: no JSON"):
         rows_of_source(mapped.source, str(tmp_path / "m.ttl"), {}.get)
+
+
+def test_literals_that_look_like_iris_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By YARRRML objects are literals unless they say otherwise, which joins with IRIs never find."""
+    file = tmp_path / "m.yml"
+    file.write_text(
+        "prefixes:\n  ex: http://e/\nmappings:\n  seen:\n    sources:\n      - ['r.csv~csv']\n"
+        "    s: ex:$(id)\n    po:\n      - [ex:by, ex:$(camera)]\n      - [ex:at, 'http://e/$(room)']\n"
+        "      - [ex:by, ex:$(camera)~iri]\n      - [ex:name, ex:$(name)~literal]\n"
+        "      - [ex:note, 'room: $(room)']\n      - [ex:n, ex:$(n), xsd:string]\n"
+        "      - [a, ex:$(kind)]\n      - [ex:plain, $(room)]\n",
+        "utf-8",
+    )
+    read_mapping(file)
+    assert caplog.messages == [
+        f"{file}, line {line}: triples map seen: {text} makes literals: {text}~iri makes IRIs, ~literal says that they"
+        " are meant"
+        for line, text in ((9, "ex:$(camera)"), (10, "http://e/$(room)"))
+    ]
