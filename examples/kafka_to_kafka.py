@@ -119,7 +119,7 @@ def received(servers: str, topic: str) -> list[bytes]:
     consumer = Consumer({**settings, "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, 0, 0)])
     found = []
-    while (message := consumer.poll(10)) is not None and message.error() is None:
+    while (message := consumer.poll(60)) is not None and message.error() is None:
         found.append(message.value())
     consumer.close()
     return found

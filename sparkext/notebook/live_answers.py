@@ -60,6 +60,9 @@ class _Newest:
         self._widget = widget
         self._rows = rows
         self._lock = threading.Lock()
+        self._showing = (
+            threading.Lock()
+        )  # what came later is shown later, and stopping waits for what is shown
         self._answers: Answers | None = None
         self._timer: threading.Timer | None = None
 
@@ -73,10 +76,11 @@ class _Newest:
 
     def show(self) -> None:
         """Have the page show what came last, if that has not been shown yet."""
-        with self._lock:
-            answers, self._answers, self._timer = self._answers, None, None
-        if answers is not None:
-            self._widget.state = state_of(answers, self._rows)
+        with self._showing:
+            with self._lock:
+                answers, self._answers, self._timer = self._answers, None, None
+            if answers is not None:
+                self._widget.state = state_of(answers, self._rows)
 
 
 def state_of(answers: Answers, rows: int) -> dict[str, Any]:

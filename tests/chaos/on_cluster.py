@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,9 @@ class Killing:
 
     def __call__(self, number: int) -> None:
         if number in self.times:
-            there = executors()
+            end = time.monotonic() + 60
+            while not (there := executors()) and time.monotonic() < end:
+                time.sleep(0.1)  # the last one is not yet back
             if there:
                 os.kill(there[0], signal.SIGKILL)
                 self.killed += 1

@@ -33,7 +33,11 @@ def test_notebook(name: str, tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     client = nbclient.NotebookClient(
-        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+        notebook,
+        timeout=300,
+        startup_timeout=300,
+        iopub_timeout=60,
+        resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute(env={**os.environ, "PYTHONPATH": path})
     pages = "".join(html_of(cell) for cell in notebook.cells)

@@ -28,7 +28,9 @@ def browsing() -> Iterator[Browser]:
 
     with sync_playwright() as playwright:
         # Tests run as root in containers, where the sandbox cannot be made.
-        made = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        made = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox"], timeout=120_000
+        )
         try:
             yield made
         finally:

@@ -45,7 +45,7 @@ class Pages:
         )
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)
         page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.accept())[-1])
         page.on("pageerror", lambda error: self.dialogs.append(f"error: {error}"))
         base = url or self.world.server.url

@@ -30,7 +30,7 @@ OBSERVED = """() => {
   new PerformanceObserver(seen).observe({type: "event", durationThreshold: 16, buffered: true});
 }"""
 # Nothing is about time: a busy machine may take long for anything.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 VIEWS = ("queries", "streams", "editor")
 
 
@@ -43,7 +43,7 @@ def received(page: Page) -> dict[str, int]:
 def all_came(page: Page, counted: Counted) -> None:
     """Wait until the page has as many answers as the query gave; none is missing and none came twice."""
     expect(page.locator("#answers")).to_have_attribute(
-        "data-received", str(counted.answers), timeout=30_000
+        "data-received", str(counted.answers), timeout=120_000
     )
     assert received(page) | {"gaps": 0} == {
         "received": counted.answers,

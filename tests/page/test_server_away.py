@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sparkext.serving.served_engine import ServedEngine
 
 # Nothing is about time: a busy machine may take long for anything.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 
 @contextmanager

@@ -95,6 +95,9 @@ final class LiveRows private (named: Array[String]) {
   private def hasEnded: Boolean = closed.size == partitions
   private def isUntold: Boolean = told != (batch, true) && (hasEnded || told._1 < batch)
 
+  /** How many rows tasks have added. */
+  def added: Long = synchronized(put)
+
   /** Whether a task waits for the stream. */
   def isEnding: Boolean = synchronized(ending > 0 && (taken < put || isUntold))
 
@@ -162,6 +165,9 @@ object LiveRows {
     open.put(made.number, made)
     made
   }
+
+  /** How many rows tasks have added to those that are open, for tests. */
+  def addedToOpen: Long = { var all = 0L; open.values.forEach(one => all += one.added); all }
 
   private[columns] def numbered(number: Long): LiveRows = open.get(number)
 

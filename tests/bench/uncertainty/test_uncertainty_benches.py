@@ -113,7 +113,7 @@ def test_settings_and_variants_must_answer_alike_each_time() -> None:
 
 
 def test_a_tiny_cell_and_a_tiny_drift(spark: SparkSession) -> None:
-    race = CellRace(spark, "dear", CellEffort(2, 2, 1, 0.0, 20, 20, repeats=3))
+    race = CellRace(spark, "dear", CellEffort(2, 2, 2, 0.0, 20, 20, repeats=3))
     try:
         row = race.measure(10.0, 0.5, 20)
     finally:

@@ -80,7 +80,13 @@ def test_mqtt_keeps_what_comes_meanwhile(spark: SparkSession, tmp_path: Path, qu
         out = tmp_path / "answers.jsonl"
         arguments = ["run", query, "--stream", f"{S}={broker.url}/readings/#", "--out", str(out)]
         arguments += ["--checkpoint", str(tmp_path / "checkpoint")]
-        assert main([*arguments, "--for", "PT0.5S"]) == 0  # a session
+        arguments += ["--for", "PT2M"]
+
+        def session() -> bool:
+            assert main([*arguments, "--for", "PT0.5S"]) == 0
+            return "Sending SUBACK to cqels-" in broker.log.read_text()
+
+        until(session, "a session", 120)
         broker.publish("readings/a", reading(1), reading(2))
         assert main([*arguments, "--until", "1000"]) == 0
         broker.publish("readings/b", reading(3))

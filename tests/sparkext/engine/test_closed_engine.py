@@ -99,7 +99,7 @@ def in_a_subscriber(
     stream.push(triple("x", "at", "room"), time=1)
     pushing = threading.Thread(target=stream.advance_to, args=(5,), daemon=True)
     pushing.start()
-    pushing.join(60)
+    pushing.join(180)  # beginning and ending may take a minute each
     assert not pushing.is_alive(), "the subscriber waits for what waits for it"
     until(lambda: not waits(name), name)
     (one,) = begun
@@ -114,7 +114,8 @@ def test_a_subscriber_closes_the_engine_while_idle_streams_are_looked_for(
     engine = Engine(spark)
     before = set(threading.enumerate())
     engine.register_stream(T, idle_timeout=20)
-    (timer,) = set(threading.enumerate()) - before
+    begun = set(threading.enumerate()) - before
+    (timer,) = (thread for thread in begun if thread.name.startswith("cqels-idle-streams"))
     in_a_subscriber(engine, lambda: None, timer.name, engine.close)
     timer.join(60)
     assert not timer.is_alive() and engine.closed

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGE = "WINDOW :w { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h }"
-SMALL = "WINDOW :w { ?a :p ?b } FILTER(?b = :o1)"
+SMALL = "WINDOW :w { ?a :p :o1 }"
 
 
 def push_many(engine: Engine, number: int) -> None:
@@ -90,6 +90,7 @@ def test_an_ordinary_query_is_limited_too(spark: SparkSession) -> None:
         )
         with pytest.raises(LimitError, match="300 ms"):
             large.answer()
-        assert len(engine.select(f"SELECT * {{ ?a <{E}p> ?b }}").answer()) == 600
+        # So few rows that no busy machine takes as long for them.
+        assert len(engine.select(f"SELECT * {{ ?a <{E}p> <{E}o1> }}").answer()) == 1
     finally:
         engine.close()

@@ -27,7 +27,7 @@ CALLED = {
     " UNION { WINDOW :w { ?o :value ?v } }",
     "no join": f"{LEVELS} BIND(:slow(?x) AS ?y)",
 }
-STEPS = 4
+STEPS = 6
 # Joins take rows in vectors: a thread may have taken all of a few before the others are awake.
 ROWS = dict.fromkeys(CALLED, 40) | {"optional join": 1500}
 
@@ -40,7 +40,7 @@ def answered(
 
     def slow(level: float) -> float:
         calling.append(threading.get_ident())
-        time.sleep(0.04 / ROWS[shape])
+        time.sleep(0.1 / ROWS[shape])
         return level % 10
 
     settings = {"driverExecution__threads": str(threads), "functionCache__enabled": "false"}

@@ -40,7 +40,7 @@ def test_the_order_follows_what_was_counted(spark: SparkSession, tmp_path: Path)
                 for i in range(batch * 100, batch * 100 + 100)
             )
             # What listeners are told arrives a little later.
-            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
             if job.kept:
                 orders[batch] = joined_first(job.plan())
 

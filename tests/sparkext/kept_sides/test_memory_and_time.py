@@ -82,28 +82,44 @@ def test_the_least_recently_used_goes(spark: SparkSession, tmp_path: Path) -> No
     assert (ids[0],) not in held
 
 
-def test_time_to_live(spark: SparkSession, tmp_path: Path) -> None:
-    spark.conf.set("spark.cqels.keptSides.ttl", "6s")
-    listed = spark.sparkContext.parallelize([(i, f"l{i}") for i in range(20)], 2).map(tuple)
-    rows = listed.toDF("sensor long, label string")
+def test_a_query_without_a_time_to_live_does_not_end_that_of_another(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.cqels.keptSides.ttl", "1h")
     other = StreamingJob(spark, tmp_path / "other", kept=True)
     job = StreamingJob(spark, tmp_path / "job", kept=True)
     try:
-        job.start(joined(job, rows))
+        job.start(joined(job, listed(spark)))
         spark.conf.unset("spark.cqels.keptSides.ttl")
         other.start(joined(other, spark.range(9).selectExpr("id sensor")))
         job.feed(batches(1)[0])
         (first,) = sparkext.kept_sides(spark)
-        # A query that knows of no time to live does not end that of another.
         other.feed(batches(1)[0])
         assert first.since in {side.since for side in sparkext.kept_sides(spark)}
-        time.sleep(6.1)
-        job.feed(batches(2)[1])
-        (again,) = (s for s in sparkext.kept_sides(spark) if s.side == first.side)
-        assert again.since > first.since
     finally:
         job.stop()
         other.stop()
+
+
+def test_a_side_past_its_time_to_live_is_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.cqels.keptSides.ttl", "2s")
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    try:
+        job.start(joined(job, listed(spark)))
+        job.feed(batches(1)[0])
+        (first,) = sparkext.kept_sides(spark)
+        time.sleep(2.1)
+        job.feed(batches(2)[1])
+        (again,) = sparkext.kept_sides(spark)
+        assert again.since > first.since
+    finally:
+        job.stop()
+
+
+def listed(spark: SparkSession) -> DataFrame:
+    """Rows of an RDD, of which nothing tells whether they change."""
+    rows = spark.sparkContext.parallelize([(i, f"l{i}") for i in range(20)], 2).map(tuple)
+    return rows.toDF("sensor long, label string")
 
 
 def test_another_time_zone(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sparkext.config import Settings
 from sparkext.errors import CqelsError
 from tests.sparkext.kept_sides.job_shapes import batches, write_sensors
 from tests.sparkext.kept_sides.streaming_job import StreamingJob
+from tests.sparkext.sql.tables import jobs_of
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPLAINED = "org.apache.spark.sql.cqels.kept.KeptSidesExplained"
@@ -120,7 +121,7 @@ def test_what_is_seen(spark: SparkSession, tmp_path: Path, sensors: str) -> None
         assert "LogicalRDD: not kept, an RDD has no version" in text
         (side,) = sparkext.kept_sides(spark)
         assert (side.rows, side.side) == (40, "parquet sensors")
-        context.listenerBus().waitUntilEmpty()
+        context.listenerBus().waitUntilEmpty(60_000)
         told = [e for e in listening.events if e.startswith("StaticSide")]
         assert job.query is not None
         assert [e.partition("(")[0] for e in sorted(told)] == [
@@ -136,10 +137,8 @@ def test_what_is_seen(spark: SparkSession, tmp_path: Path, sensors: str) -> None
 def test_a_plan_that_is_only_shown_reads_nothing(spark: SparkSession, sensors: str) -> None:
     stream = spark.readStream.format("rate").load()
     made = stream.join(spark.read.parquet(sensors), F.col("value") == F.col("sensor"))
-    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
-    made.explain(True)
+    assert jobs_of(spark, lambda: made.explain(True)) == 0
     assert sparkext.kept_sides(spark) == []
-    assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
 
 
 def test_settings_name_the_key(spark: SparkSession) -> None:

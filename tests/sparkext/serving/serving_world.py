@@ -5,16 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 from urllib.parse import quote, urlsplit
 
 from sparkext import Engine
 from sparkext.serving.beginnings import Beginnings, StreamToBe
 from sparkext.serving.options import ServeOptions
+from sparkext.serving.routes import health
 from sparkext.serving.server import Server
 
 if TYPE_CHECKING:
@@ -160,12 +163,13 @@ def lines_of(response: http.client.HTTPResponse) -> Iterator[str]:
 def events(lines: http.client.HTTPResponse) -> Iterator[Event]:
     """Events as a client reads them (HTML, section 9.2.6); a heartbeat is an event of kind "" without data."""
     fields: dict[str, list[str]] = {}
-    silent = 0
+    waited, begun = 0.0, time.monotonic()  # not while nobody asks
     for line in lines_of(lines):
         if line.startswith(":"):
-            silent += 1
-            assert silent < 150, "nothing comes"
+            waited += time.monotonic() - begun
+            assert waited < 120, "nothing comes"
             yield Event("", "")
+            begun = time.monotonic()
         elif line:
             key, _, value = line.partition(": ")
             fields.setdefault(key, []).append(value)
@@ -174,6 +178,7 @@ def events(lines: http.client.HTTPResponse) -> Iterator[Event]:
                 given = fields.get("id")
                 kind = fields.get("event", ["message"])[-1]
                 yield Event(kind, "\n".join(fields["data"]), None if given is None else given[-1])
+                waited, begun = 0.0, time.monotonic()
             fields.clear()
 
 
@@ -205,7 +210,9 @@ def serving(spark: SparkSession, checkpoint: Path | None = None, **options: Any)
     thread.start()
     try:
         assert began.wait(60)
-        yield World(server, engine, Client(server.url))
+        # On a busy machine the JVM may take longer to answer than a server is to be waited for.
+        with patch.object(health, "_PATIENCE", 60.0):
+            yield World(server, engine, Client(server.url))
     finally:
         server.stop()
         thread.join(60)

@@ -275,7 +275,7 @@ def test_the_switch_and_its_values(cache: Path) -> None:
     key = "spark.cqels.classArchive"
     off, wrong = begin(cache, "configure", f"{key}=false"), begin(cache, "configure", f"{key}=si")
     assert "rchive" not in str(told(off)["options"])
-    assert f"{key}: must be true or false, not 'si'" in wrong.communicate(timeout=60)[1]
+    assert f"{key}: must be true or false, not 'si'" in wrong.communicate(timeout=600)[1]
 
 
 @pytest.mark.slow

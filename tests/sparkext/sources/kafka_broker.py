@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ import pytest
 _VERSION = "3.9.1"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "spark-cqels" / "tests"
 _SECONDS = 120.0
+_GIVEN: set[int] = set()
 
 
 class CannotBeHadError(Exception):
@@ -33,33 +35,44 @@ def maven_jars(organisation: str, name: str, version: str, most: int = 300) -> l
     Raises CannotBeHadError.
     """
     folder = _CACHE / f"{name}-{version}"
-    if not (folder / "whole").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        jars = Path(pyspark.__file__).parent / "jars"
-        command = ["java", "-cp", f"{jars}/*", "org.apache.ivy.Main", "-warn"]
-        command += ["-dependency", organisation, name, version, "-confs", "default,runtime"]
-        command += ["-cache", str(_CACHE / "ivy")]
-        command += ["-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=most, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotBeHadError(f"{name} {version}: {error}") from None
-        if not list(folder.glob(f"{name}-{version}.jar")):
-            told = [line.strip() for line in ran.stdout.splitlines() if "not found" in line]
-            reason = told[0] if told else "no repository answered"
-            raise CannotBeHadError(f"{name} {version} from Maven Central: {reason}")
-        (folder / "whole").touch()
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    # One process of the tests fetches, the others wait.
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            _fetch(folder, organisation, name, version, most)
     return sorted(folder.glob("*.jar"))
+
+
+def _fetch(folder: Path, organisation: str, name: str, version: str, most: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    jars = Path(pyspark.__file__).parent / "jars"
+    command = ["java", "-cp", f"{jars}/*", "org.apache.ivy.Main", "-warn"]
+    command += ["-dependency", organisation, name, version, "-confs", "default,runtime"]
+    command += ["-cache", str(_CACHE / "ivy")]
+    command += ["-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=most, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotBeHadError(f"{name} {version}: {error}") from None
+    if not list(folder.glob(f"{name}-{version}.jar")):
+        told = [line.strip() for line in ran.stdout.splitlines() if "not found" in line]
+        reason = told[0] if told else "no repository answered"
+        raise CannotBeHadError(f"{name} {version} from Maven Central: {reason}")
+    (folder / "whole").touch()
 
 
 def free_port() -> int:
     """A port of loopback that nobody uses now, nor will by chance while a broker that had it is away."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 8
     while True:
-        # Below those that systems give to outgoing connections.
-        port = random.randrange(20_000, 32_000)
+        # Below those that systems give to outgoing connections, and of none of the other processes of these tests.
+        port = 20_000 + 8 * random.randrange(1_500) + worker
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
 
 
 class KafkaBroker:
@@ -149,12 +162,21 @@ replica.socket.timeout.ms=2000
 
     def topic(self, partitions: int = 2) -> str:
         """A new topic."""
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient, NewTopic
 
         name = f"t-{uuid.uuid4().hex[:12]}"
         admin = AdminClient({"bootstrap.servers": self.servers})
-        admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
-        return name
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
+                return name
+            except KafkaException as error:
+                # A broker that got no time for a second and a half is none for its controller, till it tells of itself.
+                if time.monotonic() > end or "REPLICATION_FACTOR" not in str(error):
+                    raise
+                time.sleep(0.2)
 
     def send(
         self, topic: str, *payloads: str | bytes | None, at: int = 0, partition: int = -1
@@ -182,11 +204,11 @@ replica.socket.timeout.ms=2000
             }
         )
         try:
-            partitions = list(consumer.list_topics(topic, 10).topics[topic].partitions)
+            partitions = list(consumer.list_topics(topic, 60).topics[topic].partitions)
             consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
             found, ended = [], 0
             while ended < len(partitions):
-                message = consumer.poll(10)
+                message = consumer.poll(60)
                 assert message is not None, "the broker says nothing"
                 if message.error() is None:
                     found.append(message)

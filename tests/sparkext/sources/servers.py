@@ -104,6 +104,7 @@ class MqttBroker:
         self.tls_url = f"mqtts://127.0.0.1:{self.tls_port}"
         self._tls = f"listener {self.tls_port} 127.0.0.1\n{tls}\n" if tls else ""
         self._folder = folder
+        self.log = folder / "mosquitto.log"
         found = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
         self._process: subprocess.Popen[bytes] | None = None
         if found is None:
@@ -116,6 +117,7 @@ class MqttBroker:
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
             f"persistence_location {self._folder}/\nautosave_on_changes true\n"
             "autosave_interval 1\nmax_inflight_messages 20\n"
+            f"log_dest file {self.log}\nlog_type all\n"
             f"user {getpass.getuser()}\n{self._tls}"
         )
         self._process = subprocess.Popen(
@@ -124,7 +126,7 @@ class MqttBroker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while True:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return

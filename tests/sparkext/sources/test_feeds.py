@@ -75,7 +75,7 @@ def test_a_full_buffer_lets_the_sender_wait(engine: Engine) -> None:
             time.sleep(0.5)
         assert feed.received < 10 + 4096
         assert sent < 40_000 * len(line)
-    until(lambda: stream.accepted_count == 40_000, "all that was sent")
+    until(lambda: stream.accepted_count == 40_000, "all that was sent", 300)
     feed.stop()
     server.close()
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def engine(spark: SparkSession) -> Iterator[Engine]:
     """One engine for each module."""
     import sparkext
+    from tests.sparkext.sql.tables import settings
 
-    made = sparkext.Engine(spark)
+    # On a busy machine Python may be asked for an order and get no time to answer.
+    with settings(spark, {"spark.cqels.sql.planTimeout": "60s"}):
+        made = sparkext.Engine(spark)
     yield made
     made.close()

@@ -171,7 +171,7 @@ def jobs_of(spark: SparkSession, act: Callable[[], Any]) -> int:
     before = set(context.statusTracker().getJobIdsForGroup("counted"))
     try:
         act()
-        java.sc().listenerBus().waitUntilEmpty()
+        java.sc().listenerBus().waitUntilEmpty(60_000)
         return len(set(context.statusTracker().getJobIdsForGroup("counted")) - before)
     finally:
         java.sc().clearJobGroup()

@@ -93,14 +93,27 @@ def test_an_error_ends_the_query(source: Source, started: Callable[..., Any]) ->
     assert stream.accepted_count == 0
 
 
+@pytest.fixture
+def live_rows(spark: SparkSession) -> Any:
+    """What is known of rows that are handed over."""
+    jvm: Any = spark._jvm
+    columns = jvm.org.apache.spark.sql.cqels.columns
+    return getattr(getattr(columns, "LiveRows$"), "MODULE$")
+
+
 @pytest.mark.parametrize("stopped", [False, True])
 def test_rows_wait_for_whoever_has_the_engine(
-    engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery], stopped: bool
+    engine: Engine,
+    source: Source,
+    begun: tuple[Stream, StreamingQuery],
+    live_rows: Any,
+    stopped: bool,
 ) -> None:
     stream, query = begun
+    added = live_rows.addedToOpen()
     with engine.parts.in_use():
         source.add(*(line(number, 2000) for number in range(1, 5)))
-        time.sleep(0.5)
+        awaited(lambda: live_rows.addedToOpen() == added + 4, query)
         assert stream.accepted_count == 1
         if stopped:  # as a subscriber may
             stream.stop_sources()
@@ -112,30 +125,33 @@ def test_rows_wait_for_whoever_has_the_engine(
 
 
 def test_more_rows_than_may_wait(
-    spark: SparkSession, engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery]
+    engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery], live_rows: Any
 ) -> None:
     stream, query = begun
-    jvm: Any = spark._jvm
-    columns = jvm.org.apache.spark.sql.cqels.columns
-    live_rows = getattr(getattr(columns, "LiveRows$"), "MODULE$")
     most = live_rows.mostWaiting()
     getattr(live_rows, "mostWaiting_$eq")(3)
     try:
         with engine.parts.in_use():
+            added = live_rows.addedToOpen()
             source.add(*(line(number, 2000) for number in range(1, 20)))
-            time.sleep(0.5)
+            awaited(lambda: live_rows.addedToOpen() >= added + 3, query)
         awaited(lambda: stream.accepted_count == 20, query)
     finally:
         getattr(live_rows, "mostWaiting_$eq")(most)
 
 
 def test_a_source_that_goes_on_waits_for_the_rows_of_before(
-    engine: Engine, source: Source, begun: tuple[Stream, StreamingQuery], tmp_path: Path
+    engine: Engine,
+    source: Source,
+    begun: tuple[Stream, StreamingQuery],
+    live_rows: Any,
+    tmp_path: Path,
 ) -> None:
     stream, query = begun
+    added = live_rows.addedToOpen()
     with engine.parts.in_use():
         source.add(*(line(number, 2000) for number in range(1, 5)))
-        time.sleep(0.5)  # they are handed over, and wait
+        awaited(lambda: live_rows.addedToOpen() == added + 4, query)
         stream.stop_sources()
         query = stream.read(source.frame, str(tmp_path / "checkpoint"), real_time="5 minutes")
     awaited(lambda: stream.accepted_count >= 5, query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,8 +117,11 @@ def test_sites_go_with_their_queries(spark: SparkSession) -> None:
             return int(engine.room.jvm.uncertainCalls().siteCount())
 
         def held_at_last(wanted: int) -> int:
-            # Python's proxies have to go first, then what is reachable from them alone.
-            return next((n for n in (held() for _ in range(20)) if n <= wanted), held())
+            # Python's proxies have to go first, which a thread sees to, then what is reachable from them alone.
+            end = time.monotonic() + 60
+            while (found := held()) > wanted and time.monotonic() < end:
+                time.sleep(0.05)
+            return found
 
         kept = started(engine, union(branch(1, TEST)))
         push(engine, 0)

@@ -121,9 +121,8 @@ def check_broadcasts_of_live_content_are_destroyed(live: LiveRoom) -> None:
     for name, plan in plans.items():
         live.put(content, [(i, i * i) for i in range(60_000)])
         assert len(live.as_job(plan, 2)) in (1, 10)
-        for _ in range(40):
-            if not (left := large_blocks()):
-                break
+        end = time.monotonic() + 60
+        while (left := large_blocks()) and time.monotonic() < end:
             time.sleep(0.1)
         assert left == 0, name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -358,8 +359,12 @@ def ever_new_terms(live: LiveRoom, stream: Any, total: int, batch: int) -> None:
             heap.append(live.live_bytes())
         assert live.dictionary.streamSize() < 3 * batch
     assert max(terms[1:]) <= 1.1 * terms[1]
-    # A tenth of the terms, kept, would be more than that.
-    assert heap[-1] < heap[1] + 10 * total // 8
+    # A tenth of the terms, kept, would be more than that; Spark's own listeners hold something for a while.
+    end = time.monotonic() + 60
+    while heap[-1] >= (most := heap[1] + 10 * total // 8) and time.monotonic() < end:
+        time.sleep(0.2)
+        heap[-1] = live.live_bytes()
+    assert heap[-1] < most
 
 
 def test_ever_new_terms_leave_memory_flat(live: LiveRoom, stream: Any) -> None:
