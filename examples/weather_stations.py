@@ -66,7 +66,7 @@ OBSERVATIONS_MAPPING = """
 PREFIXES = "PREFIX : <http://example.org/weather#>\n"
 
 # "The average wind speed at the stations where the air temperature is above 32 degrees in the last hour,
-# every 10 minutes."
+# every 10 minutes." (Here every 30.)
 MILD_AND_WINDY = """
 REGISTER RSTREAM :mild AS
 SELECT ?name (AVG(?speed) AS ?wind)

@@ -54,7 +54,7 @@ def declare(
     type: ValueType,
     default: T,
     meaning: str,
-    since: str = "0.1.0",
+    since: str = "0.2.0",
     internal: bool = False,
     formerly: tuple[str, ...] = (),
 ) -> T:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkext.s2r.event_time import parse_date_time
 from sparkext.setting_types import read_duration
 
-_LIVE = re.compile(r"(?s)(.+?)=((?:kafka|mqtts?|sse\+https?|https?|wss?|tcp|tls)://.*)")
+_LIVE = re.compile(r"(?s)(.+?)=((?i:kafka|mqtts?|sse\+https?|https?|wss?|tcp|tls)://.*)")
 _OPTION = re.compile(r"(?s)(?:(.+?)=)??([A-Za-z_][A-Za-z0-9_.\-]*)=(.*)")
 _ABSOLUTE_IRI = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*)>?")
 WAYS_OF_LATE = ("hold", "correct")
@@ -44,6 +44,8 @@ def is_url(text: str) -> bool:
 
     >>> is_url("mqtt://broker/rooms/#"), is_url("rooms.trig")
     (True, False)
+    >>> is_url("TLS://host:7000")  # schemes have no case
+    True
     """
     return _LIVE.fullmatch(f"urn:s={text}") is not None
 

@@ -58,8 +58,8 @@ are missing, extra or different, with their rows. The query is evaluated indepen
 without Spark. FILE is JSON Lines as `cqels run` writes them, of any engine. Exit status 0: right."""
 _CHECK_EXAMPLE = """\
 example:
-  cqels check q1.rspql --static people.ttl --stream http://deri.org/locstreams=sightings.trig \\
-                       --answers answers.jsonl --semantics cqels"""
+  cqels check q1.rspql --static people.ttl --static-graph http://deri.org/localization/=rooms.ttl \\
+                       --stream http://deri.org/locstreams=sightings.trig --answers answers.jsonl"""
 _JAR = """\
 Print the path of the JVM extension's jar that fits the Spark installed here, for jobs that nothing
 else of this package is used in. Where none fits, one is compiled first, in about ten seconds."""

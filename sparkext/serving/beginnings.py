@@ -108,7 +108,7 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
         dict(found),
         ("serve", "settings", "open_static", "checkpoint", "static", "streams", "queries"),
     )
-    saved = whole.text_or_none("open_static")
+    saved, kept = whole.text_or_none("open_static"), whole.text_or_none("checkpoint")
     settings = whole.mapping("settings") or {}
     static = []
     for fields in _tables(whole, "static", ("file", "graph")):
@@ -136,7 +136,7 @@ def _beginnings(found: Mapping[str, Any], folder: Path, file: str) -> Beginnings
         queries.append(QueryToBe(text, where, *rest))
     return Beginnings(
         None if saved is None else _found(folder, saved),
-        whole.text_or_none("checkpoint"),
+        None if kept is None else _found(folder, kept),
         static,
         streams,
         queries,

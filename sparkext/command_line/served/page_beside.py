@@ -7,18 +7,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sparkext.command_line.served.serve import check_installed, page_url, token_of
+from sparkext.command_line.served.serve import check_installed, page_at, token_of
 from sparkext.serving.options import ServeOptions
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
 
+PageListener: TypeAlias = tuple[socket.socket, ServeOptions, bool]
+"""A socket, the options of a server there, and whether its token was made for it."""
+
 
 @contextmanager
-def page_listener(port: int | None) -> Iterator[tuple[socket.socket, ServeOptions] | None]:
-    """A socket at a port of this machine, and the options of a server there; None for none.
+def page_listener(port: int | None) -> Iterator[PageListener | None]:
+    """A socket at a port of this machine, with what a server there needs; None for none.
 
     Raises ConfigurationError where the port is taken, and CqelsError where serving needs what is not installed.
     """
@@ -28,15 +31,14 @@ def page_listener(port: int | None) -> Iterator[tuple[socket.socket, ServeOption
     check_installed("cqels run --page")
     from sparkext.serving.server import listening
 
-    options = ServeOptions(token=token_of(None)[0], port=port)
+    token, made = token_of(None)
+    options = ServeOptions(token=token, port=port)
     with listening(options) as listener:
-        yield listener, options
+        yield listener, options, made
 
 
 @contextmanager
-def page_beside(
-    engine: Engine, listens: tuple[socket.socket, ServeOptions] | None
-) -> Iterator[Callable[[], None]]:
+def page_beside(engine: Engine, listens: PageListener | None) -> Iterator[Callable[[], None]]:
     """Serve an engine and its queries where `page_listener` says; gives what waits until somebody ends it (Ctrl-C).
 
     The engine is closed on leaving.
@@ -46,7 +48,7 @@ def page_beside(
         return
     from sparkext.serving.server import Server
 
-    listener, options = listens
+    listener, options, made = listens
     began = threading.Event()
     server = Server(
         engine, options, lambda served: served.adopt(), lambda url: began.set(), listener
@@ -67,7 +69,7 @@ def page_beside(
         began.wait()
         if failed:
             raise failed[0]
-        _tell(f"page: {page_url(server.url, options.token)}")
+        _tell(f"page: {page_at(server.url, options.token, made)}")
         yield lambda: _stay(thread)
     finally:
         server.stop()

@@ -42,7 +42,7 @@ def execute(arguments: Namespace) -> None:
 
     def started(url: str) -> None:
         _tell(f"listening at {url}")
-        _tell(f"page: {page_url(url, token) if made else f'{url}/ (asks for the token)'}")
+        _tell(f"page: {page_at(url, token, made)}")
 
     with logging_to(values.get("log-format", "text"), values.get("log-level", "warning")):
         _warn(options)
@@ -64,9 +64,13 @@ def check_installed(command: str) -> None:
         raise CqelsError(f"{command} needs {', '.join(missing)}: pip install 'spark-cqels[serve]'")
 
 
-def page_url(url: str, token: str) -> str:
-    """Where browsers find the page: the token is in the part of the address that they send to nobody."""
-    return f"{url}/#token={quote(token, safe='')}"
+def page_at(url: str, token: str, made: bool) -> str:
+    """Where browsers find the page: a token that was made is in the part of the address that they send to nobody.
+
+    >>> page_at("http://127.0.0.1:8890", "secret", False)
+    'http://127.0.0.1:8890/ (asks for the token)'
+    """
+    return f"{url}/#token={quote(token, safe='')}" if made else f"{url}/ (asks for the token)"
 
 
 def _beginnings(arguments: Namespace) -> Beginnings:

@@ -17,6 +17,7 @@ import pytest
 
 from sparkext.cli import main
 from sparkext.command_line.served.status import lines_of
+from sparkext.serving.beginnings import read_beginnings
 from tests.conftest import ROOT
 from tests.sparkext.serving.serving_world import (
     ELEMENTS,
@@ -181,6 +182,20 @@ def test_what_is_wrong_with_a_file_is_said_before_spark_starts(
     (tmp_path / "short").write_text("short")
     assert main(["serve", "--config", "serve.toml"]) == 1
     assert said in capsys.readouterr().err
+
+
+def test_paths_in_a_file_are_from_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a server that is started elsewhere would begin without what it had."""
+    file = tmp_path / "serve.toml"
+    file.write_text('checkpoint = "kept"\nopen_static = "saved"\nstatic = [{file = "a.ttl"}]\n')
+    monkeypatch.chdir("/")
+    begins = read_beginnings(file)
+    found = [begins.checkpoint, begins.saved, begins.static[0].file]
+    assert found == [str(tmp_path / name) for name in ("kept", "saved", "a.ttl")]
+    file.write_text('checkpoint = "s3a://bucket/kept"\n')
+    assert read_beginnings(file).checkpoint == "s3a://bucket/kept"
 
 
 def test_wrong_arguments_end_with_usage(capsys: pytest.CaptureFixture[str]) -> None:
