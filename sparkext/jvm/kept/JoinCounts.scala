@@ -47,7 +47,10 @@ private[cqels] object JoinCounts {
   private final val MostRuns = 1000
   private val all = Collections.synchronizedMap(new WeakHashMap[SparkContext, JoinCounts]())
 
-  def of(sc: SparkContext): JoinCounts = all.computeIfAbsent(sc, new JoinCounts(_))
+  def of(sc: SparkContext): JoinCounts = {
+    all.keySet.removeIf(_.isStopped)
+    all.computeIfAbsent(sc, new JoinCounts(_))
+  }
 
   private def columns(keys: Seq[Expression]): Seq[ExprId] = keys.flatMap(_.references.map(_.exprId))
 

@@ -97,13 +97,14 @@ private[kept] object KeptRows {
     def pack(partition: Int, rows: Iterator[InternalRow], unsafe: UnsafeProjection, fields: Int): Unit = {
       val pages = new RowPages(fields)
       var known = 0L
+      var counted = 0
       def count(): Unit = {
         val now = KeptRows.bytes(pages)
         if (bytes.addAndGet(now - known) > most) over.set(true)
         known = now
       }
       StaticPlans.pack(rows, unsafe, pages) {
-        if ((pages.rowCount & 0xfff) == 0) count()
+        if (pages.pageTotal != counted || (pages.rowCount & 0xfff) == 0) { counted = pages.pageTotal; count() }
         !over.get
       }
       count()

@@ -105,8 +105,13 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
         s.rows != null && s.unnamed == unnamed && s.firstBatch < batch.number && s.users.getOrDefault(batch.query, -1L) == s.firstBatch
       }
     }
-    if (changes) { passing(place) = key; while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1) }
+    if (changes) noteChanging(batch, unnamed, key)
     changes
+  }
+
+  private def noteChanging(batch: RunningBatch, unnamed: LogicalPlan, key: SideKey): Unit = {
+    passing((batch.query, unnamed)) = key
+    while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1)
   }
 
   /** Whether a running query needs the side; that of this batch needs no other version of what it asks for. */
@@ -138,7 +143,12 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
           logInfo(s"kept static side ${side.label}: ${rows.rowCount} rows, ${rows.memoryBytes} bytes, read in ${side.readMs} ms")
           Right(side)
         case None =>
-          synchronized { refused(side.key) = room; while (refused.size > KeptSides.MostRefusals) refused.remove(refused.head._1) }
+          synchronized {
+            refused(side.key) = room
+            while (refused.size > KeptSides.MostRefusals) refused.remove(refused.head._1)
+            // Where it changes with each batch, the next version is not even begun.
+            noteChanging(batch, side.unnamed, side.key)
+          }
           forget(side)
           Left(KeptSides.tooLarge(room, most))
       }
@@ -181,7 +191,10 @@ private[cqels] object KeptSides {
   private final val MostRefusals = 1000
   private val all = Collections.synchronizedMap(new WeakHashMap[SparkContext, KeptSides]())
 
-  def of(sc: SparkContext): KeptSides = all.computeIfAbsent(sc, new KeptSides(_))
+  def of(sc: SparkContext): KeptSides = {
+    all.keySet.removeIf(_.isStopped) // what is kept leads to its application: nothing else would let go of it
+    all.computeIfAbsent(sc, new KeptSides(_))
+  }
 
   private def tooLarge(room: Long, most: Long): String =
     s"it takes more than $room bytes, what is left of spark.cqels.keptSides.maxMemory, $most"

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path}
 import org.apache.spark.sql.SQLContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruning, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, MapInArrow, MapInPandas, MapPartitions, MapPartitionsInR, OneRowRelation, Range}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.connector.read.Scan
@@ -56,9 +56,12 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
     }
     val named = plan.transformUpWithSubqueries { case node if node.children.isEmpty => leaf(node) }
     if (!plan.deterministic) unversioned ::= "it is not deterministic"
-    // A function of whole partitions is how programs fetch what Spark has no source for.
-    unversioned :::= plan.collectWithSubqueries { case node @ (_: MapInPandas | _: MapInArrow | _: MapPartitions | _: MapPartitionsInR) =>
-      s"${node.nodeName} may read anything"
+    // A function of whole partitions, or of groups, is how programs fetch what Spark has no source for.
+    unversioned :::= plan.collectWithSubqueries {
+      case node @ (_: MapInPandas | _: MapInArrow | _: MapPartitions | _: MapPartitionsInR | _: ScriptTransformation | _: MapGroups | _: CoGroup |
+          _: FlatMapGroupsInPandas | _: FlatMapGroupsInArrow | _: FlatMapCoGroupsInPandas | _: FlatMapCoGroupsInArrow | _: FlatMapGroupsInR |
+          _: FlatMapGroupsInRWithArrow) => s"${node.nodeName} may read anything"
+      case node: CollectMetrics => s"the metrics ${node.name} are observed in each batch"
     }.toList
     VersionedPlan(named, unversioned.distinct.reverse)
   }
@@ -79,7 +82,7 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
 
   private def asking(index: FileIndex): Asked = {
     val (listing, files) = (Listings.of(index), listedBy(index))
-    lazy val paths = files.map(f => if (isHere(f)) Paths.get(f.getPath.toUri) else null)
+    lazy val paths = files.map(f => if (isHere(f.status)) Paths.get(f.status.getPath.toUri) else null)
     Asked(() =>
       if (listing == null || (Listings.of(index) ne listing)) versionOf(index)
       else if (paths.contains(null)) Right(asTheyAre(files))
@@ -120,12 +123,19 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
   }
 
   private def versionOf(index: FileIndex): Either[String, Any] = index match {
-    case _: PartitioningAwareFileIndex | _: CatalogFileIndex => Right(asTheyAre(listedBy(index)))
+    case _: PartitioningAwareFileIndex | _: CatalogFileIndex =>
+      // Whoever may read files may not be let look at their folders.
+      try Right(asTheyAre(listedBy(index)))
+      catch { case NonFatal(failure) => Left(s"its files cannot be asked for: ${failure.getMessage}") }
     case other => TableFormats.version(other).toRight(s"${StaticVersions.name(other)} has no version")
   }
 
-  private def listedBy(index: FileIndex): Seq[FileStatus] = index match {
-    case _: PartitioningAwareFileIndex | _: CatalogFileIndex => index.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))
+  private def listedBy(index: FileIndex): Seq[ListedFile] = index match {
+    case _: PartitioningAwareFileIndex | _: CatalogFileIndex =>
+      index.listFiles(Nil, Nil).flatMap { part =>
+        val values = part.values.toSeq(index.partitionSchema)
+        part.files.map(f => ListedFile(f.fileStatus, values))
+      }
     case _ => Nil
   }
 
@@ -137,25 +147,25 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
   }
 
   /** The files of a listing and what they are like now: elsewhere than on this machine a folder is asked once for all of its files. */
-  private def asTheyAre(listed: Seq[FileStatus]): Seq[FileVersion] = {
-    val (here, elsewhere) = listed.partition(isHere)
-    val now = elsewhere.map(_.getPath.getParent).distinct.flatMap { folder =>
+  private def asTheyAre(listed: Seq[ListedFile]): Seq[FileVersion] = {
+    val (here, elsewhere) = listed.partition(f => isHere(f.status))
+    val now = elsewhere.map(_.status.getPath.getParent).distinct.flatMap { folder =>
       try folder.getFileSystem(hadoop).listStatus(folder).toSeq
       catch { case _: FileNotFoundException => Nil }
     }.map(f => f.getPath -> f).toMap[Path, FileStatus]
-    (here.map(f => local(f, Paths.get(f.getPath.toUri))) ++ elsewhere.map { file =>
-      val there = now.get(file.getPath)
-      FileVersion(file.getPath.toString, file.getLen, there.fold(-1L)(_.getLen), there.fold(-1L)(_.getModificationTime))
+    (here.map(f => local(f, Paths.get(f.status.getPath.toUri))) ++ elsewhere.map { file =>
+      val there = now.get(file.status.getPath)
+      FileVersion(file.status.getPath.toString, file.values, file.status.getLen, there.fold(-1L)(_.getLen), there.fold(-1L)(_.getModificationTime))
     }).sortBy(_.path)
   }
 
   private def isHere(file: FileStatus): Boolean = file.getPath.toUri.getScheme == "file" && filesAreLocal
 
-  private def local(file: FileStatus, path: LocalPath): FileVersion =
+  private def local(file: ListedFile, path: LocalPath): FileVersion =
     try {
       val now = Files.readAttributes(path, classOf[BasicFileAttributes])
-      FileVersion(path.toString, file.getLen, now.size, now.lastModifiedTime.to(TimeUnit.NANOSECONDS))
-    } catch { case _: IOException => FileVersion(path.toString, file.getLen, -1, -1) }
+      FileVersion(path.toString, file.values, file.status.getLen, now.size, now.lastModifiedTime.to(TimeUnit.NANOSECONDS))
+    } catch { case _: IOException => FileVersion(path.toString, file.values, file.status.getLen, -1, -1) }
 }
 
 /** What a plan reads, and whether it is still the same. */
@@ -179,10 +189,13 @@ private[kept] object StaticVersions {
   def name(of: Any): String = of.getClass.getSimpleName.stripSuffix("$")
 }
 
+/** One file of a listing, with the values of its partition: a catalogue may have others than its path says. */
+private[kept] final case class ListedFile(status: FileStatus, values: Seq[Any])
+
 /** One file of a listing: the length that the listing has, and length and time of now, which is one of nanoseconds
  *  on this machine's disk; -1 where it is gone.
  */
-private[kept] final case class FileVersion(path: String, listed: Long, length: Long, modified: Long)
+private[kept] final case class FileVersion(path: String, values: Seq[Any], listed: Long, length: Long, modified: Long)
 
 /** Stands for a relation of files in a key. */
 private[kept] final case class NamedRelation(

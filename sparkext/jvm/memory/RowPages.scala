@@ -14,6 +14,9 @@ final class RowPages(val fields: Int) {
 
   def rowCount: Int = rows
 
+  /** How many pages there are: a row may be as large as many. */
+  def pageTotal: Int = pageCount
+
   /** Keeps a copy of the row. */
   def append(row: UnsafeRow): Unit = {
     val size = row.getSizeInBytes

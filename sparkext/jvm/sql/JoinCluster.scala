@@ -5,10 +5,12 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.cqels.leaves.{LiveValue, RowRelationLeaf}
 import org.apache.spark.sql.cqels.memory.Json
+import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 /** A join order over the inputs of a cluster, by their places: the right side of a join is the one that is built or probed. */
 sealed trait JoinOrder { def places: Seq[Int] }
@@ -143,9 +145,21 @@ object JoinCluster {
     case _ => false
   }
 
-  // A join cannot evaluate a Python function.
-  private def movable(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonFuncExpression])
+  private def movable(e: Expression): Boolean = e.deterministic && !SubqueryExpression.hasSubquery(e) && isTotal(e)
+
+  /** Whether an expression has a value for each row: of rows that another join would have left out, too. A cast of a text to
+   *  a number may end the query on one of them, a division on a zero. What is not known to have one is taken not to.
+   */
+  private[cqels] def isTotal(e: Expression): Boolean = (e match {
+    case _: AttributeReference | _: Literal | _: LiveValue => true
+    case cast: Cast => cast.evalMode != EvalMode.ANSI || Cast.canUpCast(cast.child.dataType, cast.dataType)
+    case _: Add | _: Subtract | _: Multiply | _: UnaryMinus => e.dataType == DoubleType || e.dataType == FloatType
+    case _: BinaryComparison | _: And | _: Or | _: Not | _: In | _: InSet | _: IsNull | _: IsNotNull | _: IsNaN | _: AtLeastNNonNulls => true
+    case _: Coalesce | _: If | _: CaseWhen | _: NormalizeNaNAndZero | _: KnownFloatingPointNormalized | _: GetStructField => true
+    case _: Upper | _: Lower | _: Length | _: String2TrimExpression | _: Substring | _: Concat | _: StartsWith | _: EndsWith | _: Contains => true
+    case _: GetDateField | _: GetTimeField => true
+    case _ => false
+  }) && e.children.forall(isTotal)
 
   private def flatten(plan: LogicalPlan, leaves: mutable.Buffer[LogicalPlan], conjuncts: mutable.Buffer[Expression]): Unit =
     if (!isInside(plan)) leaves += plan

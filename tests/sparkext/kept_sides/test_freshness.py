@@ -148,6 +148,15 @@ def cases(w: World) -> dict[str, Case]:
             3: lambda: sql(f"alter table {parts} drop partition (room = 2)"),
         },
     )
+    swapped = w.table("swapped", partitioned=True)
+
+    def swap() -> None:
+        place = w.spark.table(swapped).inputFiles()[0].partition("/room=")[0]
+        for one, other in ((1, 2), (2, 1)):
+            to = f"{place}/room={other}"
+            sql(f"alter table {swapped} partition (room = {one}) set location '{to}'")
+
+    made["partitions that change places"] = Case(lambda: w.spark.table(swapped), {2: swap})
     refreshed = w.table("refreshed")
 
     def refresh() -> None:
@@ -263,6 +272,17 @@ def cases(w: World) -> dict[str, Case]:
         uses=[0, 0, 0, 0, 0],
     )
 
+    def fetch_all(group: pd.DataFrame) -> pd.DataFrame:
+        return next(fetch(iter([group])))
+
+    made["rows that a function of groups fetches"] = Case(
+        lambda: (
+            w.spark.range(30).groupBy("id").applyInPandas(fetch_all, "sensor long, label string")
+        ),
+        {2: lambda: fetched.write_text("third")},
+        uses=[0, 0, 0, 0, 0],
+    )
+
     database = f"jdbc:derby:memory:{w.folder.name};create=true"
     connect(w.spark, database, "create table side (sensor bigint, label varchar(9))")
     connect(w.spark, database, "insert into side values (1, 'one'), (3, 'three')")
@@ -295,6 +315,8 @@ NAMES = (
     "a table inserted into",
     "cached rows",
     "a random number",
+    "partitions that change places",
+    "rows that a function of groups fetches",
 )
 SLOW = (
     "files that stay",

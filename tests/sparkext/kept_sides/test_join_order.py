@@ -49,3 +49,27 @@ def test_the_order_follows_what_was_counted(spark: SparkSession, tmp_path: Path)
     assert kept == stock
     assert orders[0] == "many"
     assert orders[3] == "few"
+
+
+def test_what_may_fail_on_a_row_is_asked_of_no_others(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows that the first join leaves out have names which the second one cannot read as numbers."""
+    spark.range(200).selectExpr("id % 10 number", "id part").write.parquet(str(tmp_path / "many"))
+    spark.range(1).selectExpr("id chosen", "'c' why").write.parquet(str(tmp_path / "few"))
+    plans = []
+
+    def scenario(job: StreamingJob) -> None:
+        many, few = (spark.read.parquet(str(tmp_path / name)) for name in ("many", "few"))
+        stream = job.readings().join(many, F.col("id") == F.col("number"))
+        job.start(stream.join(few, F.col("name").cast("bigint") == F.col("chosen")))
+        for batch in range(4):
+            job.feed(
+                (i, i, str(i) if i < 10 else "none", float(batch), "2026-01-01T00:00:00Z")
+                for i in range(100)
+            )
+            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+        plans.append(job.plan())
+
+    stock, kept = both_ways(spark, tmp_path, scenario)
+    assert len(stock) == 4 and all(stock)
+    assert kept == stock
+    assert "KeptStaticSide" in plans[1] and joined_first(plans[1]) == "many"

@@ -134,6 +134,22 @@ def test_what_is_seen(spark: SparkSession, tmp_path: Path, sensors: str) -> None
         context.removeSparkListener(listening)
 
 
+def test_what_is_observed_of_a_side_is_told_in_each_batch(
+    spark: SparkSession, tmp_path: Path, sensors: str
+) -> None:
+    side = spark.read.parquet(sensors).observe("side", F.count("*").alias("rows"))
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    try:
+        job.start(job.readings().join(side, F.col("id") == F.col("sensor")))
+        for batch in batches(2):
+            job.feed(batch)
+        assert job.query is not None
+        told = [one["observedMetrics"].get("side") for one in job.query.recentProgress]
+        assert [row and row["rows"] for row in told if row is not None] == [40, 40]
+    finally:
+        job.stop()
+
+
 def test_a_plan_that_is_only_shown_reads_nothing(spark: SparkSession, sensors: str) -> None:
     stream = spark.readStream.format("rate").load()
     made = stream.join(spark.read.parquet(sensors), F.col("value") == F.col("sensor"))
