@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 package kept
 
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
+import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
@@ -60,18 +60,18 @@ private[kept] object KeptRows {
   /** Beside its own bytes a row takes so many of an index. */
   final val IndexBytes = 40L
 
-  /** Runs a plan and packs its rows; None if they and an index of them take more than `most` bytes. */
-  def read(session: SparkSession, plan: LogicalPlan, most: Long): Option[KeptRows] = StaticPlans.execute(session, plan) { physical =>
+  /** Runs a plan and packs its rows; None if they and an index of them take more than there is room for. */
+  def read(session: SparkSession, plan: LogicalPlan, room: Room): Option[KeptRows] = StaticPlans.execute(session, plan) { physical =>
     val sc = session.sparkContext
-    (if (sc.isLocal) readHere(sc, physical, most) else collect(physical, most)).map(new KeptRows(sc, _))
+    (if (sc.isLocal) readHere(sc, physical, room) else collect(physical, room)).map(new KeptRows(sc, _))
   }
 
   private def bytes(pages: RowPages): Long = pages.memoryBytes + IndexBytes * pages.rowCount
 
   /** Tasks run in this process: each packs its part, and nothing is serialised. */
-  private def readHere(sc: SparkContext, physical: SparkPlan, most: Long): Option[RowPages] = {
+  private def readHere(sc: SparkContext, physical: SparkPlan, room: Room): Option[RowPages] = {
     val schema = physical.output.map(_.dataType).toArray
-    val number = InProcessParts.open(new InProcessParts(most))
+    val number = InProcessParts.open(new InProcessParts(room))
     try {
       val parts = InProcessParts.of(number)
       sc.runJob(physical.execute(), (context: TaskContext, rows: Iterator[InternalRow]) => {
@@ -81,37 +81,39 @@ private[kept] object KeptRows {
     } finally InProcessParts.close(number)
   }
 
-  private def collect(physical: SparkPlan, most: Long): Option[RowPages] = {
+  private def collect(physical: SparkPlan, room: Room): Option[RowPages] = {
     val pages = new RowPages(physical.output.size)
-    val rows = Frames.collected(physical)
-    StaticPlans.pack(rows, UnsafeProjection.create(physical.output, physical.output), pages)(bytes(pages) <= most)
-    Option.when(!rows.hasNext)(pages)
+    pack(Frames.collected(physical), UnsafeProjection.create(physical.output, physical.output), pages, room)
+    Option.when(!room.isOver)(pages)
+  }
+
+  /** Counts what rows take with each page and each few thousand of them, until they take too much. */
+  private def pack(rows: Iterator[InternalRow], unsafe: UnsafeProjection, pages: RowPages, room: Room): Unit = {
+    var known = 0L
+    var counted = 0
+    def count(): Unit = {
+      val now = bytes(pages)
+      room.take(now - known)
+      known = now
+    }
+    StaticPlans.pack(rows, unsafe, pages) {
+      if (pages.pageTotal != counted || (pages.rowCount & 0xfff) == 0) { counted = pages.pageTotal; count() }
+      !room.isOver
+    }
+    count()
   }
 
   /** Rows of the partitions of one job, as its tasks put them here. */
-  final class InProcessParts(most: Long) {
+  final class InProcessParts(room: Room) {
     private val parts = new ConcurrentHashMap[Int, RowPages]()
-    private val bytes = new AtomicLong
-    private val over = new AtomicBoolean
 
     def pack(partition: Int, rows: Iterator[InternalRow], unsafe: UnsafeProjection, fields: Int): Unit = {
       val pages = new RowPages(fields)
-      var known = 0L
-      var counted = 0
-      def count(): Unit = {
-        val now = KeptRows.bytes(pages)
-        if (bytes.addAndGet(now - known) > most) over.set(true)
-        known = now
-      }
-      StaticPlans.pack(rows, unsafe, pages) {
-        if (pages.pageTotal != counted || (pages.rowCount & 0xfff) == 0) { counted = pages.pageTotal; count() }
-        !over.get
-      }
-      count()
+      KeptRows.pack(rows, unsafe, pages, room)
       parts.put(partition, pages)
     }
 
-    def joined(fields: Int): Option[RowPages] = Option.when(!over.get) {
+    def joined(fields: Int): Option[RowPages] = Option.when(!room.isOver) {
       val all = new RowPages(fields)
       parts.keySet.toArray(Array.empty[Integer]).sorted.foreach(p => all.take(parts.get(p)))
       all

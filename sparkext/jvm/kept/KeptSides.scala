@@ -3,7 +3,7 @@ package kept
 
 import java.util.{Collections, UUID, WeakHashMap}
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -31,6 +31,7 @@ private[cqels] final class KeptSide(
 
   /** Held while the rows are read: who asks for the same meanwhile waits for them. */
   private[kept] val reading = new Object
+  @volatile private[kept] var room: Room = _
   @volatile private[kept] var rows: KeptContent = _
   @volatile private[kept] var since = 0L
   @volatile private[kept] var sinceNanos = 0L
@@ -44,11 +45,31 @@ private[cqels] final class KeptSide(
   def rowCount: Long = if (rows == null) 0 else rows.rowCount
   def memoryBytes: Long = if (rows == null) 0 else rows.memoryBytes
 
+  /** What it takes of the room of another one: also while it is read, if that began before. */
+  private[kept] def takesOf(other: Room): Long = if (rows == null && room != null && room.number < other.number) room.taken else memoryBytes
+
   /** Whether it takes memory of the driver, not of executors. */
   private[kept] def isWhole: Boolean = key.form == Whole
 
   /** Its figures in Spark's manner. */
   def describe: String = s"rows $rowCount, size ${StreamingJobs.size(memoryBytes)}, read in $readMs ms, used ${uses.get} times"
+}
+
+/** What a side may take that is being read, `left` at any time, and what it has taken so far. */
+private[kept] final class Room(leftFor: Room => Long) {
+  val number: Long = Room.next.incrementAndGet()
+  private val bytes = new AtomicLong
+  private val over = new AtomicBoolean
+
+  def left: Long = leftFor(this)
+  def taken: Long = bytes.get
+  def isOver: Boolean = over.get
+
+  def take(more: Long): Unit = { bytes.addAndGet(more); if (bytes.get > left) over.set(true) }
+}
+
+private[kept] object Room {
+  private val next = new AtomicLong
 }
 
 /** The kept sides of one application, for all of its sessions and queries.
@@ -75,13 +96,14 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       }
       val side = there.toRight(()).left.flatMap { _ =>
         val unnamed = found.unnamed
-        val (asked, room) = synchronized {
-          val room = settings.maxBytes - sides.values.iterator.filter(isInTheWay(_, key, batch, unnamed)).map(_.memoryBytes).sum
-          val asked =
-            if (refused.get(key).exists(_ >= room)) Left(KeptSides.tooLarge(room, settings.maxBytes))
-            else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
-            else Right(wanted(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)), batch))
-          (asked, room)
+        // Of now: others may be read beside it.
+        val room = new Room(room => synchronized {
+          settings.maxBytes - sides.values.iterator.filter(isInTheWay(_, key, batch, unnamed)).map(_.takesOf(room)).sum
+        })
+        val asked = synchronized {
+          if (refused.get(key).exists(_ >= room.left)) Left(KeptSides.tooLarge(room.left, settings.maxBytes))
+          else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
+          else Right(wanted(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)), batch))
         }
         asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes)))
       }
@@ -125,12 +147,13 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   }
 
   private def fill(
-      session: SparkSession, side: KeptSide, plan: LogicalPlan, form: SideForm, versions: StaticVersions, batch: RunningBatch, room: Long, most: Long): Either[String, KeptSide] = {
+      session: SparkSession, side: KeptSide, plan: LogicalPlan, form: SideForm, versions: StaticVersions, batch: RunningBatch, room: Room, most: Long): Either[String, KeptSide] = {
     val start = System.nanoTime()
+    side.room = room
     try {
       StreamingJobs.described(sc, s"kept static side: ${side.label}")(form match {
         case Whole => KeptRows.read(session, plan, room)
-        case InParts(keys, partitions) => KeptParts.read(session, plan, keys, partitions, room)
+        case InParts(keys, partitions) => KeptParts.read(session, plan, keys, partitions, room.left)
       }) match {
         case Some(rows) =>
           side.readMs = (System.nanoTime() - start) / 1000000
@@ -144,13 +167,13 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
           Right(side)
         case None =>
           synchronized {
-            refused(side.key) = room
+            refused(side.key) = room.left
             while (refused.size > KeptSides.MostRefusals) refused.remove(refused.head._1)
             // Where it changes with each batch, the next version is not even begun.
             noteChanging(batch, side.unnamed, side.key)
           }
           forget(side)
-          Left(KeptSides.tooLarge(room, most))
+          Left(KeptSides.tooLarge(room.left, most))
       }
     } catch { case failure: Throwable => forget(side); throw failure }
   }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -80,6 +82,41 @@ def test_the_least_recently_used_goes(spark: SparkSession, tmp_path: Path) -> No
     assert 1 <= len(held) < 3
     assert held[-1] == (ids[-1],)
     assert (ids[0],) not in held
+
+
+def test_sides_that_are_read_at_once_share_the_room(spark: SparkSession, tmp_path: Path) -> None:
+    """As when an application with many queries starts again: none of them is there when they begin."""
+    spark.conf.set("spark.cqels.keptSides.maxMemory", "1m")
+    begun = [tmp_path / f"begun {n}" for n in range(2)]
+
+    def together(number: int, times: int) -> int:
+        """The rows of each side come when all sides are being read."""
+        if number == 0:
+            begun[times].touch()
+            end = time.monotonic() + 60
+            while not all(one.exists() for one in begun) and time.monotonic() < end:
+                time.sleep(0.01)
+        return number * times
+
+    spark.sparkContext.pythonExec = sys.executable  # that has what functions need
+    waiting = F.udf(together, "long")
+    jobs = [StreamingJob(spark, tmp_path / str(n), kept=True) for n in range(2)]
+    try:
+        for n, job in enumerate(jobs):
+            rows = spark.range(0, 8_000, 1, 1).select(F.col("id").alias("sensor"))
+            job.start(joined(job, rows.withColumn("times", waiting("sensor", F.lit(n)))))
+        feeding = [Thread(target=job.feed, args=(batches(1)[0],)) for job in jobs]
+        for thread in feeding:
+            thread.start()
+        for thread in feeding:
+            thread.join()
+        assert all(one.exists() for one in begun)
+        (side,) = sparkext.kept_sides(spark)
+        assert 500_000 < side.bytes <= 1 << 20
+        assert all(len(job.answers()) == 1 for job in jobs)
+    finally:
+        for job in jobs:
+            job.stop()
 
 
 def test_a_query_without_a_time_to_live_does_not_end_that_of_another(
