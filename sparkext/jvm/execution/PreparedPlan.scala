@@ -18,6 +18,7 @@ import org.apache.spark.sql.cqels.memory.{IdRows, LongTable}
 import org.apache.spark.sql.cqels.runs.DriverRows
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.LongType
@@ -96,6 +97,7 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
   @volatile private var kept: RDD[InternalRow] = _
   private var jobTemplate: SparkPlan = _
   private var jobSlices = 0
+  private var jobIsOfOneRun = false // whether an exchange of it that is static would give what was computed for an earlier run
   private var binds = 0L
   private var lastPlan: SparkPlan = _
   private var counts: OperatorCounts = _
@@ -192,14 +194,22 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
       }
       jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedBuildSides(sliced, forTasks = true)))
       jobSlices = slices
+      jobIsOfOneRun = jobTemplate.exists { case e: Exchange => e.exists(StageBuildExec.isOfOneRun) && !e.exists(isMadeAnew); case _ => false }
     }
     binds += 1
-    // Every ancestor of a replaced leaf is made anew with it; what is static stays the same object.
-    jobTemplate.transformUp {
+    // Every ancestor of a replaced leaf is made anew with it; what is static stays the same object, with what its exchanges hold.
+    (if (jobIsOfOneRun) jobTemplate.clone() else jobTemplate).transformUp {
       case s: RelationScanExec if s.content.live => s.copy(version = binds)
       case i: IndexedRelationExec if i.content.live => i.copy(version = binds)
       case c: ClusterJoinExec => c.copy(version = binds) // its order may have changed, too
     }
+  }
+
+  private def isMadeAnew(node: SparkPlan): Boolean = node match {
+    case s: RelationScanExec => s.content.live
+    case i: IndexedRelationExec => i.content.live
+    case _: ClusterJoinExec => true
+    case _ => false
   }
 
   private def hasSubqueries(p: SparkPlan): Boolean = p.exists(PlanNodes.holdsSubquery)

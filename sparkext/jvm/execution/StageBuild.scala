@@ -37,15 +37,13 @@ case class StageBuildExec(mode: BroadcastMode, child: SparkPlan) extends UnaryEx
   @transient private lazy val kept: RDD[InternalRow] = child.execute()
   @transient protected lazy val handed: Broadcast[Any] = new InProcessBroadcast[Any](BroadcastIds.take(), () => builder.current)(ClassTag.Any)
 
-  // Terms that expressions make leave the dictionary after an evaluation, and some functions have another value in each,
-  // as live values have.
   @transient private lazy val live = StageBuildExec.keys(mode).exists(LiveValue.isIn) || child.exists {
     case s: RelationScanExec => s.content.live
     case i: IndexedRelationExec => i.content.live
     case r: RowLeafExec => r.content.live
     case j: RowJoinExec => j.readsLive || j.expressions.exists(LiveValue.isIn)
-    case c: ClusterJoinExec => c.readsLive || c.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
-    case other => other.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
+    case c: ClusterJoinExec => c.readsLive || StageBuildExec.isOfOneRun(c)
+    case other => StageBuildExec.isOfOneRun(other)
   }
   @transient private var built = false
   @transient private var ran = false
@@ -95,6 +93,12 @@ object StageBuildExec {
     case IdentityBroadcastMode => true
     case _ => false
   }
+
+  /** Whether what a node computes is good for one evaluation only: terms that expressions make leave the dictionary after it,
+   *  and some functions have another value in each, as live values have.
+   */
+  private[execution] def isOfOneRun(node: SparkPlan): Boolean =
+    node.expressions.exists(e => !CountedRows.repeatable(e) || TermFunctions.makesTerms(e) || LiveValue.isIn(e))
 
   /** What a build side is known by: not an expression of the node itself, as Spark sees it. */
   def keys(mode: BroadcastMode): Seq[Expression] = mode match {

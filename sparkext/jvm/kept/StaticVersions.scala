@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.cqels.leaves.RowRelationLeaf
+import org.apache.spark.sql.cqels.leaves.{LiveValue, RowRelationLeaf}
 import org.apache.spark.sql.cqels.spark.{ListedRows, Listings}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -77,8 +77,16 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
   }
 
   /** Whether a plan reads something without a version, or is made another one each time by what is static of it. */
-  def isOpen(plan: LogicalPlan): Boolean = plan.collectWithSubqueries { case node if !RowRelationLeaf.isLive(node) => node }
-    .exists(node => node.expressions.exists(!_.deterministic) || (node.children.isEmpty && versionOf(node).isLeft))
+  def isOpen(plan: LogicalPlan): Boolean = plan.collectWithSubqueries { case node => node }.exists { node =>
+    node.expressions.exists(!_.deterministic) || (node.children.isEmpty && !RowRelationLeaf.isLive(node) && versionOf(node).isLeft)
+  }
+
+  /** Whether Spark may reckon with the clock of now while it plans: over rows that are in the plan, and by which partitions are read. */
+  def mayKeepTime(plan: LogicalPlan): Boolean =
+    plan.collectWithSubqueries { case node if node.expressions.exists(LiveValue.isIn) => node }.nonEmpty && plan.collectWithSubqueries {
+      case rows: LocalRelation if rows.data.nonEmpty => rows
+      case leaf @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) if files.partitionSchema.nonEmpty => leaf
+    }.nonEmpty
 
   private def asking(index: FileIndex): Asked = {
     val (listing, files) = (Listings.of(index), listedBy(index))

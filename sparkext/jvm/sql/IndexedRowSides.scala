@@ -53,11 +53,12 @@ private[cqels] object IndexedRowSides {
     if (known.size != output.size || join.left.output.exists(a => known(a.exprId.id))) return None
     val renamed = scanned.zip(output).map { case (from, to) => from.exprId.id -> to }.toMap
     // The filters come first: they may guard what the join's own condition computes.
-    val condition = (below.conditions.map(named(_, renamed)) ++ join.condition).reduceOption(And)
+    val condition = JoinCluster.inTurn(below.conditions.map(named(_, renamed)) ++ join.condition)
     val probed = join.copy(right = below.scan.copy(output = output), condition = condition)
     probed.requiredChildDistribution(1) match {
-      // An index by what has another value at the next run would have to be made anew there: the stage is built then.
-      case BroadcastDistribution(mode @ HashedRelationBroadcastMode(keys, false)) if !keys.exists(LiveValue.isIn) =>
+      // An index by what has another value at the next run would have to be made anew there: the stage is built then. So it is
+      // where a key may fail on a row: an index has all rows, those too that a filter leaves out.
+      case BroadcastDistribution(mode @ HashedRelationBroadcastMode(keys, false)) if !keys.exists(LiveValue.isIn) && keys.forall(JoinCluster.isTotal) =>
         val indexed = IndexedRowsExec(below.scan.content, keys, output, mode)
         val replaced = probed.copy(right = indexed)
         Some(join.joinType match {

@@ -157,9 +157,15 @@ object JoinCluster {
     case _: BinaryComparison | _: And | _: Or | _: Not | _: In | _: InSet | _: IsNull | _: IsNotNull | _: IsNaN | _: AtLeastNNonNulls => true
     case _: Coalesce | _: If | _: CaseWhen | _: NormalizeNaNAndZero | _: KnownFloatingPointNormalized | _: GetStructField => true
     case _: Upper | _: Lower | _: Length | _: String2TrimExpression | _: Substring | _: Concat | _: StartsWith | _: EndsWith | _: Contains => true
-    case _: GetDateField | _: GetTimeField => true
+    case _: GetDateField | _: GetTimeField | _: TruncTimestamp | _: TruncDate | _: DateDiff | _: Murmur3Hash | _: XxHash64 => true
+    // What Spark makes of several keys that are whole numbers.
+    case _: BoundReference | _: BitwiseAnd | _: BitwiseOr | _: ShiftLeft => true
     case _ => false
   }) && e.children.forall(isTotal)
+
+  /** Conditions as one: what may fail on a row is asked only where those before it hold, as a filter of Spark's asks them. */
+  private[cqels] def inTurn(conditions: Seq[Expression]): Option[Expression] =
+    conditions.reduceRightOption((first, rest) => if (isTotal(rest)) And(first, rest) else If(first, rest, Literal.FalseLiteral))
 
   private def flatten(plan: LogicalPlan, leaves: mutable.Buffer[LogicalPlan], conjuncts: mutable.Buffer[Expression]): Unit =
     if (!isInside(plan)) leaves += plan

@@ -79,10 +79,12 @@ private final class RowClusters(
 
   private def isLive(e: Expression): Boolean = LiveValue.isIn(e)
 
-  // Keys with a value of the run would have to be made anew in each: such an input is a plan that runs before the join.
+  // Keys with a value of the run would have to be made anew in each: such an input is a plan that runs before the join. So is
+  // one whose filters have such a value, and guard what may fail on a row: they are asked later than the others.
   private val own: IndexedSeq[Option[Below]] = inputs.indices.map { i =>
     rowsBelow(inputs(i)).filterNot { b =>
-      classes.exists(_.exists { case (leaf, term) => leaf == i && isLive(substituted(term, b.values)) })
+      classes.exists(_.exists { case (leaf, term) => leaf == i && isLive(substituted(term, b.values)) }) ||
+      b.conditions.exists(isLive) && !(b.conditions.flatMap(splitAnd).filterNot(isLive) ++ b.values.values).forall(JoinCluster.isTotal)
     }
   }
   private val children = mutable.ArrayBuffer[LogicalPlan]()
@@ -106,7 +108,7 @@ private final class RowClusters(
       val (live, fixed) = (own(i).fold(Seq.empty[Expression])(_.conditions) ++ here).flatMap(splitAnd).partition(isLive)
       items ++= live
       val mine = classes.zipWithIndex.map { case (c, number) => number -> c.filter(_._1 == i).map(t => bound(read(t._2), i)) }.filter(_._2.nonEmpty)
-      val keys = RowKeys.of(fixed.reduceOption(And).map(bound(_, i)), mine.map(_._2))
+      val keys = RowKeys.of(JoinCluster.inTurn(fixed).map(bound(_, i)), mine.map(_._2))
       (new RowInput(own(i).map(_.rows.content).orNull, childOf(i), keys),
         new JoinedRelation(cluster.name(i), (mine.map(_._1) :+ (classes.size + i)).toArray))
     }

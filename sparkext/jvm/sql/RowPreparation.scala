@@ -26,17 +26,19 @@ private[sql] final class RowPreparation(
   private val validity = new Validity
   private val clock = new LiveClock
   private val subqueries = new LiveSubqueries(plan => PreparedRows.streamLive(statics.materialise(plan, validity)))
+  private var keepsTime = false
   // The query itself, then its subqueries: clusters are numbered so. None of it where nothing is prepared.
   private val trees: Seq[LogicalPlan] = if (!enabled) Nil else session.withActive {
     // What is cached is found by how it was written.
     val timeless = clock.without(basis.plan)
+    keepsTime = new StaticVersions(session).mayKeepTime(timeless)
     clock.set()
     val main = subqueries.without(ReorderLiveJoins.without(SQLConf.withExistingConf(PreparedRows.optimizing(session.sessionState.conf)) {
       new QueryExecution(session, timeless).optimizedPlan
     }))
     main +: subqueries.all.map(_.tree)
   }
-  private val isOpen = { val versions = new StaticVersions(session, ofProgram = true); trees.exists(versions.isOpen) }
+  private val isOpen = keepsTime || { val versions = new StaticVersions(session, ofProgram = true); trees.exists(versions.isOpen) }
   private val clusters: Seq[Seq[JoinCluster]] = trees.map(LiveClusters.of)
 
   // By cluster, what tells its operator an order; null where it is a chain of Spark's joins.
