@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from sparkext.errors import LiveViewError
 
@@ -62,8 +62,15 @@ class BatchReader:
             self._check_type(field.name, given.field(place).type)
             quoted = F.col("`" + field.name.replace("`", "``") + "`")
             same = data.schema.fields[place].dataType == field.dataType
-            columns.append(quoted if same else quoted.cast(field.dataType).alias(field.name))
+            columns.append(quoted if same else self._cast(quoted, field).alias(field.name))
         return data.select(*columns)
+
+    def _cast(self, column: Column, field: StructField) -> Column:
+        """A column as a view's; what does not fit is an error also where Spark's own casts would change it."""
+        cast = column.try_cast(field.dataType)
+        said = f"column {field.name} of {self._view}: a value does not fit into {field.dataType.simpleString()}"
+        unfit = column.isNotNull() & cast.isNull()
+        return F.when(unfit, F.raise_error(F.lit(said))).otherwise(cast)
 
     def table(self, data: Any) -> pa.Table:
         """The view's columns of Arrow or pandas data, or of rows (tuples by position, mappings by name)."""

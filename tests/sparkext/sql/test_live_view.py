@@ -304,3 +304,17 @@ def test_from_a_stream_of_batches(engine: Engine, spark: SparkSession, tmp_path:
     again = ("again", "one")
     assert sorted(seen) == [[again], [again, ("s1", "one")], [again, ("s2", "two")]]
     query.close()
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_value_that_does_not_fit_is_refused_whatever_spark_makes_of_it(
+    engine: Engine, spark: SparkSession, ansi: str
+) -> None:
+    view = engine.live_view(f"narrow_{ansi}", "k INT, d DECIMAL(4, 1), s STRING")
+    with settings(spark, {"spark.sql.ansi.enabled": ansi}):
+        view.append(spark.sql("SELECT 5L AS k, 12.5BD AS d, 'a' AS s"))
+        for row in ("2147483648L AS k, 1.0BD AS d", "1L AS k, 123456.0BD AS d"):
+            with pytest.raises(LiveViewError, match="does not fit into"):
+                view.append(spark.sql(f"SELECT {row}, 'b' AS s"))
+        view.append(spark.sql("SELECT CAST(NULL AS BIGINT) AS k, 1.0BD AS d, 'c' AS s"))
+    assert held(view) == [(5, Decimal("12.5"), "a"), (None, Decimal("1.0"), "c")]
