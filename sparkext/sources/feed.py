@@ -17,8 +17,15 @@ from queue import Empty, Full, Queue
 from typing import Any, Protocol, cast
 
 from sparkext.argument_checks import check
-from sparkext.errors import ArgumentError, ClosedEngineError, EvaluationError, SourceError
+from sparkext.errors import (
+    ArgumentError,
+    CheckpointError,
+    ClosedEngineError,
+    EvaluationError,
+    SourceError,
+)
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.checkpoint.commits import TakenOverError
 from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
 from sparkext.sources.backoff import Backoff
@@ -218,7 +225,7 @@ class Feed:
                 if block:
                     self._take(block)
                     if self._connection.waits_for_checkpoint:
-                        self._stream.wait_kept()
+                        self._insist(self._stream.wait_kept)
                     self._connection.acknowledge(block)
                 elif not self._reader.is_alive():
                     break
@@ -267,13 +274,38 @@ class Feed:
             if flaws:
                 self._stream.set_aside_messages(flaws)
             if elements:
-                self._stream.push_elements(elements, position)
+                self._insist(lambda: self._stream.push_elements(elements, position))
             if rows:
-                assert isinstance(self._stream, MappedStream)
-                self._stream.push_rows(rows, position)
+                stream = self._stream
+                assert isinstance(stream, MappedStream)
+                self._insist(lambda: stream.push_rows(rows, position))
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("%s: %s", self._name, error)
+
+    def _insist(self, step: Callable[[], object]) -> None:
+        """Do a step again, after pauses, until the engine's checkpoint can be written.
+
+        Elements are refused before any is in, so that none comes twice. Raises CheckpointError where it never will be,
+        and where the feed is being stopped meanwhile.
+        """
+        failures = 0
+        while True:
+            try:
+                step()
+            except TakenOverError:
+                raise
+            except CheckpointError as error:
+                if self._stopping.is_set():
+                    raise
+                failures += 1
+                if failures == 1:
+                    logger.error("%s waits, and tries again: %s", self._name, error)
+                self._stopping.wait(self._reading.backoff.seconds(failures))
+            else:
+                if failures:
+                    logger.warning("%s goes on after %d tries", self._name, failures)
+                return
 
     def _position(self, block: Sequence[Message]) -> object:
         """What the stream is told of how far its sources have been read; others may feed it as well."""
