@@ -29,10 +29,11 @@ class MqttSource(LiveSource):
     """Subscribes to topics of a broker, "mqtt://host:port/topic/#" or "mqtts://..."; `MqttSource(...).feed(stream)`.
 
     `client_id` names the session that the broker keeps while there is no connection: the same one in each run, and in
-    no other process. What is published meanwhile at quality of service 1 or 2 comes later. A message is acknowledged
-    when its elements have been taken in; one that was not comes again, so an element may come twice. With `version`
-    "5" the broker holds back what is more than the `buffer`; with "3.1.1" it has limits of its own. The session ends
-    after `expiry` seconds without a connection (version 5). Name and password stand in the URL, or are given.
+    no other process. What is published meanwhile at quality of service 1 or 2 comes later, if `qos` is 1. A message is
+    acknowledged when its elements have been taken in; one that was not comes again, so an element may come twice. With
+    `version` "5" the broker holds back what is more than the `buffer`; with "3.1.1" it has limits of its own. The
+    session ends after `expiry` seconds without a connection (version 5). Name and password stand in the URL, or are
+    given.
     """
 
     url: str
@@ -49,8 +50,13 @@ class MqttSource(LiveSource):
         parts_of_url(self.url, "mqtt", "mqtts", path=True)
         if not check.text("client_id", self.client_id):
             raise ArgumentError("client_id", "a persistent session needs a name")
-        if check.whole("qos", self.qos) not in (0, 1, 2):
-            raise ArgumentError("qos", f"must be 0, 1 or 2, not {self.qos}")
+        if check.whole("qos", self.qos) == 2:
+            # The library takes a message over (PUBREC) before anybody sees it, and forgets it with the client.
+            raise ArgumentError(
+                "qos", "must be 0 or 1 (2 would lose messages where a connection breaks: use 1)"
+            )
+        if self.qos not in (0, 1):
+            raise ArgumentError("qos", f"must be 0 or 1, not {self.qos}")
         check.text("version", self.version)
         if self.version not in ("3.1.1", "5"):
             raise ArgumentError("version", f"must be '3.1.1' or '5', not {self.version!r}")

@@ -145,7 +145,8 @@ def test_a_broker_that_comes_back_goes_on(engine: Engine, broker: MqttBroker) ->
     [
         ({"url": "mqtt://h"}, "url: must be a URL such as mqtt://host:port/name"),
         ({"client_id": ""}, "client_id: a persistent session needs a name"),
-        ({"qos": 3}, "qos: must be 0, 1 or 2"),
+        ({"qos": 3}, "qos: must be 0 or 1, not 3"),
+        ({"qos": 2}, r"qos: must be 0 or 1 \(2 would lose messages"),
         ({"version": "4"}, "version: must be '3.1.1' or '5'"),
         ({"expiry": -1}, "expiry: must be seconds"),
         ({"tls": True}, "tls: must be an SSLContext"),
