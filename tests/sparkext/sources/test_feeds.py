@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkext.errors import ArgumentError, SourceError
+from sparkext.runtime.parts import pushed_times
+from sparkext.runtime.parts.pushed_times import ArrivalClock
 from sparkext.sources import EventSource, LineSource, WebSocketSource
 from sparkext.sources.backoff import Backoff
 from tests.sparkext.listening import E, S, T
@@ -45,6 +48,55 @@ def test_lines_come_through_a_connection_that_breaks(engine: Engine) -> None:
     assert feed.received == 4
     assert stream.malformed_count == 1
     assert "expected an IRI" in stream.set_aside[0]
+    assert seen() == [1, 2, 3]
+
+
+def test_what_is_dated_here_goes_on_where_the_clock_is_set_back(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_first = 1_769_853_600_000
+    walls = (at_first + 10 * n - (3_600_000 if n > 4 else 0) for n in itertools.count())
+    steady = itertools.count(0, 10_000_000)
+    clock = ArrivalClock(lambda: next(walls) * 1_000_000, lambda: next(steady))
+    monkeypatch.setattr(pushed_times, "_arrivals", clock)
+    server = LineServer("".join(f'<{E}r{n}> <{E}value> "{n}" .\n' for n in range(9)).encode())
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = LineSource(server.url, time="now", backoff=QUICK).feed(stream)
+    until(lambda: stream.accepted_count + stream.late_count == 9, "nine lines")
+    feed.stop()
+    server.close()
+    assert stream.late_count == 0
+    assert at_first < stream.newest_time < at_first + 3_600_000
+    assert seen() == list(range(9))
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_waits_for_its_turn_is_not_late(engine: Engine, tmp_path: Path, rows: bool) -> None:
+    """Others push meanwhile, also elements that are dated now."""
+    mapping = tmp_path / "readings.yml"
+    mapping.write_text(
+        "prefixes: {e: 'http://e/'}\nmappings:\n  r:\n    sources: [['r.json~jsonpath']]\n"
+        "    s: e:r$(id)\n    po: [[e:value, $(id), xsd:integer]]\n"
+    )
+    given: dict[str, Any] = {"mapping": mapping, "time": "timestamp"} if rows else {}
+    stream = engine.register_stream(S, **given)
+    seen = values(engine)
+    line = '{"id": 1}' if rows else f'<{E}r1> <{E}value> "1" .'
+    server = LineServer(f"{line}\n".encode())
+    kind: dict[str, Any] = {"format": "json"} if rows else {"time": "now"}
+    pushing = threading.Thread(target=stream.push, args=(f'<{E}r2> <{E}value> "2" .',), daemon=True)
+    with engine.lock:
+        feed = LineSource(server.url, backoff=QUICK, **kind).feed(stream)
+        until(lambda: feed.received == 1, "a line")
+        pushing.start()
+        time.sleep(0.5)  # both have come, and cannot be taken in
+        stream.push(f'<{E}r3> <{E}value> "3" .')
+    pushing.join(60)
+    until(lambda: stream.accepted_count + stream.late_count == 3, "three elements")
+    feed.stop()
+    server.close()
+    assert stream.late_count == 0
     assert seen() == [1, 2, 3]
 
 
