@@ -102,7 +102,8 @@ def test_what_waits_for_its_turn_is_not_late(engine: Engine, tmp_path: Path, row
 
 def test_documents_end_at_an_empty_line(engine: Engine) -> None:
     too_long = "x" * 1500
-    text = f"{document(1, 2)}\n{too_long}\n\n{document(3)}\r\n\r\n{document(4)}"
+    of_lines = "".join(document(n) for n in range(10, 20))  # each would be an element by itself
+    text = f"{document(1, 2)}\n{too_long}\n\n{of_lines}\n{document(3)}\r\n\r\n{document(4)}"
     server = LineServer(text.encode())
     stream = engine.register_stream(S)
     seen = values(engine)
@@ -110,7 +111,7 @@ def test_documents_end_at_an_empty_line(engine: Engine) -> None:
     until(lambda: stream.accepted_count == 4, "four elements")
     feed.stop()
     server.close()
-    assert list(stream.set_aside) == [f"{server.url}: longer than 1000 bytes"]
+    assert list(stream.set_aside) == [f"{server.url}: longer than 1000 bytes"] * 2
     assert seen() == [1, 2, 3, 4]
 
 
