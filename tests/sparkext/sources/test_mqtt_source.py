@@ -15,7 +15,7 @@ from sparkext.sources import MqttSource
 from sparkext.sources.backoff import Backoff
 from tests.sparkext.listening import S, settings
 from tests.sparkext.sources.messages import ALL, reading, until, values
-from tests.sparkext.sources.servers import MqttBroker
+from tests.sparkext.sources.servers import MqttBroker, MqttScripts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,6 +138,26 @@ def test_a_broker_that_comes_back_goes_on(engine: Engine, broker: MqttBroker) ->
     assert feed.reconnects >= 1
     feed.stop()
     assert seen() == [1, 2]
+
+
+def test_a_topic_and_a_packet_that_are_none_do_not_end_a_feed(engine: Engine) -> None:
+    pytest.importorskip("paho.mqtt", reason="the extra mqtt is not installed")
+    say = MqttScripts.message
+    no_packet = b"\x32\x01\x00"  # a message that is shorter than the length of its topic
+    server = MqttScripts(
+        say(b"\xff", 1, reading(1)) + say(b"t", 2, reading(2)) + no_packet,
+        say(b"t", 3, reading(3)),
+    )
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = MqttSource(f"{server.url}/t", "odd", backoff=QUICK).feed(stream)
+    until(lambda: stream.accepted_count == 2, "two readings")
+    until(lambda: 3 in server.acknowledged, "the last acknowledgement")
+    assert feed.reconnects == 1
+    feed.stop()
+    server.close()
+    assert list(stream.set_aside) == ["message: the name of its topic is not UTF-8"]
+    assert seen() == [2, 3]
 
 
 @pytest.mark.parametrize(
