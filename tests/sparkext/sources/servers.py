@@ -60,12 +60,12 @@ def event_server(
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            last = self.headers.get("Last-Event-ID", "")
+            last = self.headers.get("Last-Event-ID", "").encode("latin-1").decode()
             asked.append(last)
             if self.path == "/forbidden":
                 self.send_error(403)
                 return
-            names = [name for name, _ in events]
+            names = [name.strip() for name, _ in events]
             begin = names.index(last) + 1 if last in names else 0
             if begin >= len(events):
                 self.send_response(204)

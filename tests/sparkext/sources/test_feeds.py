@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -170,6 +171,36 @@ def test_events_go_on_after_the_last_one_that_was_taken_in(engine: Engine) -> No
     assert asked == ["", "e3", "e3", "e6", "e7"]
     # Heartbeats, and what only says how long to wait, are no messages.
     assert (feed.received, stream.malformed_count) == (7, 0)
+
+
+def test_ids_of_events_that_are_no_plain_texts(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ("\u00e91\u2713", "e2 ", "e\x7f3")
+    events = [(name, reading(n)) for n, name in enumerate(names, 1)]
+    stream = engine.register_stream(S)
+    with event_server(events, at_once=1) as (url, asked):
+        feed = EventSource(url, backoff=QUICK).feed(stream)
+        until(lambda: len(asked) >= 4, "four requests")
+        feed.stop()
+    assert feed.exception() is None
+    assert asked[:4] == ["", "\u00e91\u2713", "e2", ""]
+    assert "no header holds the id 'e\\x7f3'" in caplog.text
+
+
+def test_a_server_that_never_answers_does_not_hold_a_feed(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        feed = EventSource(url, silence=None, backoff=QUICK).feed(stream)
+        connection, _ = silent.accept()
+        with connection:
+            connection.recv(1)  # the request has come
+            stopping = threading.Thread(target=feed.stop, daemon=True)
+            stopping.start()
+            stopping.join(60)
+            assert not stopping.is_alive()
+    assert feed.exception() is None
 
 
 def test_a_server_that_refuses_ends_the_feed(engine: Engine) -> None:
