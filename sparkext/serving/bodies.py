@@ -153,6 +153,21 @@ class Pushed:
     elements: list[StreamElement] = field(default_factory=list)
     rows: list[Any] | None = None
     malformed: list[str] = field(default_factory=list)
+    came: int | None = None  # the time of elements that do not say theirs, unless the request does
+
+    def in_turn(self, earliest: int) -> list[StreamElement]:
+        """The elements, where their turn has come: those of the time at which the body was read not before this.
+
+        >>> given = [StreamElement(time, None, ()) for time in (4, 5)]
+        >>> [element.time_ms for element in Pushed(given, came=5).in_turn(7)]
+        [4, 7]
+        """
+        if self.came is None or self.came >= earliest:
+            return self.elements
+        return [
+            replace(e, time_ms=earliest) if e.time_ms == self.came and not e.time_triple else e
+            for e in self.elements
+        ]
 
     def __len__(self) -> int:
         return len(self.elements) if self.rows is None else len(self.rows)
@@ -172,18 +187,20 @@ def pushed(
     The time of an element is that of its graph (prov:generatedAtTime or sosa:resultTime), or else `time`, or else now.
     Raises ProblemError, MalformedRdfError, StreamElementError.
     """
-    moment = milliseconds(None) if time is None else instant(time)
+    came = milliseconds(None) if time is None else None
+    moment = instant(time) if came is None else came
     if graph is not None and not ABSOLUTE_IRI.fullmatch(graph):
         raise ProblemError(400, f"graph: an absolute IRI, not {graph!r:.60}")
     name = None if graph is None else f"<{graph}>"
     if kind in _RDF:
-        return _rdf(stream, _RDF[kind], content, moment, name)
+        return replace(_rdf(stream, _RDF[kind], content, moment, name), came=came)
     values = _values(kind, content)
     if isinstance(stream, MappedStream):
         return Pushed(rows=values)
     if kind == _CSV:
         raise ProblemError(415, "text/csv: only a stream with a mapping takes rows")
-    return Pushed([_element(v, n, moment, name, stream.rdf) for n, v in enumerate(values, 1)])
+    elements = [_element(v, n, moment, name, stream.rdf) for n, v in enumerate(values, 1)]
+    return Pushed(elements, came=came)
 
 
 def _values(kind: str, content: bytes) -> list[Any]:

@@ -12,13 +12,21 @@ import threading
 import time as clock
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, Full, Queue
 from typing import Any, Protocol, cast
 
 from sparkext.argument_checks import check
-from sparkext.errors import ArgumentError, ClosedEngineError, EvaluationError, SourceError
+from sparkext.errors import (
+    ArgumentError,
+    CheckpointError,
+    ClosedEngineError,
+    EvaluationError,
+    SourceError,
+)
 from sparkext.recorded_streams import StreamElement
+from sparkext.runtime.checkpoint.commits import TakenOverError
+from sparkext.runtime.parts.pushed_times import milliseconds
 from sparkext.runtime.streams.mapped_stream import MappedStream
 from sparkext.runtime.streams.stream import Stream
 from sparkext.sources.backoff import Backoff
@@ -121,6 +129,9 @@ class Feed:
         self._connection = connection
         self._stream = stream
         self._reading = reading
+        self._is_dated_here = (
+            isinstance(reading.messages, RdfMessages) and reading.messages.time == "now"
+        )
         self._error: BaseException | None = None
         self._stopping = threading.Event()
         self._ended = threading.Event()
@@ -218,7 +229,7 @@ class Feed:
                 if block:
                     self._take(block)
                     if self._connection.waits_for_checkpoint:
-                        self._stream.wait_kept()
+                        self._insist(self._stream.wait_kept)
                     self._connection.acknowledge(block)
                 elif not self._reader.is_alive():
                     break
@@ -247,7 +258,7 @@ class Feed:
     def _take(self, block: Sequence[Message]) -> None:
         flaws: list[str] = []
         elements: list[StreamElement] = []
-        rows: list[dict[str, Any]] = []
+        rows: list[tuple[int, dict[str, Any]]] = []
         messages = self._reading.messages
         for message in block:
             if message.flaw is not None:
@@ -258,22 +269,59 @@ class Feed:
                 flaws += (f"{message.name}: {flaw}" for flaw in read.flaws)
             else:
                 found = messages.read(message.payload)
-                stamped = message.stamped or int(clock.time() * 1000)
+                stamped = message.stamped or milliseconds(None)
                 # As a frame of Kafka has it, for mappings whose rows have no time of their own.
-                rows += ({"timestamp": stamped, **row} for row in found.rows)
+                rows += ((stamped, row) for row in found.rows)
                 flaws += (f"{message.name}: {flaw}" for flaw in found.flaws)
         position = self._position(block)
         try:
             if flaws:
                 self._stream.set_aside_messages(flaws)
             if elements:
-                self._stream.push_elements(elements, position)
+                self._insist(lambda: self._push(elements, position))
             if rows:
-                assert isinstance(self._stream, MappedStream)
-                self._stream.push_rows(rows, position)
+                self._insist(lambda: self._push_rows(rows, position))
         except EvaluationError as error:
             # The elements are in; the failing query counts it, and must not take the stream from the others.
             logger.error("%s: %s", self._name, error)
+
+    def _push(self, elements: list[StreamElement], position: object) -> None:
+        with self._stream.turn() as earliest:
+            if self._is_dated_here:
+                elements = [
+                    e if e.time_ms >= earliest else replace(e, time_ms=earliest) for e in elements
+                ]
+            self._stream.push_elements(elements, position)
+
+    def _push_rows(self, rows: list[tuple[int, dict[str, Any]]], position: object) -> None:
+        assert isinstance(self._stream, MappedStream)
+        with self._stream.turn() as earliest:
+            dated = [{"timestamp": max(stamped, earliest), **row} for stamped, row in rows]
+            self._stream.push_rows(dated, position)
+
+    def _insist(self, step: Callable[[], object]) -> None:
+        """Do a step again, after pauses, until the engine's checkpoint can be written.
+
+        Elements are refused before any is in, so that none comes twice. Raises CheckpointError where it never will be,
+        and where the feed is being stopped meanwhile.
+        """
+        failures = 0
+        while True:
+            try:
+                step()
+            except TakenOverError:
+                raise
+            except CheckpointError as error:
+                if self._stopping.is_set():
+                    raise
+                failures += 1
+                if failures == 1:
+                    logger.error("%s waits, and tries again: %s", self._name, error)
+                self._stopping.wait(self._reading.backoff.seconds(failures))
+            else:
+                if failures:
+                    logger.warning("%s goes on after %d tries", self._name, failures)
+                return
 
     def _position(self, block: Sequence[Message]) -> object:
         """What the stream is told of how far its sources have been read; others may feed it as well."""

@@ -127,11 +127,13 @@ def _avro_rows(
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             read, stamps = [], []
-            given = batch.column(1) if stamped else pa.nulls(batch.num_rows)
-            for payload, stamp in zip(batch.column(0).to_pylist(), given, strict=True):
+            # As numbers: Python has no datetimes after the year 9999.
+            given = batch.column(1).cast(pa.int64()) if stamped else pa.nulls(batch.num_rows)
+            stamps_given = given.to_pylist()
+            for payload, stamp in zip(batch.column(0).to_pylist(), stamps_given, strict=True):
                 found = reader.read(payload)
                 read += found.rows
-                stamps += [stamp.as_py()] * len(found.rows)
+                stamps += [stamp] * len(found.rows)
                 # Without a time, the stream sets it aside.
                 read += [{}] * len(found.flaws)
                 stamps += [None] * len(found.flaws)

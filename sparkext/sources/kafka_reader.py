@@ -30,12 +30,11 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import Row, StructType
 
 from sparkext.errors import SourceError
+from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.sources.extras import library
+from sparkext.sources.kafka_offsets import Offsets, begin_of, begun_anew, dealt
 
 logger = logging.getLogger(__name__)
-
-Offsets = dict[str, dict[str, int]]
-"""By topic and partition, the offset of the next message; partitions are texts, as JSON has them."""
 
 SCHEMA = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP,"
@@ -138,6 +137,14 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         there = self._final if self._final is not None else self._asked(start)
+        for topic, partition, known, until in begun_anew(start, there):
+            said = (
+                f"{topic}/{partition}: ends at offset {until}, before offset {known} up to which it was read:"
+                " messages were deleted, or the topic was begun anew"
+            )
+            if self._fails:
+                raise SourceError(f"{said} (failOnDataLoss=false goes on from its first message)")
+            logger.warning("%s; it is read from its first message", said)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         return there if most is None else dealt(start, there, most)
 
@@ -147,6 +154,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         while True:
             try:
                 found = self._newest(start)
+                if any(begun_anew(start, found)) and clock.monotonic() - begun < _QUICK_SECONDS:
+                    clock.sleep(_POLL_SECONDS / 4)  # a new leader may not know all yet
+                    continue
             except _kafka().KafkaException as error:
                 if clock.monotonic() - begun < _QUICK_SECONDS:
                     clock.sleep(_POLL_SECONDS / 4)  # a leader is being chosen, for example
@@ -170,8 +180,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = []
         for topic, ends in end.items():
             for partition, until in ends.items():
-                # A partition that was added later is read from its first message on.
-                begin = start.get(topic, {}).get(partition, 0)
+                begin = begin_of(start, topic, partition, until)
                 if begin < until:
                     ranges.append(TopicRange(topic, int(partition), begin, until))
         return ranges
@@ -179,8 +188,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _newest(self, start: Offsets) -> Offsets:
         found: Offsets = {topic: dict(by) for topic, by in start.items()}
         for topic, partition, _, high in self._bounds():
-            known = found.setdefault(topic, {})
-            known[str(partition)] = max(high, known.get(str(partition), 0))
+            found.setdefault(topic, {})[str(partition)] = high
         return found
 
     def _bounds(self) -> Iterator[tuple[str, int, int, int]]:
@@ -319,31 +327,6 @@ class KafkaStreamWriter(DataSourceStreamWriter):
         return _Sent()
 
 
-def dealt(start: Mapping[str, Mapping[str, int]], there: Offsets, most: int) -> Offsets:
-    """Offsets that are at most so many messages after `start`: of each partition its share of what there is.
-
-    >>> dealt({"t": {"0": 0, "1": 5}}, {"t": {"0": 90, "1": 15}}, 10)
-    {'t': {'0': 9, '1': 6}}
-    >>> dealt({"t": {"0": 0, "1": 5}}, {"t": {"0": 3, "1": 6}}, 10)
-    {'t': {'0': 3, '1': 6}}
-    """
-    new = {
-        (t, p): until - start.get(t, {}).get(p, 0)
-        for t, by in there.items()
-        for p, until in by.items()
-    }
-    whole = sum(new.values())
-    if whole <= most:
-        return there
-    share = {place: count * most // whole for place, count in new.items()}
-    left = most - sum(share.values())
-    for place in sorted(new, key=lambda place: share[place] - new[place]):
-        if left and share[place] < new[place]:
-            share[place] += 1
-            left -= 1
-    return {t: {p: start.get(t, {}).get(p, 0) + share[t, p] for p in by} for t, by in there.items()}
-
-
 def client_settings(given: Mapping[str, str]) -> dict[str, Any]:
     """Settings of a consumer of confluent-kafka, of options in lower case."""
     return {
@@ -375,7 +358,8 @@ def _batch(block: Sequence[Any]) -> pa.RecordBatch:
         [message.topic() for message in block],
         [message.partition() for message in block],
         [message.offset() for message in block],
-        [ms * 1000 if kind else None for kind, ms in times],
+        # One that no timestamp holds, such as of nanoseconds, is none: all would fail with it, each time.
+        [ms * 1000 if kind and abs(ms) <= GREATEST_TIME else None for kind, ms in times],
         [kind - 1 if kind else _NO_TIME for kind, _ in times],
     ]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _TYPES, strict=True)]

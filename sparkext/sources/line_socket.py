@@ -118,6 +118,9 @@ class MessageCutter:
     ([b'one'], [b'two'])
     >>> [m.flaw for m in cut.take(b"far too long\\n")]
     ['longer than 9 bytes']
+    >>> cut = MessageCutter(blank_line=True, most=9, name="m")
+    >>> [m.flaw or m.payload for m in cut.take(b"far too\\nlong\\nby two\\n\\ntwo\\n\\n")]
+    ['longer than 9 bytes', b'two']
     """
 
     def __init__(self, blank_line: bool, most: int, name: str) -> None:
@@ -128,6 +131,7 @@ class MessageCutter:
         self._lines: list[bytes] = []
         self._size = 0
         self._too_long = False
+        self._is_blank = True  # whether the line has held nothing so far, also where it is not kept
 
     def take(self, chunk: bytes) -> list[Message]:
         """The messages that end in this part."""
@@ -137,7 +141,11 @@ class MessageCutter:
             self._add(part)
             line = bytes(self._begun).removesuffix(b"\r")
             self._begun.clear()
-            if line.strip() or (self._too_long and not self._blank_line):
+            blank, self._is_blank = self._is_blank, True
+            if self._blank_line and self._too_long:
+                if blank:  # not before: the rest of what is too long is no message
+                    found += self._message()
+            elif line.strip() or (self._too_long and not self._blank_line):
                 self._lines.append(line)
                 if not self._blank_line:
                     found += self._message()
@@ -155,6 +163,7 @@ class MessageCutter:
 
     def _add(self, part: bytes) -> None:
         self._size += len(part)
+        self._is_blank = self._is_blank and not part.strip()
         if self._size > self._most:
             self._too_long = True
             self._begun.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 import threading
+import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +30,11 @@ class MqttSource(LiveSource):
     """Subscribes to topics of a broker, "mqtt://host:port/topic/#" or "mqtts://..."; `MqttSource(...).feed(stream)`.
 
     `client_id` names the session that the broker keeps while there is no connection: the same one in each run, and in
-    no other process. What is published meanwhile at quality of service 1 or 2 comes later. A message is acknowledged
-    when its elements have been taken in; one that was not comes again, so an element may come twice. With `version`
-    "5" the broker holds back what is more than the `buffer`; with "3.1.1" it has limits of its own. The session ends
-    after `expiry` seconds without a connection (version 5). Name and password stand in the URL, or are given.
+    no other process. What is published meanwhile at quality of service 1 or 2 comes later, if `qos` is 1. A message is
+    acknowledged when its elements have been taken in; one that was not comes again, so an element may come twice. With
+    `version` "5" the broker holds back what is more than the `buffer`; with "3.1.1" it has limits of its own. The
+    session ends after `expiry` seconds without a connection (version 5). Name and password stand in the URL, or are
+    given.
     """
 
     url: str
@@ -49,8 +51,13 @@ class MqttSource(LiveSource):
         parts_of_url(self.url, "mqtt", "mqtts", path=True)
         if not check.text("client_id", self.client_id):
             raise ArgumentError("client_id", "a persistent session needs a name")
-        if check.whole("qos", self.qos) not in (0, 1, 2):
-            raise ArgumentError("qos", f"must be 0, 1 or 2, not {self.qos}")
+        if check.whole("qos", self.qos) == 2:
+            # The library takes a message over (PUBREC) before anybody sees it, and forgets it with the client.
+            raise ArgumentError(
+                "qos", "must be 0 or 1 (2 would lose messages where a connection breaks: use 1)"
+            )
+        if self.qos not in (0, 1):
+            raise ArgumentError("qos", f"must be 0 or 1, not {self.qos}")
         check.text("version", self.version)
         if self.version not in ("3.1.1", "5"):
             raise ArgumentError("version", f"must be '3.1.1' or '5', not {self.version!r}")
@@ -79,11 +86,13 @@ class MqttConnection(Connection):
         self._topic = unquote(parts.path[1:]) + (f"#{parts.fragment}" if "#" in source.url else "")
         self._client: Any = None
         self._lost = threading.Event()
+        self._network: threading.Thread | None = None  # the client's, from the broker's answer on
         self._reason = ""
         self._final: str | None = None
 
     def run(self, put: Put, connected: Callable[[], None], stopping: threading.Event) -> None:
         self._lost.clear()
+        self._network = None
         self._reason, self._final = "", None
         client = mqtt_client(
             self._source.url,
@@ -98,6 +107,7 @@ class MqttConnection(Connection):
             if reason.is_failure:
                 self._end(str(reason))
                 return
+            self._network = threading.current_thread()
             used.subscribe(self._topic, qos=self._source.qos)
 
         def on_subscribe(_: object, __: object, ___: object, reasons: Any, ____: object) -> None:
@@ -114,7 +124,10 @@ class MqttConnection(Connection):
         def on_message(_: object, __: object, came: Any) -> None:
             token = (client, came.mid, came.qos)
             # While this waits for room, the client reads nothing: so does the broker's queue wait.
-            put(Message(came.payload, token=token, name=f"message on {came.topic}"))
+            try:
+                put(Message(came.payload, token=token, name=f"message on {came.topic}"))
+            except UnicodeDecodeError:  # an error here would end the client's thread
+                put(Message(b"", token=token, flaw="the name of its topic is not UTF-8"))
 
         client.on_connect, client.on_disconnect = on_connect, on_disconnect
         client.on_subscribe, client.on_message = on_subscribe, on_message
@@ -123,8 +136,15 @@ class MqttConnection(Connection):
         try:
             connect(client, parts, self._source.version, self._source.buffer, self._source.expiry)
             client.loop_start()
+            begun = clock.monotonic()
             while not stopping.is_set() and not self._lost.wait(_LOOK_SECONDS):
-                pass
+                # What a broker sends may end the client's thread, which tells nobody.
+                if self._network is None:
+                    dead = clock.monotonic() - begun > _CONNECT_SECONDS
+                else:
+                    dead = not self._network.is_alive()
+                if dead and not self._lost.is_set():
+                    self._end("the broker does not answer, or not as MQTT has it")
         except (OSError, ValueError) as error:
             raise ConnectionLostError(str(error)) from error
         finally:

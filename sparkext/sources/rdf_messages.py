@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time as clock
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from sparkext.recorded_streams import TIME_PROPERTIES, StreamElement
 from sparkext.recorded_streams.elements import ElementAssembler, SetAside, time_of
 from sparkext.recorded_streams.nquads_lines import MalformedLineError, Statement, parse_line
 from sparkext.recorded_streams.reader import read_document
+from sparkext.runtime.parts.pushed_times import milliseconds
 from static_data.errors import MalformedRdfError, UnsupportedFormatError
 from static_data.files.on_error import OnError
 from static_data.files.packings import Compression, unpacked
@@ -202,7 +202,7 @@ class RdfMessages:
 
     def _dated(self, statements: Sequence[Statement], stamped: int | None) -> Read:
         """Elements of the message's time: each named graph, and what is in the default graph and about none of them."""
-        time = stamped if self.time == "broker" else int(clock.time() * 1000)
+        time = stamped if self.time == "broker" else milliseconds(None)
         if time is None:
             return Read([], ["the message carries no time"])
         if not statements:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import re
 import socket
 import ssl
 import threading
@@ -22,9 +24,12 @@ from sparkext.sources.live_source import (
     texts_by_name,
 )
 
+logger = logging.getLogger(__name__)
+
 _WHAT = "a source of server-sent events"
 _CONNECT_SECONDS = 30.0
 _GONE = 204
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -74,19 +79,25 @@ class EventConnection(Connection):
         httpx, sse = library("httpx", "http", _WHAT), library("httpx_sse", "http", _WHAT)
         source = self._source
         wait = httpx.Timeout(_CONNECT_SECONDS, read=source.silence)
-        headers = {**source.headers, "Cache-Control": "no-store"}
-        if self.last_event_id:
-            headers["Last-Event-ID"] = self.last_event_id
+        headers = {**source.headers, "Cache-Control": "no-store", **self._last_event()}
+
+        def note(event: str, told: dict[str, Any]) -> None:
+            # Already before there is an answer, for which `silence` seconds are waited.
+            if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                self._socket = told["return_value"].get_extra_info("socket")
+                if stopping.is_set():
+                    self.interrupt()
+
         try:
             with (
                 httpx.Client(
                     timeout=wait, follow_redirects=True, verify=source.tls or True
                 ) as client,
-                sse.connect_sse(client, "GET", source.url, headers=headers) as answer,
+                sse.connect_sse(
+                    client, "GET", source.url, headers=headers, extensions={"trace": note}
+                ) as answer,
             ):
                 self._check(answer.response, stopping)
-                network = answer.response.extensions["network_stream"]
-                self._socket = network.get_extra_info("socket")
                 if not stopping.is_set():
                     connected()
                     self._receive(answer, put)
@@ -94,6 +105,14 @@ class EventConnection(Connection):
             raise ConnectionLostError(str(error) or type(error).__name__) from error
         finally:
             self._socket = None
+
+    def _last_event(self) -> dict[str, bytes]:
+        """The header that says it, as browsers write it: UTF-8, without spaces around it."""
+        name = self.last_event_id.strip(" \t")
+        if _CONTROL.search(name):
+            logger.warning("%s: no header holds the id %r, which is left out", self.name, name)
+            return {}
+        return {"Last-Event-ID": name.encode()} if name else {}
 
     def _check(self, response: Any, stopping: threading.Event) -> None:
         status = response.status_code

@@ -80,7 +80,7 @@ class CommitFolder:
         """Raise CheckpointError where another process has taken the folder over."""
         # Its owner may have ended since, and have taken its claim away; what it wrote stays.
         if any(int(name.split("-")[1]) > self._epoch for name in self.names()):
-            raise CheckpointError(self.path, "another process has taken it over")
+            raise TakenOverError(self.path, "another process has taken it over")
 
     def leave(self) -> None:
         """Let others have it at once."""
@@ -186,6 +186,10 @@ def said(error: Py4JJavaError) -> str:
     message = error.java_exception.getMessage()
     kind = error.java_exception.getClass().getSimpleName()
     return str(message) if message and kind == "TornFile" else f"{kind}: {message}"
+
+
+class TakenOverError(CheckpointError):
+    """A folder that another process has: this one will write to it no more."""
 
 
 class UnreadableFormatError(CheckpointError):

@@ -115,7 +115,7 @@ class CheckpointCalls:
         self._kept()
         self.parts.check_open()
         with self.parts.in_use():
-            self.parts.ready()
+            self.parts.take_up()
             self.evaluate_due()  # what an interruption has left
         self.parts.wait_kept()
 

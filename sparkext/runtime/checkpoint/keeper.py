@@ -213,6 +213,7 @@ class Keeper:
             # Else each element would wait for what may not come.
             self._waited_at = self._parts.taken_in
         if self._writer.unwritten > _MOST_UNWRITTEN:
+            self.note()  # who is refused brings nothing that would have a commit be tried again
             raise CheckpointError(
                 self.path,
                 f"nothing more is taken in, as {self._writer.unwritten} parts could not be written"

@@ -156,9 +156,17 @@ class EngineParts:
 
         Called under the engine's lock.
         """
+        self.take_up()
+        if self.keeper is not None:
+            self.keeper.check_written()
+
+    def take_up(self) -> None:
+        """Take up what a checkpoint has, so that a commit can be made; raises CheckpointError.
+
+        Called under the engine's lock.
+        """
         if self.keeper is not None:
             self.keeper.resume()
-            self.keeper.check_written()
 
     @contextmanager
     def taking_in(self) -> Iterator[None]:
@@ -177,7 +185,7 @@ class EngineParts:
         while self.is_kept:
             with self.lock:
                 self.check_open()
-                self.ready()
+                self.take_up()  # not `ready`: where too much is unwritten, a commit is what helps
                 assert self.keeper is not None
                 commit = self.keeper.commit()
             if commit is not None:

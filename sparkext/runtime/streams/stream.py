@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -59,18 +60,30 @@ class Stream(StreamIntake):
             )
         if graph is not None:
             check.text("graph", graph)
-        moment = milliseconds(time)
+        moment = None if time is None else milliseconds(time)
         lines = triple_lines(triples, self.rdf)
         name = None if graph is None else f"<{graph}>"
         if are_sound(lines, self.rdf):
             with self._parts.in_use(reads=False):
                 self._check_nobody_makes_it()
                 self._parts.ready()
-                if self._wait(moment, name, lines, position):
+                # Now is when its turn has come: dated before, it may be late by what others pushed meanwhile.
+                at = milliseconds(None) if moment is None else moment
+                if self._wait(at, name, lines, position):
                     return _ONE_TAKEN
         with self._fed(position):
-            element = StreamElement(moment, name, tuple(lines), None, ())
+            at = milliseconds(None) if moment is None else moment
+            element = StreamElement(at, name, tuple(lines), None, ())
             return self._append([element], self.rdf is RdfVersion.RDF_1_2)
+
+    @contextmanager
+    def turn(self) -> Iterator[int]:
+        """Hold the engine's lock, and tell the earliest time of elements that are dated by when they came.
+
+        It is not after now. Others may have pushed since these came, so that they would be late.
+        """
+        with self._parts.in_use(reads=False):
+            yield min(self.late_up_to + 1, milliseconds(None))
 
     def push_elements(
         self, elements: Sequence[StreamElement], position: object = None

@@ -91,7 +91,8 @@ def _push(
     def work() -> None:
         nonlocal report
         if given.rows is None:
-            report = stream.push_elements(given.elements, position=position)
+            with stream.turn() as earliest:
+                report = stream.push_elements(given.in_turn(earliest), position=position)
         else:
             assert isinstance(stream, MappedStream)
             report = stream.push_rows(given.rows, position=position)

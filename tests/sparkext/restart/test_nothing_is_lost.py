@@ -78,6 +78,34 @@ def test_a_batch_whose_evaluation_fails_is_kept(spark: SparkSession, tmp_path: P
     assert there(spark, tmp_path / "left") == (4, {"source": 1})
 
 
+@pytest.mark.usefixtures("seldom")
+def test_commits_go_on_after_more_failed_than_may(spark: SparkSession, tmp_path: Path) -> None:
+    failing = Event()
+
+    class Sink:
+        def __call__(self, answers: Answers) -> None:
+            pass
+
+        def flush(self) -> None:
+            if failing.is_set():
+                raise OSError("no space is left")
+
+    failing.set()
+    with closing(Engine(spark, checkpoint=tmp_path / "c")) as engine:
+        stream = engine.register_stream(S)
+        engine.register_query(TEXT).subscribe(Sink())
+        for n in range(1, 66):
+            stream.push(triple(f"x{n}", "at", "r"), n)
+            with pytest.raises(CheckpointError, match="no space is left"):
+                engine.commit()
+        with pytest.raises(CheckpointError, match="nothing more is taken in"):
+            stream.push(triple("x", "at", "r"), 90)
+        failing.clear()
+        engine.commit()
+        stream.push(triple("x", "at", "r"), 90)
+        assert stream.accepted_count == 66
+
+
 def test_a_batch_is_not_done_where_the_engine_closes(spark: SparkSession, tmp_path: Path) -> None:
     engine = Engine(spark, checkpoint=tmp_path / "kept")
     stream = engine.register_stream(S)

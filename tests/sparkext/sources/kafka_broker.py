@@ -178,6 +178,23 @@ replica.socket.timeout.ms=2000
                     raise
                 time.sleep(0.2)
 
+    def make_anew(self, topic: str) -> None:
+        """Delete a topic of one partition, and make it again."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.delete_topics([topic])[topic].result()
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+                return
+            except KafkaException as error:  # it is not quite gone yet
+                if time.monotonic() > end or "ALREADY_EXISTS" not in str(error):
+                    raise
+                time.sleep(0.2)
+
     def send(
         self, topic: str, *payloads: str | bytes | None, at: int = 0, partition: int = -1
     ) -> None:

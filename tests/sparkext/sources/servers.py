@@ -60,12 +60,12 @@ def event_server(
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            last = self.headers.get("Last-Event-ID", "")
+            last = self.headers.get("Last-Event-ID", "").encode("latin-1").decode()
             asked.append(last)
             if self.path == "/forbidden":
                 self.send_error(403)
                 return
-            names = [name for name, _ in events]
+            names = [name.strip() for name, _ in events]
             begin = names.index(last) + 1 if last in names else 0
             if begin >= len(events):
                 self.send_response(204)
@@ -92,6 +92,51 @@ def event_server(
     finally:
         server.shutdown()
         server.server_close()
+
+
+class MqttScripts:
+    """Takes connections and subscriptions of MQTT 3.1.1, sends each the next of its scripts, and waits for its end."""
+
+    def __init__(self, *scripts: bytes) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"mqtt://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.acknowledged: list[int] = []
+        self._scripts = scripts
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @staticmethod
+    def message(topic: bytes, number: int, payload: str) -> bytes:
+        """A PUBLISH at quality of service 1."""
+        body = len(topic).to_bytes(2) + topic + number.to_bytes(2) + payload.encode()
+        return bytes([0x32, len(body) % 128 + 128, len(body) // 128]) + body
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            for script in self._scripts:
+                connection, _ = self._listening.accept()
+                with connection, suppress(OSError, IndexError):
+                    self._converse(connection, script)
+
+    def _converse(self, connection: socket.socket, script: bytes) -> None:
+        with connection.makefile("rb") as came:
+            while True:
+                kind, length, place = came.read(1)[0] >> 4, 0, 0
+                while True:
+                    byte = came.read(1)[0]
+                    length |= (byte & 127) << 7 * place
+                    place += 1
+                    if byte < 128:
+                        break
+                body = came.read(length)
+                if kind == 1:
+                    connection.sendall(b"\x20\x02\x00\x00")
+                elif kind == 8:
+                    connection.sendall(b"\x90\x03" + body[:2] + b"\x01" + script)
+                elif kind == 4:
+                    self.acknowledged.append(int.from_bytes(body))
+
+    def close(self) -> None:
+        self._listening.close()
 
 
 class MqttBroker:

@@ -13,9 +13,9 @@ from sparkext.sources.by_url import KafkaTopics, source_of
 
 
 def test_each_scheme_has_its_source() -> None:
-    mqtt = source_of("mqtt://broker/rooms/#", {"format": "turtle", "qos": "2"}, "mine")
+    mqtt = source_of("mqtt://broker/rooms/#", {"format": "turtle", "qos": "0"}, "mine")
     assert isinstance(mqtt, MqttSource)
-    assert (mqtt.client_id, mqtt.format, mqtt.qos) == ("mine", "turtle", 2)
+    assert (mqtt.client_id, mqtt.format, mqtt.qos) == ("mine", "turtle", 0)
     other = source_of("mqtt://broker/rooms", {"client_id": "theirs"}, "mine")
     assert isinstance(other, MqttSource) and other.client_id == "theirs"
     events = source_of("sse+https://e/x?y=1", {"header.Cookie": "a=b", "events": "a,b"}, "mine")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -11,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkext.errors import ArgumentError, SourceError
+from sparkext.runtime.parts import pushed_times
+from sparkext.runtime.parts.pushed_times import ArrivalClock
 from sparkext.sources import EventSource, LineSource, WebSocketSource
 from sparkext.sources.backoff import Backoff
 from tests.sparkext.listening import E, S, T
@@ -48,9 +52,59 @@ def test_lines_come_through_a_connection_that_breaks(engine: Engine) -> None:
     assert seen() == [1, 2, 3]
 
 
+def test_what_is_dated_here_goes_on_where_the_clock_is_set_back(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_first = 1_769_853_600_000
+    walls = (at_first + 10 * n - (3_600_000 if n > 4 else 0) for n in itertools.count())
+    steady = itertools.count(0, 10_000_000)
+    clock = ArrivalClock(lambda: next(walls) * 1_000_000, lambda: next(steady))
+    monkeypatch.setattr(pushed_times, "_arrivals", clock)
+    server = LineServer("".join(f'<{E}r{n}> <{E}value> "{n}" .\n' for n in range(9)).encode())
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    feed = LineSource(server.url, time="now", backoff=QUICK).feed(stream)
+    until(lambda: stream.accepted_count + stream.late_count == 9, "nine lines")
+    feed.stop()
+    server.close()
+    assert stream.late_count == 0
+    assert at_first < stream.newest_time < at_first + 3_600_000
+    assert seen() == list(range(9))
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_waits_for_its_turn_is_not_late(engine: Engine, tmp_path: Path, rows: bool) -> None:
+    """Others push meanwhile, also elements that are dated now."""
+    mapping = tmp_path / "readings.yml"
+    mapping.write_text(
+        "prefixes: {e: 'http://e/'}\nmappings:\n  r:\n    sources: [['r.json~jsonpath']]\n"
+        "    s: e:r$(id)\n    po: [[e:value, $(id), xsd:integer]]\n"
+    )
+    given: dict[str, Any] = {"mapping": mapping, "time": "timestamp"} if rows else {}
+    stream = engine.register_stream(S, **given)
+    seen = values(engine)
+    line = '{"id": 1}' if rows else f'<{E}r1> <{E}value> "1" .'
+    server = LineServer(f"{line}\n".encode())
+    kind: dict[str, Any] = {"format": "json"} if rows else {"time": "now"}
+    pushing = threading.Thread(target=stream.push, args=(f'<{E}r2> <{E}value> "2" .',), daemon=True)
+    with engine.lock:
+        feed = LineSource(server.url, backoff=QUICK, **kind).feed(stream)
+        until(lambda: feed.received == 1, "a line")
+        pushing.start()
+        time.sleep(0.5)  # both have come, and cannot be taken in
+        stream.push(f'<{E}r3> <{E}value> "3" .')
+    pushing.join(60)
+    until(lambda: stream.accepted_count + stream.late_count == 3, "three elements")
+    feed.stop()
+    server.close()
+    assert stream.late_count == 0
+    assert seen() == [1, 2, 3]
+
+
 def test_documents_end_at_an_empty_line(engine: Engine) -> None:
     too_long = "x" * 1500
-    text = f"{document(1, 2)}\n{too_long}\n\n{document(3)}\r\n\r\n{document(4)}"
+    of_lines = "".join(document(n) for n in range(10, 20))  # each would be an element by itself
+    text = f"{document(1, 2)}\n{too_long}\n\n{of_lines}\n{document(3)}\r\n\r\n{document(4)}"
     server = LineServer(text.encode())
     stream = engine.register_stream(S)
     seen = values(engine)
@@ -58,7 +112,7 @@ def test_documents_end_at_an_empty_line(engine: Engine) -> None:
     until(lambda: stream.accepted_count == 4, "four elements")
     feed.stop()
     server.close()
-    assert list(stream.set_aside) == [f"{server.url}: longer than 1000 bytes"]
+    assert list(stream.set_aside) == [f"{server.url}: longer than 1000 bytes"] * 2
     assert seen() == [1, 2, 3, 4]
 
 
@@ -117,6 +171,36 @@ def test_events_go_on_after_the_last_one_that_was_taken_in(engine: Engine) -> No
     assert asked == ["", "e3", "e3", "e6", "e7"]
     # Heartbeats, and what only says how long to wait, are no messages.
     assert (feed.received, stream.malformed_count) == (7, 0)
+
+
+def test_ids_of_events_that_are_no_plain_texts(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ("\u00e91\u2713", "e2 ", "e\x7f3")
+    events = [(name, reading(n)) for n, name in enumerate(names, 1)]
+    stream = engine.register_stream(S)
+    with event_server(events, at_once=1) as (url, asked):
+        feed = EventSource(url, backoff=QUICK).feed(stream)
+        until(lambda: len(asked) >= 4, "four requests")
+        feed.stop()
+    assert feed.exception() is None
+    assert asked[:4] == ["", "\u00e91\u2713", "e2", ""]
+    assert "no header holds the id 'e\\x7f3'" in caplog.text
+
+
+def test_a_server_that_never_answers_does_not_hold_a_feed(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        feed = EventSource(url, silence=None, backoff=QUICK).feed(stream)
+        connection, _ = silent.accept()
+        with connection:
+            connection.recv(1)  # the request has come
+            stopping = threading.Thread(target=feed.stop, daemon=True)
+            stopping.start()
+            stopping.join(60)
+            assert not stopping.is_alive()
+    assert feed.exception() is None
 
 
 def test_a_server_that_refuses_ends_the_feed(engine: Engine) -> None:

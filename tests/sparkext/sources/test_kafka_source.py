@@ -12,7 +12,7 @@ import pytest
 from sparkext import sources
 from sparkext.errors import ArgumentError
 from tests.sparkext.listening import S, settings
-from tests.sparkext.sources.messages import document, reading, values
+from tests.sparkext.sources.messages import document, reading, until, values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,6 +171,64 @@ def test_a_topic_that_is_not_there_is_told(
     stream = engine.register_stream(S, source=frame)
     with pytest.raises(StreamingQueryException, match="not-there: no such topic"):
         stream.sources[0].processAllAvailable()
+
+
+@pytest.mark.parametrize("factor", [10**3, 10**6])
+def test_a_time_that_is_none_costs_its_message(
+    spark: SparkSession, engine: Engine, kafka: KafkaBroker, tmp_path: Path, factor: int
+) -> None:
+    topic = kafka.topic(1)
+    turtle = "@prefix : <http://e/> . :r%d :value %d ."
+    now = 1_700_000_000_000
+    kafka.send(topic, turtle % (1, 1), at=now)
+    kafka.send(topic, turtle % (2, 2), at=now * factor)
+    kafka.send(topic, turtle % (3, 3), at=now)
+    frame = sources.kafka(
+        spark,
+        kafka.servers,
+        topic,
+        format="turtle",
+        time="broker",
+        starting="earliest",
+        connector="python",
+    )
+    stream = engine.register_stream(S, source=frame)
+    seen = values(engine)
+    stream.sources[0].processAllAvailable()
+    (reason,) = stream.set_aside
+    assert ("carries no time" in reason) == (factor == 10**6)
+    assert seen() == [1, 3]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_topic_that_is_made_anew_is_data_loss(
+    spark: SparkSession, engine: Engine, kafka: KafkaBroker, fails: bool
+) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    topic = kafka.topic(1)
+    kafka.send(topic, *(document(n) for n in (1, 2, 3, 4)))
+    frame = sources.kafka(
+        spark,
+        kafka.servers,
+        topic,
+        starting="earliest",
+        max_records=2,
+        fail_on_data_loss=fails,
+        connector="python",
+    )
+    stream = engine.register_stream(S, source=frame)
+    seen = values(engine)
+    (query,) = stream.sources
+    query.processAllAvailable()
+    kafka.make_anew(topic)
+    kafka.send(topic, *(document(n) for n in (5, 6, 7)))
+    if fails:
+        with pytest.raises(StreamingQueryException, match="the topic was begun anew"):
+            query.processAllAvailable()
+        return
+    until(lambda: stream.accepted_count == 7, "what the new topic has")
+    assert seen() == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_frame_is_written_to_a_topic(
