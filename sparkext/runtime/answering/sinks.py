@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, TextIO
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.added_file import AddedFile
 from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.s2r.event_time import parse_date_time
@@ -48,35 +50,42 @@ class JsonLinesSink(ClosedSink):
         self._delivered: dict[str, Delivered] | None = None
         if append:
             self._delivered = _stored_lines(Path(str(target)))
-        self._file: TextIO = _opened(target, append) if isinstance(target, str | Path) else target
+        self._file: AddedFile | TextIO = (
+            _opened(target, append) if isinstance(target, str | Path) else target
+        )
         self._skip_empty = skip_empty
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""
         if self._skip_empty and answers.empty and not answers.revision:
             return
-        if self._delivered is None:
-            line = answers.to_json()
-        else:
-            known = self._delivered.setdefault(answers.query, Delivered())
-            if known.has(answers.time, revision_of(answers)):
+        with self._lock:
+            if self._delivered is None:
+                self._add(answers.to_json())
                 return
-            line = numbered_line(answers)
-        self._file.write(line + "\n")
-        if self._owned:
-            self._file.flush()
-        if self._delivered is not None:
-            self._delivered[answers.query].note(answers.time, revision_of(answers))
+            known = self._delivered.setdefault(answers.query, Delivered())
+            told = answers.time, revision_of(answers)
+            if not known.has(*told):
+                self._add(numbered_line(answers))
+                known.note(*told)
+
+    def _add(self, line: str) -> None:
+        if isinstance(self._file, AddedFile):
+            self._file.add(line + "\n")
+        else:
+            self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
         if self._owned:
-            self._file.close()
+            with self._lock:
+                self._file.close()
 
 
-def _opened(path: str | Path, append: bool) -> TextIO:
+def _opened(path: str | Path, append: bool) -> AddedFile:
     try:
-        return Path(path).open("a" if append else "w", encoding="utf-8", newline="")
+        return AddedFile(path, append)
     except OSError as error:
         raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
 
