@@ -26,6 +26,7 @@ _WHAT = "a Kafka sink"
 _SECONDS = 60.0
 _PAUSE_SECONDS = 0.2
 _WHERE = 0  # the partition at which a query's place is noted
+_MOST_NOTED = 4096  # bytes: a broker's offset.metadata.max.bytes, unless it is told otherwise
 
 
 class KafkaSink(ClosedSink):
@@ -147,24 +148,25 @@ class KafkaSink(ClosedSink):
             raise SourceError(f"{self._topic}: {self._failed[0]}")
 
     def _transact(self, answers: Answers, text: str) -> None:
-        noted = Delivered.of_text(self._delivered[answers.query].text())
+        # Beforehand, as after a failure all that is known is asked for anew.
+        noted = self._delivered[answers.query]
         noted.note(answers.time, revision_of(answers))
         place = self._kafka.TopicPartition(
-            self._topic, _WHERE, max(0, answers.sequence), noted.text()
+            self._topic, _WHERE, max(0, answers.sequence), noted.text(_MOST_NOTED)
         )
         producer = self._producer
-        producer.begin_transaction()
         try:
+            producer.begin_transaction()
             self._produce(answers, text)
             producer.send_offsets_to_transaction([place], self._member(answers.query), _SECONDS)
             producer.commit_transaction(_SECONDS)
-        except self._kafka.KafkaException as problem:
+        except BaseException as problem:
             # Whether it was committed is not known where the broker went away: a new producer settles that, and asks.
             self._producer = None
-            if problem.args[0].txn_requires_abort():
+            told = isinstance(problem, self._kafka.KafkaException)
+            if told and problem.args[0].txn_requires_abort():
                 producer.abort_transaction(_SECONDS)
             raise
-        self._delivered[answers.query] = noted
 
     def _known(self, query: str) -> Delivered:
         known = self._delivered.get(query)

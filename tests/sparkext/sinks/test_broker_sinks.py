@@ -60,6 +60,19 @@ def test_each_instant_once_by_a_sink_that_is_made_anew(kafka: KafkaBroker) -> No
     assert keys(kafka, topic)[-1] == (f"{Q} 4000", "0")
 
 
+def test_all_that_a_late_element_changed_once(kafka: KafkaBroker) -> None:
+    """More than the broker notes, of which a sink that is made anew knows the newest."""
+    topic = kafka.topic(1)
+    sink = KafkaSink(kafka.servers, topic)
+    times = [1_700_000_000_000 + second * 1000 for second in range(400)]
+    for time in (*times, *times):
+        sink(select(time, "b", revision=1))
+    again = KafkaSink(kafka.servers, topic)
+    for time in times[-250:]:
+        again(select(time, "b", revision=1))
+    assert keys(kafka, topic) == [(f"{Q} {time}", "1") for time in times]
+
+
 def test_a_broker_that_goes_away_gets_each_instant_once(kafka: KafkaBroker) -> None:
     topic = kafka.topic(1)
     sink = RetryingSink(KafkaSink(kafka.servers, topic), attempts=None, backoff=Backoff(0.2, 1))

@@ -54,6 +54,21 @@ def test_lines_that_a_file_has_are_not_added_again(tmp_path: Path) -> None:
     assert [json.loads(line)["sequence"] for line in file.open()] == [1, 1, 2, 1, 3, 2]
 
 
+@pytest.mark.parametrize("kind", ["lines", "elements"])
+def test_all_that_a_late_element_changed_comes_once(tmp_path: Path, kind: str) -> None:
+    """Hundreds of instants may be changed at once, and be answered again after a restart."""
+    file = tmp_path / "a.nq"
+    made = construct if kind == "elements" else select
+    for _ in range(2):
+        sink = RdfFileSink(file) if kind == "elements" else JsonLinesSink(file, append=True)
+        with sink:
+            sink(made(500_000, "a"))
+            for time in range(1000, 401_000, 1000):
+                sink(made(time, "b", revision=1))
+    count = len(read_recorded_stream(file).elements) if kind == "elements" else len(told(file))
+    assert count == 401
+
+
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
     """Let no file of this process grow beyond a size, as on a disk that is full; it may be written up to there."""
