@@ -7,6 +7,7 @@ import logging
 import time as clock
 import zlib
 from collections.abc import Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
@@ -76,6 +77,7 @@ class KafkaSink(ClosedSink):
         self._members: dict[str, Any] = {}
         self._partitions = 1
         self._delivered: dict[str, Delivered] = {}
+        self._lock = RLock()  # a producer has one transaction at a time
 
     def __call__(self, answers: Answers) -> None:
         """Send the answers of one evaluation; raises SourceError where the broker does not take them."""
@@ -84,6 +86,10 @@ class KafkaSink(ClosedSink):
             return
         if self._replaced is not None:
             raise SourceError(self._replaced)
+        with self._lock:
+            self._send(answers, text)
+
+    def _send(self, answers: Answers, text: str) -> None:
         try:
             self._open()
             if not self._exact:

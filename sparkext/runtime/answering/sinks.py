@@ -172,16 +172,18 @@ class TableSink:
         self._evaluations: list[Answers] = []
         self._places: dict[tuple[str, int], int] = {}
         self._in_order = True
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Take in the answers of one evaluation."""
         key = (answers.query, answers.time)
-        self._in_order &= not self._evaluations or self._evaluations[-1].time <= answers.time
-        if answers.revision and key in self._places:
-            self._evaluations[self._places[key]] = answers
-        else:
-            self._places[key] = len(self._evaluations)
-            self._evaluations.append(answers)
+        with self._lock:
+            self._in_order &= not self._evaluations or self._evaluations[-1].time <= answers.time
+            if answers.revision and key in self._places:
+                self._evaluations[self._places[key]] = answers
+            else:
+                self._places[key] = len(self._evaluations)
+                self._evaluations.append(answers)
 
     def to_arrow(self) -> pa.Table:
         """All answers so far: the instant in `time` (UTC), then a column of N-Triples texts for
@@ -192,7 +194,8 @@ class TableSink:
         """
         import pyarrow as pa
 
-        told = self._evaluations
+        with self._lock:
+            told = list(self._evaluations)
         if not self._in_order:
             told = sorted(told, key=lambda answers: answers.time)
         tables = [dated(a) for a in told if not getattr(a, "retracted", False)]
