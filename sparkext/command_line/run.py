@@ -30,7 +30,8 @@ _BEGINNING = re.compile(r'\{"time": "([^"]+)"(?:, "revision": (\d+))?')
 class _FailingFast:
     """A sink whose failure ends the command: an engine itself goes on without a failing subscriber.
 
-    Answers that are `known` are in the file already.
+    Answers that are `known` are in the file already. Once one could not be written no commit says that it was told: the
+    next run answers it again.
     """
 
     def __init__(self, file: TextIO, skip_empty: bool, known: Delivered, flushes: bool) -> None:
@@ -41,13 +42,20 @@ class _FailingFast:
         self._failure: Exception | None = None
 
     def __call__(self, answers: Answers) -> None:
-        if self._failure is None and self._known.take(answers.time, revision_of(answers)):
+        told = answers.time, revision_of(answers)
+        if self._failure is None and not self._known.has(*told):
             try:
                 self._sink(answers)
                 if self._flushes:
                     self._file.flush()
             except Exception as error:
                 self._failure = error
+            else:
+                self._known.note(*told)
+
+    def flush(self) -> None:
+        """What a commit waits for, and what refuses it after a failure."""
+        self.check()
 
     def check(self) -> None:
         """Raise what went wrong since the last look."""
@@ -70,6 +78,7 @@ def execute(arguments: Namespace) -> None:
             try:
                 found = _run(inputs, arguments, sink)
             finally:  # an interruption is how a run over live sources ends
+                sink.check()
                 if inputs.live and kept:
                     inputs.engine.commit()
             file.flush()

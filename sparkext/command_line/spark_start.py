@@ -8,11 +8,11 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from sparkext.config import Settings
-from sparkext.errors import ConfigurationError, SessionError
+from sparkext.errors import CheckpointError, ConfigurationError, SessionError
 from sparkext.setting_keys import PREFIX
 
 if TYPE_CHECKING:
@@ -90,8 +90,11 @@ def opened_engine(
     engine = Engine(spark, work_dir=work_dir, checkpoint=checkpoint)
     try:
         yield engine
-    finally:
-        engine.close()
+    except BaseException:
+        with suppress(CheckpointError):  # it is logged, and what went wrong first is what is told
+            engine.close()
+        raise
+    engine.close()
 
 
 def _start(arguments: Namespace, settings: Mapping[str, str]) -> SparkSession:

@@ -15,9 +15,10 @@ from sparkext.runtime.answering.apart import ApartSubscriber
 from sparkext.runtime.answering.sinks import ParquetSink
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from sparkext.language.query import Query
+    from sparkext.runtime.parts.engine_parts import EngineParts
     from sparkext.runtime.parts.parameter_terms import Parameters
     from sparkext.runtime.progress import QueryProgress
 
@@ -36,8 +37,9 @@ class AnswerFeed:
     on_failure: Callable[[int, Exception], object] | None = None
     """Told of each evaluation that fails, by its instant, from within the engine."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    def __init__(self, parts: EngineParts) -> None:
+        self._spark = parts.spark
+        self._parts = parts
         self._subscribers: tuple[Subscriber, ...] = ()
         self._last: Answers | None = None
 
@@ -69,7 +71,8 @@ class AnswerFeed:
         """Have `subscriber` called with the Answers of each evaluation; returns a function that ends this.
 
         It is called before the evaluation returns. One that is slow is better `apart`, on a thread of its own, in
-        order: nothing waits for it, unless 10,000 evaluations do.
+        order: nothing waits for it, unless 10,000 evaluations do. It may use the engine, but for `commit`, and wait for
+        no other thread that does.
         """
         check.callable("subscriber", subscriber)
         check.flag("apart", apart)
@@ -86,7 +89,11 @@ class AnswerFeed:
                 self._note_failure(answers)
 
         flush = getattr(subscriber, "flush", None)
-        return ApartSubscriber(f"subscriber of {self.name}", guarded, flush)
+        return ApartSubscriber(f"subscriber of {self.name}", guarded, self._is_needed_by, flush)
+
+    def _is_needed_by(self, thread: int | None) -> bool:
+        """Whether a subscriber's thread waits for the evaluation under way, to push say, or to close the engine."""
+        return self._parts.closed or self._parts.lock.is_asked_for_by(thread)
 
     def barriers(self) -> list[Callable[[], object]]:
         """What returns when subscribers that are called apart have been told all so far, and sinks have let it out."""

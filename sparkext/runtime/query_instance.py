@@ -38,14 +38,13 @@ class QueryInstance(AnswerFeed):
         template: TemplateQuery,
         stop: Callable[[str], None],
     ) -> None:
-        super().__init__(parts.spark)
+        super().__init__(parts)
         self.name = name
         self._given = given.kept()
         self.number = number
         self.template = template
         self.active = True
         self.makes_stream = False
-        self._parts = parts
         self._stop = stop
         self.answered = 0
         self._began: tuple[int, int, int] | None = None

@@ -56,7 +56,7 @@ class RegisteredQuery(AnswerFeed, PreparedQuery):
         instances: TemplateInstances | None = None,
         crowded: Callable[[int], object] | None = None,
     ) -> None:
-        AnswerFeed.__init__(self, parts.spark)
+        AnswerFeed.__init__(self, parts)
         self.progress = QueryProgress()
         self.active = True
         self.number = 0  # queries with the same instant are evaluated in this order

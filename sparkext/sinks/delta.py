@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -40,9 +41,19 @@ class DeltaSink:
         self._options = dict(storage_options or {}) or None
         self._delta = library("deltalake", "delta", _WHAT)
         self._stored: dict[str, int] = {}
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Store the answers of one evaluation."""
+        with self._lock:
+            try:
+                self._store(answers)
+            except BaseException:
+                # It may be in the table nonetheless: the next try asks that.
+                self._stored.pop(answers.query, None)
+                raise
+
+    def _store(self, answers: Answers) -> None:
         if revision_of(answers) is not None:
             self._revise(answers)
             return

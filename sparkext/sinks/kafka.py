@@ -7,6 +7,7 @@ import logging
 import time as clock
 import zlib
 from collections.abc import Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sparkext.argument_checks import check
@@ -26,6 +27,7 @@ _WHAT = "a Kafka sink"
 _SECONDS = 60.0
 _PAUSE_SECONDS = 0.2
 _WHERE = 0  # the partition at which a query's place is noted
+_MOST_NOTED = 4096  # bytes: a broker's offset.metadata.max.bytes, unless it is told otherwise
 
 
 class KafkaSink(ClosedSink):
@@ -75,6 +77,7 @@ class KafkaSink(ClosedSink):
         self._members: dict[str, Any] = {}
         self._partitions = 1
         self._delivered: dict[str, Delivered] = {}
+        self._lock = RLock()  # a producer has one transaction at a time
 
     def __call__(self, answers: Answers) -> None:
         """Send the answers of one evaluation; raises SourceError where the broker does not take them."""
@@ -83,6 +86,10 @@ class KafkaSink(ClosedSink):
             return
         if self._replaced is not None:
             raise SourceError(self._replaced)
+        with self._lock:
+            self._send(answers, text)
+
+    def _send(self, answers: Answers, text: str) -> None:
         try:
             self._open()
             if not self._exact:
@@ -147,24 +154,25 @@ class KafkaSink(ClosedSink):
             raise SourceError(f"{self._topic}: {self._failed[0]}")
 
     def _transact(self, answers: Answers, text: str) -> None:
-        noted = Delivered.of_text(self._delivered[answers.query].text())
+        # Beforehand, as after a failure all that is known is asked for anew.
+        noted = self._delivered[answers.query]
         noted.note(answers.time, revision_of(answers))
         place = self._kafka.TopicPartition(
-            self._topic, _WHERE, max(0, answers.sequence), noted.text()
+            self._topic, _WHERE, max(0, answers.sequence), noted.text(_MOST_NOTED)
         )
         producer = self._producer
-        producer.begin_transaction()
         try:
+            producer.begin_transaction()
             self._produce(answers, text)
             producer.send_offsets_to_transaction([place], self._member(answers.query), _SECONDS)
             producer.commit_transaction(_SECONDS)
-        except self._kafka.KafkaException as problem:
+        except BaseException as problem:
             # Whether it was committed is not known where the broker went away: a new producer settles that, and asks.
             self._producer = None
-            if problem.args[0].txn_requires_abort():
+            told = isinstance(problem, self._kafka.KafkaException)
+            if told and problem.args[0].txn_requires_abort():
                 producer.abort_transaction(_SECONDS)
             raise
-        self._delivered[answers.query] = noted
 
     def _known(self, query: str) -> Delivered:
         known = self._delivered.get(query)

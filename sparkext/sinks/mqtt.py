@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -55,12 +56,17 @@ class MqttSink(ClosedSink):
         self._qos, self._retain, self._version = qos, retain, version
         self._made = (url, client_id, version, (None, None), tls)
         self._client: Any = None
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Publish the answers of one evaluation; raises SourceError where the broker does not take them."""
         text = payload(answers, self._format)
         if not text:
             return
+        with self._lock:
+            self._publish(text)
+
+    def _publish(self, text: str) -> None:
         try:
             client = self._connected()
             sent = client.publish(self._topic, text.encode(), self._qos, self._retain)

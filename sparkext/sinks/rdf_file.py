@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.added_file import AddedFile
 from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.sinks.payloads import RDF_FORMATS, checked_format, element, graph_of, instant_of
@@ -32,23 +34,26 @@ class RdfFileSink(ClosedSink):
         self._format = checked_format(format, RDF_FORMATS)
         try:
             self._stored = _stored_elements(self._path)
-            self._file = self._path.open("a", encoding="utf-8", newline="")
+            self._file = AddedFile(self._path, append=True)
         except OSError as error:
             raise ArgumentError("path", f"{path}: {error.strerror or error}") from error
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation; raises SourceError for those of SELECT and ASK."""
         text = element(answers, self._format)
         query = graph_of(answers)[1:-1].rpartition("#")[0]
-        known = self._stored.setdefault(query, Delivered())
-        if text and not known.has(answers.time, revision_of(answers)):
-            self._file.write(text)
-            self._file.flush()
-            known.note(answers.time, revision_of(answers))
+        told = answers.time, revision_of(answers)
+        with self._lock:
+            known = self._stored.setdefault(query, Delivered())
+            if text and not known.has(*told):
+                self._file.add(text)
+                known.note(*told)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with self._lock:
+            self._file.close()
 
 
 def _stored_elements(path: Path) -> dict[str, Delivered]:

@@ -1,4 +1,4 @@
-"""Answers as the JVM leaves them: a file of string columns, mapped into this process and removed at once."""
+"""Answers as the JVM leaves them: a file of string columns, read or mapped into this process and removed at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+_MOST_READ = 1 << 16  # bytes: to read them takes no longer than to map them
 
 
 def drop(outcome: Mapping[str, Any]) -> None:
@@ -19,8 +21,9 @@ def drop(outcome: Mapping[str, Any]) -> None:
 def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     """The table of an evaluation, columns of N-Triples texts (null: unbound); its file is gone afterwards.
 
-    `outcome` is what ContinuousQuery.evaluate reports. The mapping outlives the file's name, and the table points into
-    it: nothing is copied.
+    `outcome` is what ContinuousQuery.evaluate reports. The mapping of a large file outlives its name, and the table
+    points into it: nothing is copied. A small one is read: thousands of tables may be kept, and a process may have some
+    65,000 mappings.
     """
     path, rows = outcome["path"], outcome["answers"]
     if not names:
@@ -30,8 +33,9 @@ def take(outcome: Mapping[str, Any], names: Sequence[str]) -> pa.Table:
     if not path:
         return pa.table({name: pa.array([], pa.string()) for name in names})
     try:
-        with pa.memory_map(path) as mapped:
-            content = mapped.read_buffer()
+        size = max(text + length for *_, text, length in outcome["columns"])
+        with (pa.OSFile if size <= _MOST_READ else pa.memory_map)(path) as file:
+            content = file.read_buffer()
     finally:
         Path(path).unlink()
     columns = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from queue import Queue
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,21 +14,29 @@ if TYPE_CHECKING:
 MOST_WAITING = 10_000
 """Answers that may wait for a subscriber; then evaluations wait: none may be lost, and memory is not endless."""
 
+_LOOKS = 0.005  # seconds between two looks whether there is room
+
 
 class ApartSubscriber:
-    """Calls a subscriber in order on a thread of its own, which begins with the first answers and ends with `end`."""
+    """Calls a subscriber in order on a thread of its own, which begins with the first answers and ends with `end`.
+
+    `needs_us` tells whether the thread of this number waits for who calls with answers: there is room then, as both
+    would wait for ever.
+    """
 
     def __init__(
         self,
         name: str,
         subscriber: Callable[[Answers], object],
+        needs_us: Callable[[int | None], bool],
         flush: Callable[[], object] | None = None,
     ) -> None:
         self.flush = flush
         """What has a sink let out what it was told, if it has such a thing."""
         self._name = name
         self._subscriber = subscriber
-        self._waiting: Queue[Answers | threading.Event | None] = Queue(MOST_WAITING)
+        self._needs_us = needs_us
+        self._waiting: SimpleQueue[Answers | threading.Event | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ended = False
 
@@ -38,6 +47,10 @@ class ApartSubscriber:
             # A daemon: a subscriber that never returns must not keep the program from ending.
             self._thread = threading.Thread(target=self._call, name=self._name, daemon=True)
             self._thread.start()
+        while self._waiting.qsize() >= MOST_WAITING and not self._ended:
+            if self._needs_us(self._thread.ident):
+                break
+            time.sleep(_LOOKS)
         self._waiting.put(answers)
 
     def barrier(self) -> Callable[[], object]:

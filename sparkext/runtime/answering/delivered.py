@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from sparkext.runtime.answering.revised_answers import RevisedAnswers
@@ -21,7 +21,8 @@ class Delivered:
     """Of one query, the last instant that was stored, and the revisions of instants that late elements have changed.
 
     Instants of a query come in order of time, without a revision, but for those that late elements change or make. So
-    one without a revision that is not after the last is known. Of the others, the newest hundred are remembered.
+    one without a revision that is not after the last is known. Of the others, the newest 10,000 are remembered: a late
+    element may change hundreds of instants, and all since the last commit come again.
 
     >>> stored = Delivered()
     >>> [stored.take(*one) for one in ((5, None), (7, None), (5, None), (5, 1), (5, 1), (6, 0), (6, 0))]
@@ -29,14 +30,15 @@ class Delivered:
     >>> again = Delivered.of_text(stored.text())
     >>> [again.has(*one) for one in ((5, 1), (7, None), (7, 1), (8, None), (6, 0))]
     [True, True, False, False, True]
+    >>> stored.text(), stored.text(most=8)
+    ('7;5:1,6:0', '7;6:0')
     """
 
-    _MOST = 100
+    _MOST = 10_000
 
     def __init__(self, last: int | None = None) -> None:
         self._last = last
-        self._revisions: dict[int, int] = {}
-        self._order: deque[int] = deque()
+        self._revisions: OrderedDict[int, int] = OrderedDict()  # by instant, the newest last
 
     @classmethod
     def of_text(cls, text: str) -> Delivered:
@@ -48,10 +50,19 @@ class Delivered:
             made.note(int(time), int(revision))
         return made
 
-    def text(self) -> str:
-        """All of it in a short text."""
-        revised = ",".join(f"{time}:{self._revisions[time]}" for time in self._order)
-        return f"{'' if self._last is None else self._last};{revised}"
+    def text(self, most: int | None = None) -> str:
+        """All of it in a short text; with `most`, of as many characters at most, only the newest revisions that fit."""
+        begun = f"{'' if self._last is None else self._last};"
+        parts: list[str] = []
+        left = None if most is None else most - len(begun)
+        for time, revision in reversed(self._revisions.items()):
+            part = f"{time}:{revision}"
+            if left is not None:
+                left -= len(part) + 1
+                if left < 0:
+                    break
+            parts.append(part)
+        return begun + ",".join(reversed(parts))
 
     def has(self, time: int, revision: int | None = None) -> bool:
         """Whether this revision of an instant, or a later one, has been stored."""
@@ -64,11 +75,10 @@ class Delivered:
         if revision is None:
             self._last = time if self._last is None else max(time, self._last)
         elif revision > self._revisions.get(time, -1):
-            if time not in self._revisions:
-                self._order.append(time)
-                if len(self._order) > self._MOST:
-                    del self._revisions[self._order.popleft()]
             self._revisions[time] = revision
+            self._revisions.move_to_end(time)
+            if len(self._revisions) > self._MOST:
+                self._revisions.popitem(last=False)
 
     def take(self, time: int, revision: int | None = None) -> bool:
         """Note it, and tell whether it is new."""

@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, TextIO
 
 from sparkext.argument_checks import check
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.added_file import AddedFile
 from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
 from sparkext.s2r.event_time import parse_date_time
@@ -48,35 +50,42 @@ class JsonLinesSink(ClosedSink):
         self._delivered: dict[str, Delivered] | None = None
         if append:
             self._delivered = _stored_lines(Path(str(target)))
-        self._file: TextIO = _opened(target, append) if isinstance(target, str | Path) else target
+        self._file: AddedFile | TextIO = (
+            _opened(target, append) if isinstance(target, str | Path) else target
+        )
         self._skip_empty = skip_empty
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Write the answers of one evaluation."""
         if self._skip_empty and answers.empty and not answers.revision:
             return
-        if self._delivered is None:
-            line = answers.to_json()
-        else:
-            known = self._delivered.setdefault(answers.query, Delivered())
-            if known.has(answers.time, revision_of(answers)):
+        with self._lock:
+            if self._delivered is None:
+                self._add(answers.to_json())
                 return
-            line = numbered_line(answers)
-        self._file.write(line + "\n")
-        if self._owned:
-            self._file.flush()
-        if self._delivered is not None:
-            self._delivered[answers.query].note(answers.time, revision_of(answers))
+            known = self._delivered.setdefault(answers.query, Delivered())
+            told = answers.time, revision_of(answers)
+            if not known.has(*told):
+                self._add(numbered_line(answers))
+                known.note(*told)
+
+    def _add(self, line: str) -> None:
+        if isinstance(self._file, AddedFile):
+            self._file.add(line + "\n")
+        else:
+            self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
         if self._owned:
-            self._file.close()
+            with self._lock:
+                self._file.close()
 
 
-def _opened(path: str | Path, append: bool) -> TextIO:
+def _opened(path: str | Path, append: bool) -> AddedFile:
     try:
-        return Path(path).open("a" if append else "w", encoding="utf-8", newline="")
+        return AddedFile(path, append)
     except OSError as error:
         raise ArgumentError("target", f"{path}: {error.strerror or error}") from error
 
@@ -163,16 +172,18 @@ class TableSink:
         self._evaluations: list[Answers] = []
         self._places: dict[tuple[str, int], int] = {}
         self._in_order = True
+        self._lock = RLock()
 
     def __call__(self, answers: Answers) -> None:
         """Take in the answers of one evaluation."""
         key = (answers.query, answers.time)
-        self._in_order &= not self._evaluations or self._evaluations[-1].time <= answers.time
-        if answers.revision and key in self._places:
-            self._evaluations[self._places[key]] = answers
-        else:
-            self._places[key] = len(self._evaluations)
-            self._evaluations.append(answers)
+        with self._lock:
+            self._in_order &= not self._evaluations or self._evaluations[-1].time <= answers.time
+            if answers.revision and key in self._places:
+                self._evaluations[self._places[key]] = answers
+            else:
+                self._places[key] = len(self._evaluations)
+                self._evaluations.append(answers)
 
     def to_arrow(self) -> pa.Table:
         """All answers so far: the instant in `time` (UTC), then a column of N-Triples texts for
@@ -183,7 +194,8 @@ class TableSink:
         """
         import pyarrow as pa
 
-        told = self._evaluations
+        with self._lock:
+            told = list(self._evaluations)
         if not self._in_order:
             told = sorted(told, key=lambda answers: answers.time)
         tables = [dated(a) for a in told if not getattr(a, "retracted", False)]

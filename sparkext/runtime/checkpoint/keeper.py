@@ -107,6 +107,7 @@ class Keeper:
         """The queries that were registered as they were, and that the program may still register."""
         self._goes_on = False
         self._ticker: threading.Thread | None = None
+        self._said_last = ""  # of what failed in it
 
     @property
     def path(self) -> str:
@@ -182,12 +183,24 @@ class Keeper:
             if self._closed:
                 return
             time.sleep(max(_SHORTEST, self._cut_at + self._interval - time.monotonic()))
-            with self._parts.lock:
-                busy = self._writer.is_busy
-                if self._dirty.is_set() and not self._closed and self._is_idle and not busy:
-                    self._try_to_cut()
+            try:
+                with self._parts.lock:
+                    busy = self._writer.is_busy
+                    if self._dirty.is_set() and not self._closed and self._is_idle and not busy:
+                        self._try_to_cut()
+            except Exception as error:  # without this thread no silence would be kept any more
+                self._note_failure(error)
+            else:
+                self._said_last = ""
             if self._dirty.is_set():  # not yet
                 time.sleep(self._interval)
+
+    def _note_failure(self, error: Exception) -> None:
+        """Say why no commit could be made in a silence: once, as a JVM that is gone does not come back."""
+        said = str(error)
+        if said != self._said_last and not self._closed:
+            self._writer.note_failure(error)
+        self._said_last = said
 
     def commit(self) -> Commit | None:
         """Make a commit now, to be waited for without the lock; None where something is due.

@@ -39,6 +39,19 @@ class EngineLock:
         self._urgent_one: int | None = None
         self._counting = threading.Lock()
         self._waiting = 0
+        self._asking: set[int] = set()
+
+    def is_asked_for_by(self, thread: int | None) -> bool:
+        """Whether a thread waits for the lock: who has it must not wait for that thread."""
+        return thread in self._asking
+
+    @contextmanager
+    def _asked_for(self) -> Iterator[None]:
+        self._asking.add(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._asking.discard(threading.get_ident())
 
     @property
     def is_mine(self) -> bool:
@@ -56,7 +69,9 @@ class EngineLock:
         if self._urgent_one == threading.get_ident():
             self._lock.acquire()  # without its turn, and it must not wait for it
         else:
-            self._turn.acquire()
+            if not self._turn.acquire(blocking=False):
+                with self._asked_for():
+                    self._turn.acquire()
             try:
                 self._lock.acquire()
             except BaseException:  # Ctrl-C
@@ -76,7 +91,8 @@ class EngineLock:
         with self._counting:
             self._waiting += 1
         try:
-            self._lock.acquire()
+            with self._asked_for():
+                self._lock.acquire()
         finally:
             with self._counting:
                 self._waiting -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from sparkext import Engine
 from sparkext.errors import CheckpointError
 from tests.sparkext.listening import S, listen, query, settings, triple
+from tests.sparkext.small_disks import enlarge, small_disk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,18 +21,9 @@ TEXT = query("WINDOW :w { ?x :at ?y }", "[LANDMARK 0]", "(COUNT(*) AS ?n)")
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small disk can be made here: {mounted.stderr.decode().strip()}")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "256k") as made:
+        yield made
 
 
 def push(engine: Engine, times: range) -> None:
@@ -42,8 +33,8 @@ def push(engine: Engine, times: range) -> None:
     engine.advance_to(times[-1])
 
 
-def test_a_disk_that_is_full_for_a_while(spark: SparkSession, small_disk: Path) -> None:
-    folder = small_disk / "kept"
+def test_a_disk_that_is_full_for_a_while(spark: SparkSession, disk: Path) -> None:
+    folder = disk / "kept"
     with settings(spark, **{"checkpoint.interval": "1 h"}):
         engine = Engine(spark, checkpoint=folder)
         engine.register_stream(S)
@@ -61,7 +52,7 @@ def test_a_disk_that_is_full_for_a_while(spark: SparkSession, small_disk: Path) 
         assert failures > 0, "the disk was never full"
         assert engine.checkpoint_report.failure is not None
         assert len(heard) == 204  # answers are given all the while
-        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        enlarge(disk)
         engine.commit()
         assert engine.checkpoint_report.failure is None
         engine.close()

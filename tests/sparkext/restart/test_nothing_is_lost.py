@@ -304,6 +304,35 @@ def test_a_commit_that_cannot_be_made_stops_nobody_and_is_made_by_the_next(
     assert there(spark, tmp_path / "left") == (100, {})
 
 
+@pytest.mark.parametrize("failing", ["state_of", "oldest_needed"])
+def test_silences_are_kept_after_one_in_which_that_failed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    failed = Event()
+
+    def fail(*_: object) -> None:
+        failed.set()
+        raise Py4JError("the answer got lost")
+
+    with settings(spark, **{"checkpoint.interval": "10ms"}):
+        engine = Engine(spark, checkpoint=tmp_path / "kept")
+    with closing(engine):
+        stream = engine.register_stream(S)
+        listen(engine, query("WINDOW :w { ?x :at ?y }", "[RANGE 1000 STEP 1000]"))
+        with monkeypatch.context() as patched:
+            patched.setattr(stream_state, failing, fail)
+            stream.push(triple("a", "at", "r"), 1)
+            assert failed.wait(60)
+            until = monotonic() + 60
+            while engine.checkpoint_report.failure is None and monotonic() < until:
+                sleep(0.01)
+            assert "the answer got lost" in str(engine.checkpoint_report.failure)
+        while not engine.checkpoint_report.commits and monotonic() < until:
+            sleep(0.01)
+        assert engine.checkpoint_report.commits
+        assert engine.checkpoint_report.failure is None
+
+
 def test_an_engine_that_cannot_make_its_last_commit_leaves_the_one_before(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

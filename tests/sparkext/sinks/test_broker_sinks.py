@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +60,35 @@ def test_each_instant_once_by_a_sink_that_is_made_anew(kafka: KafkaBroker) -> No
         sink(select(4000, "d"))
     again(select(4000, "d"))
     assert keys(kafka, topic)[-1] == (f"{Q} 4000", "0")
+
+
+def test_queries_that_tell_a_sink_at_a_time_take_turns(kafka: KafkaBroker) -> None:
+    topic = kafka.topic(1)
+    sink = KafkaSink(kafka.servers, topic)
+    begin = Barrier(2)
+
+    def tell(query: str) -> None:
+        begin.wait()
+        for number in range(1, 21):
+            sink(select(number * 1000, "a", query=query))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(tell, (OTHER, Q)))
+    expected = [(f"{query} {number}000", "0") for query in (OTHER, Q) for number in range(1, 21)]
+    assert keys(kafka, topic) == expected
+
+
+def test_all_that_a_late_element_changed_once(kafka: KafkaBroker) -> None:
+    """More than the broker notes, of which a sink that is made anew knows the newest."""
+    topic = kafka.topic(1)
+    sink = KafkaSink(kafka.servers, topic)
+    times = [1_700_000_000_000 + second * 1000 for second in range(400)]
+    for time in (*times, *times):
+        sink(select(time, "b", revision=1))
+    again = KafkaSink(kafka.servers, topic)
+    for time in times[-250:]:
+        again(select(time, "b", revision=1))
+    assert keys(kafka, topic) == [(f"{Q} {time}", "1") for time in times]
 
 
 def test_a_broker_that_goes_away_gets_each_instant_once(kafka: KafkaBroker) -> None:

@@ -60,6 +60,27 @@ def test_a_revision_replaces_the_rows_of_its_instant(delta: Any, tmp_path: Path)
     assert rows(delta, table) == [(Q, 1000, '"first"'), (query, 2000, '"x"')]
 
 
+def test_a_commit_whose_success_was_not_told_is_not_made_again(
+    delta: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "answers"
+    sink = DeltaSink(table)
+    sink(select(1000, "a"))
+
+    def cut_off(*given: Any, **how: Any) -> None:
+        written(*given, **how)
+        raise OSError("the connection broke")
+
+    written = delta.write_deltalake
+    with monkeypatch.context() as patched:
+        patched.setattr(delta, "write_deltalake", cut_off)
+        with pytest.raises(OSError, match="broke"):
+            sink(select(2000, "b"))
+    sink(select(2000, "b"))
+    sink(select(3000, "c"))
+    assert rows(delta, table) == [(Q, 1000, '"a"'), (Q, 2000, '"b"'), (Q, 3000, '"c"')]
+
+
 def test_queries_of_other_variables_share_a_table(delta: Any, tmp_path: Path) -> None:
     table = tmp_path / "answers"
     sink = DeltaSink(table)

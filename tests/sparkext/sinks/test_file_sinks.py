@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +52,55 @@ def test_lines_that_a_file_has_are_not_added_again(tmp_path: Path) -> None:
         (OTHER, ":02.000Z", 0),
     ]
     assert [json.loads(line)["sequence"] for line in file.open()] == [1, 1, 2, 1, 3, 2]
+
+
+@pytest.mark.parametrize("kind", ["lines", "elements"])
+def test_all_that_a_late_element_changed_comes_once(tmp_path: Path, kind: str) -> None:
+    """Hundreds of instants may be changed at once, and be answered again after a restart."""
+    file = tmp_path / "a.nq"
+    made = construct if kind == "elements" else select
+    for _ in range(2):
+        sink = RdfFileSink(file) if kind == "elements" else JsonLinesSink(file, append=True)
+        with sink:
+            sink(made(500_000, "a"))
+            for time in range(1000, 401_000, 1000):
+                sink(made(time, "b", revision=1))
+    count = len(read_recorded_stream(file).elements) if kind == "elements" else len(told(file))
+    assert count == 401
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size, as on a disk that is full; it may be written up to there."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("kind", ["new lines", "lines", "elements"])
+def test_what_a_full_disk_did_not_take_comes_once(tmp_path: Path, kind: str) -> None:
+    def opened(name: str) -> RdfFileSink | JsonLinesSink:
+        if kind == "elements":
+            return RdfFileSink(tmp_path / name)
+        return JsonLinesSink(tmp_path / name, append=kind == "lines")
+
+    made = construct if kind == "elements" else select
+    with opened("expected.nq") as sink:
+        sink(made(1000, "a"))
+        begun = (tmp_path / "expected.nq").read_bytes()
+        sink(made(2000, "b"))
+    file = tmp_path / "a.nq"
+    with opened("a.nq") as sink:
+        sink(made(1000, "a"))
+        for _ in range(3):
+            with room_for(len(begun) + 10), pytest.raises(OSError, match="File too large"):
+                sink(made(2000, "b"))
+            assert file.read_bytes() == begun
+        sink(made(2000, "b"))
+    assert file.read_bytes() == (tmp_path / "expected.nq").read_bytes()
 
 
 def test_a_file_of_something_else_is_not_added_to(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""Subscribers with threads of their own: evaluations wait where too many answers do, but not for who waits for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkext import Engine
+from sparkext.runtime.answering import apart
+from tests.sparkext.listening import S, T, query, triple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from sparkext.runtime.answering.answers import Answers
+
+TEXT = query("WINDOW :w { ?x :at ?y }", "[RANGE 5]")
+COUNT, BOUND = 30, 3
+
+
+@pytest.fixture(autouse=True)
+def _few_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "MOST_WAITING", BOUND)
+
+
+def evaluated_at_once(engine: Engine) -> None:
+    """Have many instants be evaluated by one call, which has the lock all the while."""
+    with engine.lock:
+        for instant in range(1, COUNT + 1):
+            engine.push(S, triple("x", "at", "room"), instant)
+        engine.advance_to(COUNT)
+
+
+def ended(action: Callable[[], object]) -> bool:
+    """Whether an action ends, on a thread that keeps no program from ending if it does not."""
+    thread = threading.Thread(target=action, daemon=True)
+    thread.start()
+    thread.join(60)
+    return not thread.is_alive()
+
+
+def told_all(told: list[int]) -> bool:
+    end = time.monotonic() + 60
+    while len(told) < COUNT and time.monotonic() < end:
+        time.sleep(0.01)
+    return told == list(range(1, COUNT + 1))
+
+
+def test_one_that_pushes_may_be_as_slow_as_it_likes(spark: SparkSession) -> None:
+    engine = Engine(spark)  # closed only where nothing hangs
+    engine.register_stream(S)
+    other = engine.register_stream(T)
+    told: list[int] = []
+
+    def pushing(answers: Answers) -> None:
+        other.push(triple("y", "at", "room"), COUNT + answers.time)
+        told.append(answers.time)
+
+    engine.register_query(TEXT).subscribe(pushing, apart=True)
+    assert ended(lambda: evaluated_at_once(engine))
+    assert told_all(told)
+    assert other.accepted_count == COUNT
+    engine.close()
+
+
+def test_one_may_leave_while_answers_wait(spark: SparkSession) -> None:
+    engine = Engine(spark)
+    engine.register_stream(S)
+    told: list[int] = []
+
+    def leaving(answers: Answers) -> None:
+        if answers.time == 1:
+            time.sleep(0.2)  # the evaluations wait, most likely
+            leave()
+        told.append(answers.time)
+
+    leave = engine.register_query(TEXT).subscribe(leaving, apart=True)
+    assert ended(lambda: evaluated_at_once(engine))
+    assert told[:1] == [1]
+    engine.close()
+
+
+def test_others_have_evaluations_wait(spark: SparkSession) -> None:
+    with closing(Engine(spark)) as engine:
+        engine.register_stream(S)
+        found: list[int] = []
+        told: list[int] = []
+        most = 0
+
+        def slow(answers: Answers) -> None:
+            nonlocal most
+            while answers.time == 1 and len(found) <= BOUND:
+                time.sleep(0.001)
+            time.sleep(0.01)
+            most = max(most, len(found) - len(told))
+            told.append(answers.time)
+
+        made = engine.register_query(TEXT)
+        made.subscribe(lambda answers: found.append(answers.time))
+        made.subscribe(slow, apart=True)
+        evaluated_at_once(engine)
+        assert told_all(told)
+        assert most <= BOUND + 2  # that it is told of, and that which waits for room
