@@ -10,7 +10,7 @@ import pytest
 
 from sparkext.cli import main
 from tests.sparkext.listening import E, S
-from tests.sparkext.small_disks import enlarge, small_disk
+from tests.sparkext.sinks.small_disks import enlarge, small_disk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

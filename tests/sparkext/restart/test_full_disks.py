@@ -12,7 +12,7 @@ import pytest
 from sparkext import Engine
 from sparkext.errors import CheckpointError
 from tests.sparkext.listening import S, listen, query, settings, triple
-from tests.sparkext.small_disks import enlarge, small_disk
+from tests.sparkext.sinks.small_disks import enlarge, small_disk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
