@@ -258,7 +258,7 @@ class Feed:
     def _take(self, block: Sequence[Message]) -> None:
         flaws: list[str] = []
         elements: list[StreamElement] = []
-        rows: list[tuple[int, dict[str, Any]]] = []
+        rows: list[tuple[int | None, dict[str, Any]]] = []
         messages = self._reading.messages
         for message in block:
             if message.flaw is not None:
@@ -269,9 +269,7 @@ class Feed:
                 flaws += (f"{message.name}: {flaw}" for flaw in read.flaws)
             else:
                 found = messages.read(message.payload)
-                stamped = message.stamped or milliseconds(None)
-                # As a frame of Kafka has it, for mappings whose rows have no time of their own.
-                rows += ((stamped, row) for row in found.rows)
+                rows += ((message.stamped, row) for row in found.rows)
                 flaws += (f"{message.name}: {flaw}" for flaw in found.flaws)
         position = self._position(block)
         try:
@@ -293,10 +291,12 @@ class Feed:
                 ]
             self._stream.push_elements(elements, position)
 
-    def _push_rows(self, rows: list[tuple[int, dict[str, Any]]], position: object) -> None:
+    def _push_rows(self, rows: list[tuple[int | None, dict[str, Any]]], position: object) -> None:
         assert isinstance(self._stream, MappedStream)
-        with self._stream.turn() as earliest:
-            dated = [{"timestamp": max(stamped, earliest), **row} for stamped, row in rows]
+        with self._stream.turn():
+            now = milliseconds(None)
+            # As a frame of Kafka has it, for mappings whose rows have no time of their own.
+            dated = [{"timestamp": now if at is None else at, **row} for at, row in rows]
             self._stream.push_rows(dated, position)
 
     def _insist(self, step: Callable[[], object]) -> None:

@@ -75,6 +75,7 @@ final class LiveRows private (named: Array[String]) {
     check()
     rows += row
     put += 1
+    allAdded.incrementAndGet()
     had(partition) += 1
     if (rows.length == 1) notifyAll()
   }
@@ -94,9 +95,6 @@ final class LiveRows private (named: Array[String]) {
 
   private def hasEnded: Boolean = closed.size == partitions
   private def isUntold: Boolean = told != (batch, true) && (hasEnded || told._1 < batch)
-
-  /** How many rows tasks have added. */
-  def added: Long = synchronized(put)
 
   /** Whether a task waits for the stream. */
   def isEnding: Boolean = synchronized(ending > 0 && (taken < put || isUntold))
@@ -152,6 +150,7 @@ object LiveRows {
   /** How many rows may wait; fewer in tests. */
   @volatile var mostWaiting: Int = 1 << 17
   private val numbers = new AtomicLong
+  private val allAdded = new AtomicLong
   private val open = new ConcurrentHashMap[Long, LiveRows]()
 
   /** What has a partition of a plan have rows in no certain order; null: nothing. */
@@ -166,8 +165,8 @@ object LiveRows {
     made
   }
 
-  /** How many rows tasks have added to those that are open, for tests. */
-  def addedToOpen: Long = { var all = 0L; open.values.forEach(one => all += one.added); all }
+  /** How many rows tasks have added, whose ever they are; for tests. */
+  def addedInAll: Long = allAdded.get
 
   private[columns] def numbered(number: Long): LiveRows = open.get(number)
 
