@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +94,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = sparkext.configure(builder).getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def own_session_is_active() -> None:
+    """`createDataFrame` leaves its session active, and some tests make one: others would be planned with its settings."""
+    sql = sys.modules.get("pyspark.sql")
+    own = None if sql is None else sql.SparkSession._instantiatedSession
+    if own is not None and sql.SparkSession._activeSession is not own:  # type: ignore[union-attr]
+        sql.SparkSession._activeSession = own  # type: ignore[union-attr]
+        own._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(own._jsparkSession)
 
 
 @pytest.fixture(scope="session")
