@@ -98,7 +98,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(autouse=True)
 def own_session_is_active() -> None:
-    """`createDataFrame` leaves its session active, and some tests make one: others would be planned with its settings."""
+    """`createDataFrame` leaves its session active; some tests make one, and others must not have its settings."""
     sql = sys.modules.get("pyspark.sql")
     own = None if sql is None else sql.SparkSession._instantiatedSession
     if own is not None and sql.SparkSession._activeSession is not own:  # type: ignore[union-attr]
