@@ -60,9 +60,8 @@ class _Newest:
         self._widget = widget
         self._rows = rows
         self._lock = threading.Lock()
-        self._showing = (
-            threading.Lock()
-        )  # what came later is shown later, and stopping waits for what is shown
+        # What came later is shown later, and stopping waits for what is being shown.
+        self._showing = threading.Lock()
         self._answers: Answers | None = None
         self._timer: threading.Timer | None = None
 

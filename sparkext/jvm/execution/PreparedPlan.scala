@@ -194,22 +194,17 @@ final class PreparedPlan private (session: SparkSession, protected val logical: 
       }
       jobTemplate = QueryExecution.prepareExecutedPlan(session, LoopBodies(IndexedBuildSides(sliced, forTasks = true)))
       jobSlices = slices
-      jobIsOfOneRun = jobTemplate.exists { case e: Exchange => e.exists(StageBuildExec.isOfOneRun) && !e.exists(isMadeAnew); case _ => false }
+      jobIsOfOneRun = jobTemplate.exists { case e: Exchange => e.exists(StageBuildExec.isOfOneRun) && !e.exists(anew.isDefinedAt); case _ => false }
     }
     binds += 1
     // Every ancestor of a replaced leaf is made anew with it; what is static stays the same object, with what its exchanges hold.
-    (if (jobIsOfOneRun) jobTemplate.clone() else jobTemplate).transformUp {
-      case s: RelationScanExec if s.content.live => s.copy(version = binds)
-      case i: IndexedRelationExec if i.content.live => i.copy(version = binds)
-      case c: ClusterJoinExec => c.copy(version = binds) // its order may have changed, too
-    }
+    (if (jobIsOfOneRun) jobTemplate.clone() else jobTemplate).transformUp(anew)
   }
 
-  private def isMadeAnew(node: SparkPlan): Boolean = node match {
-    case s: RelationScanExec => s.content.live
-    case i: IndexedRelationExec => i.content.live
-    case _: ClusterJoinExec => true
-    case _ => false
+  private val anew: PartialFunction[SparkPlan, SparkPlan] = {
+    case s: RelationScanExec if s.content.live => s.copy(version = binds)
+    case i: IndexedRelationExec if i.content.live => i.copy(version = binds)
+    case c: ClusterJoinExec => c.copy(version = binds) // its order may have changed, too
   }
 
   private def hasSubqueries(p: SparkPlan): Boolean = p.exists(PlanNodes.holdsSubquery)

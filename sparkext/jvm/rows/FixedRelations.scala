@@ -49,13 +49,14 @@ private[cqels] object FixedRelations {
     private lazy val coder = new RowCoder(keys, KeyDictionary.shared)
     private lazy val table = new LongTable(coder.width + 1)
     private lazy val codes = new Array[Long](coder.width)
-    // A job makes one for each run: with the last of them, keys go that nobody else has.
-    private lazy val watched: Boolean = { if (coder.usesDictionary) cleaner.register(this, new Release(coder, table)); true }
+    private var watched = false
 
     /** Takes in what `give` hands out, in place of what it held. */
     def fill(give: (InternalRow => Unit) => Unit, unsafe: InternalRow => UnsafeRow): StaticContent = {
       clear()
-      require(watched)
+      // A job makes one of these for each run: its keys go with it.
+      if (!watched && coder.usesDictionary) cleaner.register(this, new Release(coder, table))
+      watched = true
       give { row =>
         val kept = row match { case u: UnsafeRow => u; case other => unsafe(other) }
         if (coder.code(kept, codes)) append(table, codes, numbers.add(kept.copy()) + 1L)
